@@ -1,0 +1,40 @@
+# make test: everything a change must pass.   make reproduce: the paper.   make bench: speeds.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: reproduce test bench clean
+
+reproduce: .venv/installed
+	@mkdir -p report
+	@set -e; for name in two permutations grid; do \
+		$(BIN)/fpbandits analyze paper:$$name --json --plot report/$$name.png > report/$$name.part; \
+		mv report/$$name.part report/$$name.json; \
+	done
+	@echo "report/ holds the theory of the paper's three problems: figures, and every constant as JSON."
+	@echo "The paper's simulations are not part of it yet."
+
+test: .venv/installed-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/analyze.py
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "fpbandits needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/installed-test: .venv/installed
+	$(BIN)/pip install --quiet --editable '.[test]'
+	@touch $@
+
+clean:
+	rm -rf .venv report

@@ -1,0 +1,55 @@
+"""fpbandits: bandits whose unknown environment is one of a finite set of known models.
+
+>>> import fpbandits as fpb
+>>> problem = fpb.Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], parameters=["x", "y"])
+>>> fpb.analyze(problem, true="x").cases[0].regime
+'bounded'
+
+Names are imported when they are first used, so that a command that needs little starts at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fpbandits.errors import InputError
+    from fpbandits.files import load_problem, save_problem
+    from fpbandits.problem import Problem
+    from fpbandits.theory.analysis import Analysis, Case, analyze
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Analysis",
+    "Case",
+    "InputError",
+    "Problem",
+    "analyze",
+    "load_problem",
+    "save_problem",
+]
+
+_HOMES = {
+    "Analysis": "theory.analysis",
+    "Case": "theory.analysis",
+    "InputError": "errors",
+    "Problem": "problem",
+    "analyze": "theory.analysis",
+    "load_problem": "files",
+    "save_problem": "files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fpbandits' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"fpbandits.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
