@@ -1,0 +1,325 @@
+"""Problem files: TOML and CSV, read and written.
+
+TOML holds everything::
+
+    name = "pricing"
+    reward = "bernoulli"         # or "beta" with `concentration`, "discrete" with `support`
+    arms = ["9 EUR", "12 EUR"]
+    range = [0, 1]               # optional: the user's units
+    true = "loyal"               # optional
+    [parameters]
+    loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm
+    thrifty = [0.2, 0.5]
+
+CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
+``parameter,<arm>,<arm>…`` and a row a parameter.
+
+A file is read whole, as UTF-8, up to a size that keeps reading within seconds. Whatever bytes it
+holds, the outcome is a `Problem` or one `InputError`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import stat
+import tempfile
+import tomllib
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.builtin import BUILT_IN, built_in
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.problem import Problem
+from fpbandits.rewards import Beta, Discrete
+
+SIZE_LIMITS = {".toml": 16 * 2**20, ".csv": 512 * 2**20}
+"""The largest file of each kind, in bytes. TOML is the slower to read by far."""
+
+_COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters")
+_FAMILY_FIELDS = {"bernoulli": (), "beta": ("concentration",), "discrete": ("support",)}
+
+# The TOML reader's time is quadratic in the parts of a dotted key. Nobody means a hundred.
+_ENDLESS_KEY = re.compile(
+    r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){100}""", re.ASCII
+)
+
+
+def load_problem(source: str | os.PathLike[str]) -> Problem:
+    """Load a problem from a .toml or .csv file, or a built-in one by its name.
+
+    >>> load_problem("paper:two").parameters
+    ('theta1', 'theta2')
+    """
+    if isinstance(source, str) and source.startswith("paper:"):
+        return built_in(source)
+    path = Path(source)
+    try:
+        match _kind(path):
+            case ".toml":
+                return _from_toml(_read(path), path)
+            case _:
+                return _from_csv(_read(path), path)
+    except InputError as error:
+        raise InputError(f"{_shown(path)}: {error}") from None
+
+
+def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
+    """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
+
+    CSV keeps names and means; `Problem.true` is lost, and the problem's name becomes the file's.
+    A problem that is not Bernoulli on [0, 1] does not fit into CSV and is refused.
+    """
+    path = Path(path)
+    try:
+        text = _to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
+    except InputError as error:
+        raise InputError(f"{_shown(path)}: {error}") from None
+    write_aside(path, text.encode())
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file so that it appears whole or not at all."""
+    try:
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(aside).chmod(0o666 & ~_umask())
+            Path(aside).replace(path)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{_shown(path)}: cannot be written ({_reason(error)})") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _shown(path: Path) -> str:
+    """Return a path as it stands in an error, on one line."""
+    text = str(path)
+    return text if text.isprintable() and len(text) <= 200 else quote(text)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _kind(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in SIZE_LIMITS:
+        raise InputError(
+            f"unknown file ending {quote(ending)}: a problem is a .toml or .csv file, "
+            f"or one of {', '.join(BUILT_IN)}"
+        )
+    return ending
+
+
+def _read(path: Path) -> str:
+    limit = SIZE_LIMITS[_kind(path)]
+    try:
+        # A pipe or a device could keep us waiting for ever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError("not a regular file")
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except FileNotFoundError:
+        raise InputError("there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({_reason(error)})") from None
+    if len(content) > limit:
+        raise InputError(
+            f"larger than {limit // 2**20} MiB, the most that is read of a {_kind(path)} file"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"row {line}: byte 0x{content[error.start]:02x} is not UTF-8 text"
+        ) from None
+
+
+def _from_toml(text: str, path: Path) -> Problem:
+    if _ENDLESS_KEY.search(text):
+        raise InputError("a key has more than a hundred dotted parts")
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise InputError("lists are nested too deeply") from None
+    except ValueError as error:
+        if "overwrite" in str(error):
+            line = re.search(r"at line (\d+)", str(error))
+            row = line[1] if line else len(text.splitlines())
+            raise InputError(f"row {row}: a name is given for the second time") from None
+        raise InputError(f"not valid TOML: {error}") from None
+
+    family = table.get("reward", "bernoulli")
+    if not isinstance(family, str):
+        raise InputError(f"reward must be a family's name, not {quote(family)}")
+    if family not in _FAMILY_FIELDS:
+        raise InputError(unknown("reward family", family, _FAMILY_FIELDS))
+    fields = _COMMON_FIELDS + _FAMILY_FIELDS[family]
+    for field in table:
+        if field in fields:
+            continue
+        for other, own in _FAMILY_FIELDS.items():
+            if field in own:
+                raise InputError(f"field {quote(field)} goes with reward = {quote(other)} only")
+        raise InputError(unknown("field", field, fields))
+    for field in ("parameters", *_FAMILY_FIELDS[family]):
+        if field not in table:
+            raise InputError(f"the field {quote(field)} is missing")
+    rows = table["parameters"]
+    if not isinstance(rows, dict):
+        raise InputError(f"parameters must be a table of name = [values], not {quote(rows)}")
+    for field in ("arms", "range"):
+        if not isinstance(table.get(field, []), list):
+            raise InputError(f"{field} must be a list, not {quote(table[field])}")
+
+    names: dict[str, Any] = {
+        "arms": table.get("arms"),
+        "parameters": list(rows),
+        "range": table.get("range", [0, 1]),
+        "true": table.get("true"),
+        "name": table.get("name", path.stem),
+    }
+    values = list(rows.values())
+    match family:
+        case "beta":
+            return Problem.beta(values, table["concentration"], **names)
+        case "discrete":
+            return Problem.discrete(values, table["support"], **names)
+        case _:
+            return Problem.bernoulli(values, **names)
+
+
+def _from_csv(text: str, path: Path) -> Problem:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    arms: list[str] = []
+    parameters: list[str] = []
+    rows: list[int] = []
+    values = array("d")
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            row = reader.line_num
+            if not arms:
+                arms = _csv_header(cells, row)
+                continue
+            parameters.append(cells[0].strip())
+            rows.append(row)
+            try:
+                means = list(map(float, cells[1:]))
+            except ValueError:
+                means = []
+            # Python reads 1_000 as a number and "nan" as none: both are left to the slow path.
+            if len(means) != len(arms) or "_" in "".join(cells[1:]):
+                means = _csv_means(cells, arms, row)
+            values.extend(means)
+    except csv.Error as error:
+        raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+    if not arms:
+        raise InputError("the file is empty: expected a header parameter,<arm>,<arm>…")
+    try:
+        return Problem.bernoulli(
+            np.frombuffer(values).reshape(len(parameters), len(arms)),
+            arms=arms,
+            parameters=parameters,
+            name=path.stem,
+        )
+    except InputError as error:
+        place = f"row {rows[error.row]}: " if error.row is not None else ""
+        raise InputError(f"{place}{error}") from None
+
+
+def _csv_header(cells: list[str], row: int) -> list[str]:
+    first, *arms = (cell.strip() for cell in cells)
+    if first != "parameter":
+        hint = ", separated by commas" if ";" in first or "\t" in first else ""
+        raise InputError(
+            f"row {row}: the header must be parameter,<arm>,<arm>…{hint}; "
+            f"it starts with {quote(first)}"
+        )
+    if not arms:
+        raise InputError(f"row {row}: the header names no arms: parameter,<arm>,<arm>…")
+    return arms
+
+
+def _csv_means(cells: list[str], arms: list[str], row: int) -> list[float]:
+    """Read one row with care, to say what is wrong with it and where."""
+    parameter, *given = (cell.strip() for cell in cells)
+    place = f"row {row}: parameter {quote(parameter)}"
+    means = []
+    for arm, cell in zip(arms, given, strict=False):
+        try:
+            if "_" in cell:
+                raise ValueError
+            means.append(float(cell))
+        except ValueError:
+            what = f"not the text {quote(cell)}" if cell else "but there is no value"
+            raise InputError(f"{place}, arm {quote(arm)}: expected a number, {what}") from None
+    if len(given) < len(arms):
+        raise InputError(f"{place}: no value for arm {quote(arms[len(given)])}")
+    if len(given) > len(arms):
+        raise InputError(
+            f"{place}: {len(given)} values for {len(arms)} arms: nothing follows arm "
+            f"{quote(arms[-1])}"
+        )
+    return means
+
+
+def _to_toml(problem: Problem) -> str:
+    rewards = problem.rewards
+    lines = [
+        f"name = {_toml_text(problem.name)}",
+        f'reward = "{rewards.name}"',
+        f"arms = [{', '.join(map(_toml_text, problem.arms))}]",
+        f"range = {list(problem.range)}",
+    ]
+    if problem.true is not None:
+        lines.append(f"true = {_toml_text(problem.true)}")
+    values = problem.means
+    if isinstance(rewards, Beta):
+        lines.append(f"concentration = {rewards.concentration!r}")
+    elif isinstance(rewards, Discrete):
+        lines.append(f"support = {rewards.support.tolist()}")
+        values = rewards.probabilities
+    lines += ["", "[parameters]"]
+    lines += [
+        f"{_toml_text(parameter)} = {row}"
+        for parameter, row in zip(problem.parameters, values.tolist(), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_text(text: str) -> str:
+    """Quote a text for TOML, whose escapes are JSON's."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _to_csv(problem: Problem) -> str:
+    if problem.rewards.name != "bernoulli" or problem.range != (0.0, 1.0):
+        raise InputError(
+            f"CSV holds Bernoulli means in [0, 1] only, and this is {problem!r}; use .toml"
+        )
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["parameter", *problem.arms])
+    for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):
+        writer.writerow([parameter, *row])
+    return stream.getvalue()
