@@ -1,0 +1,225 @@
+r"""Upper bounds on regret: Theorem 1 for FP-UCB, as printed and as corrected, and UCB1's own.
+
+Let 1 be the arm a*(θ°), |A| the number of candidate arms, and for a parameter θ outside B(θ°) with
+another best arm i, with α = α(θ) > 0,
+
+* k_i(θ) = min{k ≥ 3 : k > ⌈12 ln k/α²⌉}, the episode from which on θ should be ruled out,
+* K_i(θ) = Σ_{k ≥ k_i(θ)} 2|A| k / (k − ⌈12 ln k/α²⌉)⁵, the chance that it is not,
+* E_i(θ) = max{3, ⌈144/α⁴⌉}, from which Lemma 2 bounds k_i + K_i by 2E(E + 1)|A| + 4|A|α¹⁰.
+
+**Proposition 1** bounds E[n_i(T)] for i ∈ A \ C(θ°), i ≠ 1, by C_i = 1 + 4|A| + k_i(θ) + K_i(θ).
+Arm i is played while *any* θ with a*(θ) = i fits, so the bound must take the largest k_i + K_i; the
+paper takes the smallest, and its bound is false (`docs/theory.md` has a counterexample).
+
+**Proposition 2** bounds E[n_i(T)] for i ∈ C(θ°) by 2 + 4|A| + 12 ln T/β_i². The parameters
+*outside* B(θ°) with a*(θ) = i bring arm i into play as well: corrected, the largest k_i + K_i among
+them is added.
+
+**Theorem 1** adds up: E[R(T)] ≤ constant + log_coefficient · ln T with
+
+==================  ==========================  ==============================================
+                    printed                     corrected
+==================  ==========================  ==============================================
+constant, B empty   D_1 = |A| max_i Δ_i C_i     Σ_i Δ_i · (bound on E[n_i] less its log term)
+constant, else      D_2, which needs C_i where  the same sum
+                    Proposition 1 gives none
+log_coefficient     12 Σ_{i∈C} Δ_i/β_i²         12 Σ_{i∈C} Δ_i/β_i²
+==================  ==========================  ==============================================
+
+**Lemma 2**: the proof needs E ≥ ⌊144/α⁴⌋ + 1, which is one more than printed where 144/α⁴ is a
+whole number; with that its conclusion holds. It is a crude bound.
+
+Everything here is on [0, 1]; regret in the user's units is larger by the width of the range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from fpbandits.rewards import TOLERANCE, Floats, Ints
+from fpbandits.theory.structure import Structure
+
+_EXACT_TERMS = 512
+_CHUNK = 2048
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How long it takes to rule out parameters at distances α: arrays, an entry a parameter."""
+
+    alpha: Floats
+    k: list[int]
+    K: Floats
+    lemma2: Floats
+    lemma2_printed: Floats
+
+    @property
+    def episodes(self) -> Floats:
+        """k_i(θ) + K_i(θ), a bound on the expected number of episodes in which θ still fits."""
+        return np.array(self.k, dtype=np.float64) + self.K
+
+
+@dataclass(frozen=True)
+class Theorem1:
+    """Theorem 1 for one θ°, on [0, 1]; arms and parameters by index.
+
+    Attributes
+    ----------
+    separable, separation
+        The parameters outside B(θ°) with another best arm, and how long each lasts.
+    printed, corrected
+        Bounds on E[n_i(T)] less its log term, by arm.
+    printed_constant
+        D_1; None where B(θ°) is not empty, since D_2 is not defined as printed.
+    corrected_constant, log_coefficient
+        E[R(T)] ≤ corrected_constant + log_coefficient · ln T.
+    """
+
+    separable: Ints
+    separation: Separation
+    printed: dict[int, float]
+    corrected: dict[int, float]
+    printed_constant: float | None
+    corrected_constant: float
+    log_coefficient: float
+
+
+def theorem1(structure: Structure, true: int) -> Theorem1:
+    """Bound the regret of FP-UCB under the parameter ``true``."""
+    candidates = len(structure.candidate_arms)
+    gaps, betas = structure.gaps(true), structure.betas(true)
+    separable = structure.separable(true)
+    times = separation(structure.alphas(true)[separable], candidates)
+    episodes, best = times.episodes, structure.best_arm[separable]
+
+    printed, corrected = {}, {}
+    for arm in map(int, structure.candidate_arms):
+        if arm == structure.best_arm[true]:
+            continue
+        lasting = episodes[best == arm]
+        if arm in betas:
+            corrected[arm] = 2 + 4 * candidates + float(lasting.max(initial=0.0))
+        else:
+            printed[arm] = 1 + 4 * candidates + float(lasting.min())
+            corrected[arm] = 1 + 4 * candidates + float(lasting.max())
+
+    d1 = candidates * max((gaps[arm] * pulls for arm, pulls in printed.items()), default=0.0)
+    return Theorem1(
+        separable=separable,
+        separation=times,
+        printed=printed,
+        corrected=corrected,
+        printed_constant=None if betas else float(d1),
+        corrected_constant=float(sum(gaps[arm] * pulls for arm, pulls in corrected.items())),
+        log_coefficient=12 * float(sum(gaps[arm] / beta**2 for arm, beta in betas.items())),
+    )
+
+
+def ucb1_bound(gaps: Floats) -> tuple[float, float]:
+    """Return (log_coefficient, constant) of E[R(T)] ≤ 8 ln T Σ 1/Δ_i + (1 + π²/3) Σ Δ_i.
+
+    >>> log_coefficient, constant = ucb1_bound(np.array([0, .5, .25]))
+    >>> round(log_coefficient, 6), round(constant, 6)
+    (48.0, 3.217401)
+    """
+    positive = gaps[gaps > 0]
+    return 8 * float((1 / positive).sum()), (1 + math.pi**2 / 3) * float(positive.sum())
+
+
+def separation(alpha: Floats, candidates: int) -> Separation:
+    """Compute k_i, K_i and Lemma 2's bound at distances ``alpha`` with |A| = ``candidates``.
+
+    k is exact. K is an infinite sum, given with a relative error below 1e-10: `_EXACT_TERMS` terms
+    are added up and the rest is enclosed between two integrals.
+
+    >>> times = separation(np.array([.2, 1.]), candidates=4)
+    >>> times.k
+    [2327, 48]
+    """
+    levels, places = np.unique(alpha, return_inverse=True)
+    k: list[int] = []
+    sums = np.empty_like(levels)
+    for start in range(0, len(levels), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        firsts, sums[chunk] = _first_and_sum(levels[chunk])
+        k += firsts
+    E = np.array([_lemma2_start(level) for level in levels.tolist()]).reshape(-1, 2)
+    lemma2 = candidates * (2 * E * (E + 1) + 4 * levels[:, np.newaxis] ** 10)
+    return Separation(
+        alpha=alpha,
+        k=[k[place] for place in places.tolist()],
+        K=2 * candidates * sums[places],
+        lemma2=lemma2[places, 1],
+        lemma2_printed=lemma2[places, 0],
+    )
+
+
+def _lemma2_start(alpha: float) -> tuple[float, float]:
+    """Return E_i(θ) as printed and as corrected; they differ where 144/α⁴ is a whole number.
+
+    α comes from a difference of decimals such as .6 − .4, so "whole" is up to its rounding.
+    """
+    threshold = 144 / alpha**4
+    whole = float(round(threshold))
+    if abs(threshold - whole) <= 4 * TOLERANCE / alpha * threshold:
+        return max(3.0, whole), max(3.0, whole + 1)
+    return max(3.0, float(math.ceil(threshold))), max(3.0, math.floor(threshold) + 1.0)
+
+
+def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
+    """Return k_i and Σ_{k ≥ k_i} k/(k − ⌈c ln k⌉)⁵ with c = 12/α².
+
+    With g(k) = k − c ln k the denominator is ⌊g(k)⌋⁵, and k > ⌈c ln k⌉ means g(k) ≥ 1: so k_i is
+    the larger root of g = 1, rounded up. From there g is known by its start and small steps:
+    g(k_i + j) = g(k_i) + j − c·log1p(j/k_i), accurate at any size of k_i.
+    """
+    c = 12 / alpha**2
+    root = 2 * c * np.log(2 * c)
+    for _ in range(30):  # Newton from the right on a convex function
+        root = root - (root - 1 - c * np.log(root)) / (1 - c / root)
+    first = np.ceil(root)
+    start = first - c * np.log(first)
+    j = np.arange(_EXACT_TERMS + 1)
+    with np.errstate(over="ignore"):
+        g = start[:, np.newaxis] + j - c[:, np.newaxis] * np.log1p(j / first[:, np.newaxis])
+
+    # Where rounding could move g across a whole number, start again in long arithmetic.
+    rounding = 8 * np.finfo(float).eps * first
+    doubt = (rounding > 1e-9) | (np.abs(g - np.rint(g)).min(axis=1) < 1e-9)
+    k = [0 if unsure else int(value) for unsure, value in zip(doubt, first, strict=True)]
+    for row in np.flatnonzero(doubt).tolist():
+        k[row], exact = _first_exactly(float(alpha[row]), float(root[row]))
+        first[row] = k[row]
+        g[row] = exact + j - c[row] * np.log1p(j / first[row])
+
+    m = np.floor(g[:, :-1])
+    terms = (first[:, np.newaxis] + j[:-1]) / (m * m * m * m * m)  # ** 5 is ten times slower
+    return k, terms.sum(axis=1) + _rest(first + _EXACT_TERMS, g[:, -1], c)
+
+
+def _first_exactly(alpha: float, near: float) -> tuple[int, float]:
+    """Return k_i and g(k_i) in decimal arithmetic that leaves g twenty digits after the point."""
+    with localcontext(prec=60):
+        c = 12 / Decimal(alpha) ** 2
+        root = Decimal(near)
+        for _ in range(3):
+            root -= (root - 1 - c * root.ln()) / (1 - c / root)
+        k = int(root.to_integral_value(rounding="ROUND_CEILING"))
+        return k, float(k - c * Decimal(k).ln())
+
+
+def _rest(n: Floats, g: Floats, c: Floats) -> Floats:
+    """Return the middle of an enclosure of Σ_{k ≥ n} k/⌊g(k)⌋⁵, where g(n) = g.
+
+    g is convex with slope between s = 1 − c/n and 1 beyond n, so ⌊g(k)⌋ lies between
+    g − 1 + s(k − n) and g + (k − n), and decreasing terms add up to no less than their integral
+    and no more than the integral and the first one.
+    """
+    low = (n - g) / (4 * g**4) + 1 / (3 * g**3)
+    s, b = 1 - c / n, g - 1
+    high = n / b**5 + ((n - b / s) / (4 * b**4) + 1 / (3 * s * b**3)) / s
+    return (low + high) / 2

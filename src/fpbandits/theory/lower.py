@@ -1,0 +1,110 @@
+"""Theorem 2: what every good policy must pay, as a linear program.
+
+A policy whose regret grows slower than any power of T under every parameter must, under θ°, gather
+information against each parameter that looks like θ° while a*(θ°) is played but has a better arm:
+if c_u ln T is the number of its plays of arm u, then Σ_u c_u D_u(θ°‖θ) ≥ 1 for each such θ. So
+
+    lim inf E[R(T)]/ln T  ≥  min Σ_u c_u Δ_u   subject to   Σ_u c_u D_u(θ°‖θ) ≥ 1 for all those θ,
+
+which is the paper's minimum over the simplex of a maximum over θ, written without the ratio.
+
+The paper departs from this in two ways, and both are here. It lets θ range over B(θ°), which with
+tied best arms, or with laws of equal mean, holds parameters that force nothing
+(`Structure.must_explore`): `printed` is the value so obtained. And it lets u range over A only;
+but an arm that is best nowhere may tell parameters apart cheaply: `all_arms` lets it.
+
+Two kinds of constraint cost nothing and drop out. Where some D_u(θ°‖θ) is infinite, a vanishing
+share of plays of u is enough. Where an arm tied for best under θ° tells θ apart, it can be
+played for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fpbandits.rewards import Floats, Ints
+from fpbandits.theory.structure import Structure
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """The cheapest exploration: regret and plays of each arm, both for each unit of ln T."""
+
+    coefficient: float
+    pulls: dict[int, float]
+
+
+@dataclass(frozen=True)
+class Theorem2:
+    """Theorem 2 for one θ°, on [0, 1]; arms and parameters by index."""
+
+    confusion_set: Ints
+    candidate_arms: Exploration
+    all_arms: Exploration
+    printed: Exploration
+
+
+def theorem2(structure: Structure, true: int) -> Theorem2:
+    """Bound the regret of every uniformly good policy under the parameter ``true`` from below."""
+    best = structure.best_arm[true]
+    among_candidates = structure.candidate_arms[structure.candidate_arms != best]
+    among_all = np.flatnonzero(np.arange(structure.means.shape[1]) != best)
+    confused, needed = structure.confusion_set(true), structure.must_explore(true)
+
+    restricted = _cheapest(structure, true, needed, among_candidates)
+    same_arms = len(among_all) == len(among_candidates)
+    same_set = len(confused) == len(needed)
+    return Theorem2(
+        confusion_set=needed,
+        candidate_arms=restricted,
+        all_arms=restricted if same_arms else _cheapest(structure, true, needed, among_all),
+        printed=restricted if same_set else _cheapest(structure, true, confused, among_candidates),
+    )
+
+
+def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Exploration:
+    """Find the cheapest plays of ``arms`` that tell θ° from all the parameters ``against``."""
+    gaps = structure.gaps(true)[arms]
+    information = structure.problem.rewards.divergence(true, against)[:, arms]
+    # Equality being approximate, a parameter can differ from θ° by less than numbers show.
+    telling = np.isfinite(information).all(axis=1) & information.any(axis=1)
+    information = information[telling]
+    costly = gaps > 0
+    by_tied_arms = (information[:, ~costly] > 0).any(axis=1)
+
+    pulls = np.zeros(len(arms))
+    # In units of regret spent, x_u = c_u·Δ_u, every arm costs the same.
+    efficiency = information[np.ix_(~by_tied_arms, costly)] / gaps[costly]
+    spent = _cover(efficiency, np.ones(len(efficiency)))
+    pulls[costly] = spent / gaps[costly]
+    # The free plays have no price; the fewest that do are the natural answer.
+    missing = 1 - information[by_tied_arms] @ pulls
+    pulls[~costly] = _cover(information[np.ix_(by_tied_arms, ~costly)], missing)
+    return Exploration(float(spent.sum()), dict(zip(arms.tolist(), pulls.tolist(), strict=True)))
+
+
+def _cover(gain: Floats, need: Floats) -> Floats:
+    """Return x ≥ 0 with the least sum such that gain · x ≥ need, where rows can be met."""
+    gain, need = gain[need > 0], need[need > 0]
+    if not len(need):
+        return np.zeros(gain.shape[1])
+    from scipy.optimize import linprog
+
+    # The solver's tolerances are absolute: scale each row by its largest gain, and the whole by
+    # the largest demand that leaves.
+    largest = gain.max(axis=1)
+    need = need / largest
+    scale = need.max()
+    solution = linprog(
+        np.ones(gain.shape[1]),
+        A_ub=-gain / largest[:, np.newaxis],
+        b_ub=-need / scale,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if not solution.success or solution.x is None:
+        raise ArithmeticError(f"the lower bound's linear program failed: {solution.message}")
+    x: Floats = np.maximum(solution.x, 0.0) * scale
+    return x

@@ -1,0 +1,126 @@
+"""The structure of Θ: the definitions on which the regret of FP-UCB hangs.
+
+For a problem with arms i and parameters θ, of means μ_i(θ) on [0, 1], and the true parameter θ°:
+
+=====================  ==================================================================
+`best_arm`             a*(θ) = argmax_i μ_i(θ), the smallest index where arms tie
+`candidate_arms`       A = {a*(θ) : θ ∈ Θ}, the arms that FP-UCB ever plays
+`confusion_set`        B(θ°) = {θ : a*(θ) ≠ a*(θ°) and μ_a*(θ°)(θ) = μ_a*(θ°)(θ°)}
+`confusing_arms`       C(θ°) = {a*(θ) : θ ∈ B(θ°)}
+`gaps`                 Δ_i = μ_a*(θ°)(θ°) − μ_i(θ°)
+`betas`                β_i = min over θ ∈ B(θ°) with a*(θ) = i of |μ_i(θ°) − μ_i(θ)|, i ∈ C(θ°)
+`alphas`               α(θ) = |μ_a*(θ°)(θ°) − μ_a*(θ°)(θ)|
+=====================  ==================================================================
+
+Whoever plays a*(θ°) for ever sees the same mean under each parameter in B(θ°), and cannot tell them
+from the truth. If B(θ°) is empty, FP-UCB's regret is bounded; otherwise it grows with log T.
+
+The paper assumes that a*(θ) is unique. Without that, a parameter can be in B(θ°) though a*(θ°) is
+one of *its* best arms too; it costs FP-UCB a logarithm, but no policy needs to tell it apart.
+`must_explore` leaves such parameters out, and those whose reward law on a*(θ°) differs while the
+mean is the same: what remains is the confusion set that a lower bound may use.
+
+Everything here is on [0, 1] and in indices; means within `TOLERANCE` of one another are equal.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from fpbandits.problem import Problem
+from fpbandits.rewards import TOLERANCE, Bools, Floats, Ints
+
+
+class Structure:
+    """The definitions above, for one problem; θ° is the index ``true`` of a parameter.
+
+    Examples
+    --------
+    >>> from fpbandits import load_problem
+    >>> structure = Structure(load_problem("paper:two"))
+    >>> structure.best_arm, structure.candidate_arms
+    (array([0, 1]), array([0, 1]))
+    >>> structure.confusion_set(0), structure.confusion_set(1), structure.confusing_arms(1)
+    (array([], dtype=int64), array([0]), array([0]))
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.means = problem.rewards.unit_means
+
+    @cached_property
+    def best_arms(self) -> Bools:
+        """Tell for every θ (row) which arms (columns) are best, all of them where arms tie."""
+        best: Bools = self.means >= self.means.max(axis=1, keepdims=True) - TOLERANCE
+        return best
+
+    @cached_property
+    def best_arm(self) -> Ints:
+        """a*(θ) for every θ: the best arm, the smallest index where arms tie."""
+        best: Ints = self.best_arms.argmax(axis=1)
+        return best
+
+    @cached_property
+    def ties(self) -> Ints:
+        """The parameters whose best arm is not unique."""
+        return np.flatnonzero(self.best_arms.sum(axis=1) > 1)
+
+    @cached_property
+    def candidate_arms(self) -> Ints:
+        """A: the arms that are best under some parameter."""
+        return np.unique(self.best_arm)
+
+    def confusion_set(self, true: int) -> Ints:
+        """B(θ°): the parameters with another best arm that look like θ° on a*(θ°)."""
+        return np.flatnonzero(self._with_another_best_arm(true) & (self.alphas(true) <= TOLERANCE))
+
+    def separable(self, true: int) -> Ints:
+        """Return the parameters with another best arm outside B(θ°).
+
+        Playing a*(θ°) alone rules them out sooner or later, the sooner the larger α(θ).
+        """
+        return np.flatnonzero(self._with_another_best_arm(true) & (self.alphas(true) > TOLERANCE))
+
+    def confusing_arms(self, true: int) -> Ints:
+        """C(θ°): the best arms of the parameters in B(θ°)."""
+        return np.unique(self.best_arm[self.confusion_set(true)])
+
+    def gaps(self, true: int) -> Floats:
+        """Δ_i for every arm: what a play of arm i loses under θ°; 0 for all that tie for best."""
+        means = self.means[true]
+        return np.where(self.best_arms[true], 0.0, means[self.best_arm[true]] - means)
+
+    def betas(self, true: int) -> dict[int, float]:
+        """β_i for every arm i in C(θ°): how far its mean under B(θ°) is, at the least, from θ°."""
+        confused = self.confusion_set(true)
+        best = self.best_arm[confused]
+        distance = np.abs(self.means[true, best] - self.means[confused, best])
+        # Positive by definition; equality being approximate, keep it so where means differ by
+        # little more than the tolerance.
+        return {
+            int(arm): max(float(distance[best == arm].min()), TOLERANCE)
+            for arm in self.confusing_arms(true)
+        }
+
+    def alphas(self, true: int) -> Floats:
+        """α(θ) for every θ: how far its mean on a*(θ°) is from that under θ°."""
+        means = self.means[:, self.best_arm[true]]
+        alphas: Floats = np.abs(means - means[true])
+        return alphas
+
+    def must_explore(self, true: int) -> Ints:
+        """Return the part of B(θ°) that forces any good policy to explore.
+
+        The parameters under which a*(θ°) pays by the same law as under θ°, but is not a best arm.
+        """
+        arm = self.best_arm[true]
+        confused = self.confusion_set(true)
+        same = self.problem.rewards.same_law(true, arm)
+        needed: Ints = confused[same[confused] & ~self.best_arms[confused, arm]]
+        return needed
+
+    def _with_another_best_arm(self, true: int) -> Bools:
+        other: Bools = self.best_arm != self.best_arm[true]
+        return other
