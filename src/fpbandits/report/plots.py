@@ -1,0 +1,150 @@
+"""Figures, drawn with Matplotlib and written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fpbandits.errors import InputError, quote
+from fpbandits.files import write_aside
+from fpbandits.problem import Problem
+from fpbandits.theory.structure import Structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg")
+MOST_PARAMETERS = 1_000
+"""Beyond this a row of the confusion matrix is thinner than a pixel."""
+
+_MOST_LABELS = 40
+_LONGEST_LABEL = 24
+# From the Okabe-Ito palette, which colour-blind readers can tell apart.
+_BEST = "#D55E00"
+_CONFUSIONS = {
+    "has a better arm: must be told apart": "#D55E00",
+    "need not be told apart": "#56B4E9",
+}
+
+
+def check_figure_path(path: Path) -> None:
+    """Refuse a figure that could not be written, before any work is done for it."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{path}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {quote(str(path.parent))} to write it to")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG or SVG, by the path's ending; the same figure gives the same bytes."""
+    import matplotlib
+
+    check_figure_path(path)
+    stream = io.BytesIO()
+    kind = path.suffix.lower()[1:]
+    # Dates and random ids would make equal figures differ.
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}):
+        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+    write_aside(path, stream.getvalue())
+
+
+def structure_figure(problem: Problem) -> Figure:
+    """Draw the means with the best arms marked, and which parameter is confused with which."""
+    from matplotlib.figure import Figure
+
+    count, arms = len(problem.parameters), len(problem.arms)
+    if count > MOST_PARAMETERS:
+        raise InputError(
+            f"{problem.name}: {count:,} parameters are too many to draw (at most "
+            f"{MOST_PARAMETERS:,}); leave out --plot"
+        )
+    structure = Structure(problem)
+    longest = min(max(map(len, problem.parameters)), _LONGEST_LABEL)
+    height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest
+    left = float(np.clip(1.5 + 0.55 * arms, 3.2, 9.0))
+    figure = Figure(figsize=(left + height + 2.0, height), layout="constrained")
+    means_axes, confusion_axes = figure.subplots(1, 2, width_ratios=[left, height])
+    _draw_means(figure, means_axes, problem, structure)
+    _draw_confusion(figure, confusion_axes, problem, structure)
+    figure.suptitle(f"{problem.name}: {count:,} parameters, {arms:,} arms", parse_math=False)
+    return figure
+
+
+def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: Structure) -> None:
+    means = problem.means
+    image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
+    if len(problem.parameters) <= _MOST_LABELS and len(problem.arms) <= 16:
+        middle = (means.min() + means.max()) / 2
+        for (row, column), mean in np.ndenumerate(means):
+            colour = "white" if mean < middle else "black"
+            axes.text(
+                column, row, f"{mean:.3g} ", ha="right", va="center", fontsize=8, color=colour
+            )
+    size = float(np.clip(1500 / len(means), 4, 45))
+    rows, columns = np.nonzero(structure.best_arms)
+    tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=_BEST)
+    best = axes.scatter(structure.best_arm + 0.2, np.arange(len(means)), s=size, color=_BEST)
+    marks = {"best arm": best} | ({"tied with it": tied} if len(structure.ties) else {})
+    figure.legend(
+        marks.values(), marks.keys(), loc="outside lower left", ncols=2, frameon=False, fontsize=9
+    )
+    axes.set_title("mean reward", fontsize=10)
+    axes.set_ylabel("parameter")
+    axes.set_xlabel("arm")
+    _name_ticks(axes.xaxis, problem.arms, rotate=True)
+    _name_ticks(axes.yaxis, problem.parameters)
+    figure.colorbar(image, ax=axes, pad=0.02)
+
+
+def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Structure) -> None:
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    kinds = np.zeros((len(problem.parameters),) * 2)
+    for true in range(len(kinds)):
+        kinds[true, structure.confusion_set(true)] = 2
+        kinds[true, structure.must_explore(true)] = 1
+    colours = ["#F2F2F2", *_CONFUSIONS.values()]
+    axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
+    axes.set_title("same mean on the truth's best arm", fontsize=10)
+    axes.set_ylabel("if this is the truth …")
+    axes.set_xlabel("… this one looks like it")
+    _name_ticks(axes.xaxis, problem.parameters, rotate=True)
+    _name_ticks(axes.yaxis, problem.parameters)
+    if len(kinds) <= _MOST_LABELS:
+        axes.set_xticks(np.arange(len(kinds)) - 0.5, minor=True)
+        axes.set_yticks(np.arange(len(kinds)) - 0.5, minor=True)
+        axes.grid(which="minor", color="white")
+        axes.tick_params(which="minor", length=0)
+    patches = [
+        Patch(color=colour, label=label)
+        for kind, (label, colour) in enumerate(_CONFUSIONS.items(), 1)
+        if (kinds == kind).any()
+    ]
+    if patches:
+        figure.legend(
+            handles=patches, loc="outside lower right", ncols=2, frameon=False, fontsize=9
+        )
+    else:
+        axes.text(0.5, 0.5, "no two are confused", transform=axes.transAxes, ha="center")
+
+
+def _name_ticks(axis: Axis, names: tuple[str, ...], *, rotate: bool = False) -> None:
+    """Name every tick where the names fit, else number them from 1."""
+    if len(names) > _MOST_LABELS:
+        axis.set_major_formatter(lambda place, _: f"no. {place + 1:.0f}")
+        return
+    short = [
+        name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…" for name in names
+    ]
+    axis.set_ticks(range(len(names)), short, fontsize=8, parse_math=False)
+    if rotate and sum(map(len, short)) > 30:
+        axis.set_tick_params(rotation=90)
