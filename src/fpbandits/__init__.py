@@ -13,31 +13,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fpbandits.agent import Agent, Decision
     from fpbandits.errors import InputError
     from fpbandits.files import load_problem, save_problem
+    from fpbandits.policies import FPUCB, UCB1, Thompson
     from fpbandits.problem import Problem
+    from fpbandits.simulation.result import Result
+    from fpbandits.simulation.simulate import simulate
     from fpbandits.theory.analysis import Analysis, Case, analyze
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FPUCB",
+    "UCB1",
+    "Agent",
     "Analysis",
     "Case",
+    "Decision",
     "InputError",
     "Problem",
+    "Result",
+    "Thompson",
     "analyze",
     "load_problem",
     "save_problem",
+    "simulate",
 ]
 
 _HOMES = {
+    "FPUCB": "policies",
+    "UCB1": "policies",
+    "Agent": "agent",
     "Analysis": "theory.analysis",
     "Case": "theory.analysis",
+    "Decision": "agent",
     "InputError": "errors",
     "Problem": "problem",
+    "Result": "simulation.result",
+    "Thompson": "policies",
     "analyze": "theory.analysis",
     "load_problem": "files",
     "save_problem": "files",
+    "simulate": "simulation.simulate",
 }
 
 

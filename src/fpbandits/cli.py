@@ -1,4 +1,4 @@
-"""The command line: ``fpbandits analyze``.
+"""The command line: ``fpbandits analyze | simulate | policies``.
 
 Commands turn words into calls of the library and results into text. Whatever the caller did wrong
 ends in `main`, as one line on standard error and exit code 2. Heavy imports stand inside the
@@ -7,16 +7,18 @@ commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, quote
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -79,7 +81,8 @@ def analyze(
     from fpbandits.theory.analysis import analyze
 
     if plot is not None:
-        from fpbandits.report.plots import check_figure_path, save_figure, structure_figure
+        from fpbandits.figures import check_figure_path, save_figure
+        from fpbandits.report.plots import structure_figure
 
         check_figure_path(plot)
     loaded = load_problem(problem)
@@ -99,6 +102,186 @@ def analyze(
     if plot is not None:
         sys.stderr.write(f"wrote {plot}\n")
     sys.stdout.flush()
+
+
+@app.command()
+def simulate(
+    problem: Annotated[str, typer.Argument(help="A .toml or .csv file, or a built-in name.")],
+    true: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The true parameter.  [default: the problem's own]"),
+    ] = None,
+    true_means: Annotated[
+        str | None,
+        typer.Option(metavar="M,M,..", help="The arms' true means, for a truth outside Θ."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:OPTION=VALUE]",
+            help="A policy; may be given again.  [default: fp-ucb]",
+        ),
+    ] = None,
+    horizon: Annotated[str, typer.Option(metavar="T", help="Plays in a run.")] = "1e5",
+    runs: Annotated[str, typer.Option(metavar="N", help="Runs of each policy.")] = "100",
+    seed: Annotated[str, typer.Option(metavar="N", help="What random streams come from.")] = "0",
+    times: Annotated[
+        str | None,
+        typer.Option(metavar="T,T,..", help="When to record.  [default: 100 times, in log t]"),
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Reorder arms and parameters in each run.")
+    ] = False,
+    step: Annotated[bool, typer.Option("--step", help="Play step by step.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Leap only where no rewards could matter.")
+    ] = False,
+    workers: Annotated[
+        str | None, typer.Option(metavar="N", help="Threads.  [default: one a core]")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep result.npz, regret.csv and regret.png here."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Play policies on a problem, many runs each, at any horizon, and show their regret."""
+    from fpbandits.files import load_problem
+    from fpbandits.policies import DEFAULT, parse_policy
+    from fpbandits.simulation.simulate import simulate
+
+    if true is not None and true_means is not None:
+        raise InputError("--true and --true-means both say what is true: give one of them")
+    if step and exact:
+        raise InputError("--step and --exact exclude each other: give one of them")
+    words = policy or [DEFAULT.name]
+    for word in words:
+        if words.count(word) > 1:
+            raise InputError(f"--policy {word} is given twice")
+    loaded = load_problem(problem)
+    if out is not None:
+        _make_folder(out)
+    with _warnings_as_notes(), _Bar() as bar:
+        result = simulate(
+            loaded,
+            {word: parse_policy(word) for word in words},
+            true=true if true_means is None else _numbers("--true-means", true_means),
+            horizon=_number("--horizon", horizon),
+            runs=_number("--runs", runs),
+            seed=_number("--seed", seed),
+            times=None if times is None else _numbers("--times", times),
+            shuffle=shuffle,
+            leap=not step,
+            exact=exact,
+            workers=None if workers is None else _number("--workers", workers),
+            progress=bar.show,
+        )
+    if out is not None:
+        result.save(out / "result.npz")
+        result.to_csv(out / "regret.csv")
+        result.plot(out / "regret.png")
+    if json:
+        from json import dumps
+
+        sys.stdout.write(dumps(result.as_dict(), allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(result.table() + "\n")
+    if out is not None:
+        sys.stderr.write(f"wrote {out / 'result.npz'}, regret.csv and regret.png\n")
+    sys.stdout.flush()
+
+
+@app.command()
+def policies(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """List the policies: what each must know, and what is proven of it."""
+    from dataclasses import fields
+
+    from fpbandits.policies import DEFAULT, POLICIES
+
+    rows = [
+        {
+            "name": name,
+            "default": kind is DEFAULT,
+            "knows": kind.knows,
+            "guarantee": kind.guarantee,
+            "leaps": kind.leaps,
+            "options": {option.name: option.default for option in fields(kind)},
+        }
+        for name, kind in POLICIES.items()
+    ]
+    if json:
+        from json import dumps
+
+        sys.stdout.write(dumps(rows) + "\n")
+    else:
+        from rich.console import Console
+
+        from fpbandits.report.tables import policy_table
+
+        Console().print(policy_table(rows))
+    sys.stdout.flush()
+
+
+def _number(option: str, text: str) -> Any:
+    """Read a number as people write it: 1000, 1e12, 2.5."""
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise InputError(
+            f"{option} is {quote(text)}: expected a number such as 1000 or 1e12"
+        ) from None
+
+
+def _numbers(option: str, text: str) -> list[Any]:
+    return [_number(option, part.strip()) for part in text.split(",")]
+
+
+def _make_folder(path: Path) -> None:
+    """Make sure that results can be written before any are computed."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    except OSError as error:
+        raise InputError(f"--out {path}: cannot be written to ({error.strerror})") from None
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    import warnings
+
+    def note(message: Warning | str, *others: object, **more: object) -> None:
+        sys.stderr.write(f"note: {message}\n")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note
+        yield
+
+
+class _Bar:
+    """A progress bar with the time left, a line a policy; nothing where there is no terminal."""
+
+    def __enter__(self) -> _Bar:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        self._bars = Progress(console=console, transient=True, disable=not console.is_terminal)
+        self._tasks: dict[str, Any] = {}
+        self._bars.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bars.stop()
+
+    def show(self, policy: str, share: float) -> None:
+        """Show what share of a policy's work is done."""
+        if policy not in self._tasks:
+            self._tasks[policy] = self._bars.add_task(policy, total=1.0)
+        self._bars.update(self._tasks[policy], completed=share)
 
 
 def _progress(cases: Iterable[int]) -> Iterator[int]:

@@ -1,10 +1,13 @@
-"""The one error that a caller can cause, and the words that errors share."""
+"""The one error that a caller can cause, the words that errors share, and a common check."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from numbers import Real
+from typing import Any
 
 
 class InputError(ValueError):
@@ -48,3 +51,25 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     listed = ", ".join(quote(candidate) for candidate in candidates[:8])
     more = ", …" if len(candidates) > 8 else ""
     return f"unknown {kind} {quote(name)}: known are {listed}{more}"
+
+
+def whole_number(
+    what: str, value: object, *, least: int = 0, most: int | None = None, why: str = ""
+) -> int:
+    """Return ``value`` as an int, or say why it is not a whole number between two limits.
+
+    >>> whole_number("horizon", 1e6, least=1)
+    1000000
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{what} must be a whole number, not {quote(value)}")
+    real: Any = value
+    if not math.isfinite(real) or real != int(real):
+        raise InputError(f"{what} is {quote(value)}: it must be a whole number")
+    number = int(real)
+    if number < least:
+        raise InputError(f"{what} is {quote(value)}: it must be at least {least}")
+    if most is not None and number > most:
+        reason = f", {why}" if why else ""
+        raise InputError(f"{what} is {quote(value)}: it must be at most {most:,}{reason}")
+    return number

@@ -63,7 +63,7 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     try:
         match _kind(path):
             case ".toml":
-                return _from_toml(_read(path), path)
+                return problem_from_toml(_read(path), path.stem)
             case _:
                 return _from_csv(_read(path), path)
     except InputError as error:
@@ -78,7 +78,7 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """
     path = Path(path)
     try:
-        text = _to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
+        text = problem_to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
     except InputError as error:
         raise InputError(f"{_shown(path)}: {error}") from None
     write_aside(path, text.encode())
@@ -153,7 +153,8 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _from_toml(text: str, path: Path) -> Problem:
+def problem_from_toml(text: str, name: str) -> Problem:
+    """Read a problem from TOML; ``name`` is for one that has none of its own."""
     if _ENDLESS_KEY.search(text):
         raise InputError("a key has more than a hundred dotted parts")
     try:
@@ -195,7 +196,7 @@ def _from_toml(text: str, path: Path) -> Problem:
         "parameters": list(rows),
         "range": table.get("range", [0, 1]),
         "true": table.get("true"),
-        "name": table.get("name", path.stem),
+        "name": table.get("name", name),
     }
     values = list(rows.values())
     match family:
@@ -283,7 +284,8 @@ def _csv_means(cells: list[str], arms: list[str], row: int) -> list[float]:
     return means
 
 
-def _to_toml(problem: Problem) -> str:
+def problem_to_toml(problem: Problem) -> str:
+    """Write a problem as TOML, so that `problem_from_toml` gives it back bit for bit."""
     rewards = problem.rewards
     lines = [
         f"name = {_toml_text(problem.name)}",

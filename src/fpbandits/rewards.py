@@ -13,6 +13,10 @@ Three families:
 `Discrete`     a common finite support, with probabilities of its own for each arm and θ
 =============  =======================================================================
 
+The laws under one parameter are a named tuple of arrays (`RewardFamily.law`), and drawing from it
+is a plain function of numbers: the simulator compiles that very function, so that what is drawn
+here and what is drawn there is the same.
+
 Families validate nothing: a `fpbandits.Problem` does, when it is made.
 """
 
@@ -20,9 +24,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +37,72 @@ Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-12
 """Means (and probabilities) this near to one another, on [0, 1], are equal."""
+
+
+class BernoulliLaw(NamedTuple):
+    """Bernoulli arms: the probability of a reward of 1."""
+
+    success: Floats
+
+    def draw_sum(self, arm: int, plays: int, generator: np.random.Generator) -> float:
+        """Draw the sum of ``plays`` rewards of an arm."""
+        return bernoulli_sum(self, arm, plays, generator)
+
+
+class BetaLaw(NamedTuple):
+    """Beta arms: their two shapes."""
+
+    a: Floats
+    b: Floats
+
+    def draw_sum(self, arm: int, plays: int, generator: np.random.Generator) -> float:
+        """Draw the sum of ``plays`` rewards of an arm."""
+        return beta_sum(self, arm, plays, generator)
+
+
+class DiscreteLaw(NamedTuple):
+    """Discrete arms: the support, and the chance of each value if none before it came."""
+
+    support: Floats
+    chances: Floats
+
+    def draw_sum(self, arm: int, plays: int, generator: np.random.Generator) -> float:
+        """Draw the sum of ``plays`` rewards of an arm."""
+        return discrete_sum(self, arm, plays, generator)
+
+
+Law = BernoulliLaw | BetaLaw | DiscreteLaw
+
+
+def bernoulli_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    """Draw the sum of ``plays`` Bernoulli rewards: a binomial."""
+    if plays == 1:
+        return 1.0 if generator.random() < law.success[arm] else 0.0
+    return float(generator.binomial(plays, law.success[arm]))
+
+
+def beta_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    """Draw ``plays`` Beta rewards one by one: their sum has no law of its own."""
+    total = 0.0
+    for _ in range(plays):
+        total += generator.beta(law.a[arm], law.b[arm])
+    return total
+
+
+def discrete_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    """Draw the sum of ``plays`` discrete rewards: how often each value comes, by binomials."""
+    total = 0.0
+    left = plays
+    for value in range(law.support.size):
+        if left == 1:
+            count = 1 if generator.random() < law.chances[arm, value] else 0
+        else:
+            count = generator.binomial(left, law.chances[arm, value])
+        total += count * law.support[value]
+        left -= count
+        if left == 0:
+            break
+    return total
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,14 +139,23 @@ class RewardFamily(ABC):
         return values if self.range == (0.0, 1.0) else (values - self.range[0]) / self.width
 
     @abstractmethod
-    def draw(self, generator: np.random.Generator, parameter: int, arm: int, size: int) -> Floats:
-        """Draw ``size`` independent rewards."""
+    def law(self, parameter: int) -> Law:
+        """Return the laws of all arms under one parameter, for `draw_sum`."""
 
     @abstractmethod
+    def reordered(self, parameters: Ints, arms: Ints) -> RewardFamily:
+        """Return the same laws with parameters and arms in another order, or some of them."""
+
+    def draw(self, generator: np.random.Generator, parameter: int, arm: int, size: int) -> Floats:
+        """Draw ``size`` independent rewards."""
+        law = self.law(parameter)
+        return np.array([law.draw_sum(arm, 1, generator) for _ in range(size)])
+
     def draw_sum(
         self, generator: np.random.Generator, parameter: int, arm: int, plays: int
     ) -> float:
         """Draw the sum of ``plays`` independent rewards, with exactly its law."""
+        return float(self.law(parameter).draw_sum(arm, plays, generator))
 
     @abstractmethod
     def log_likelihood(self, arm: int, rewards: ArrayLike) -> Floats:
@@ -106,13 +185,11 @@ class Bernoulli(RewardFamily):
     name = "bernoulli"
     sum_in_one_draw = True
 
-    def draw(self, generator: np.random.Generator, parameter: int, arm: int, size: int) -> Floats:
-        return generator.binomial(1, self.unit_means[parameter, arm], size).astype(np.float64)
+    def law(self, parameter: int) -> BernoulliLaw:
+        return BernoulliLaw(self.unit_means[parameter])
 
-    def draw_sum(
-        self, generator: np.random.Generator, parameter: int, arm: int, plays: int
-    ) -> float:
-        return float(generator.binomial(plays, self.unit_means[parameter, arm]))
+    def reordered(self, parameters: Ints, arms: Ints) -> Bernoulli:
+        return replace(self, means=self.means[np.ix_(parameters, arms)])
 
     def log_likelihood(self, arm: int, rewards: ArrayLike) -> Floats:
         rewards = np.asarray(rewards, dtype=np.float64)
@@ -140,14 +217,12 @@ class Beta(RewardFamily):
     def _shapes(self) -> tuple[Floats, Floats]:
         return self.concentration * self.unit_means, self.concentration * (1 - self.unit_means)
 
-    def draw(self, generator: np.random.Generator, parameter: int, arm: int, size: int) -> Floats:
-        mean = self.unit_means[parameter, arm]
-        return generator.beta(self.concentration * mean, self.concentration * (1 - mean), size)
+    def law(self, parameter: int) -> BetaLaw:
+        a, b = self._shapes
+        return BetaLaw(a[parameter], b[parameter])
 
-    def draw_sum(
-        self, generator: np.random.Generator, parameter: int, arm: int, plays: int
-    ) -> float:
-        return float(self.draw(generator, parameter, arm, plays).sum())
+    def reordered(self, parameters: Ints, arms: Ints) -> Beta:
+        return replace(self, means=self.means[np.ix_(parameters, arms)])
 
     def log_likelihood(self, arm: int, rewards: ArrayLike) -> Floats:
         from scipy.special import betaln, xlog1py, xlogy
@@ -187,14 +262,15 @@ class Discrete(RewardFamily):
         """The support on [0, 1]."""
         return self.to_unit(self.support)
 
-    def draw(self, generator: np.random.Generator, parameter: int, arm: int, size: int) -> Floats:
-        return generator.choice(self.unit_support, size, p=self.probabilities[parameter, arm])
+    def law(self, parameter: int) -> DiscreteLaw:
+        laws = self.probabilities[parameter]
+        # What is left when the values before are ruled out; at least the probability itself.
+        rest = np.maximum(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], laws)
+        chances = np.divide(laws, rest, out=np.ones_like(laws), where=rest > 0)
+        return DiscreteLaw(self.unit_support, chances)
 
-    def draw_sum(
-        self, generator: np.random.Generator, parameter: int, arm: int, plays: int
-    ) -> float:
-        counts = generator.multinomial(plays, self.probabilities[parameter, arm])
-        return float(counts @ self.unit_support)
+    def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
+        return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])
 
     def log_likelihood(self, arm: int, rewards: ArrayLike) -> Floats:
         rewards = np.asarray(rewards, dtype=np.float64)

@@ -1,15 +1,13 @@
-"""Figures, drawn with Matplotlib and written whole or not at all."""
+"""Figures of a problem."""
 
 from __future__ import annotations
 
-import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote
-from fpbandits.files import write_aside
+from fpbandits.errors import InputError
+from fpbandits.figures import ORANGE, SKY
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -18,42 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg")
 MOST_PARAMETERS = 1_000
 """Beyond this a row of the confusion matrix is thinner than a pixel."""
 
 _MOST_LABELS = 40
 _LONGEST_LABEL = 24
-# From the Okabe-Ito palette, which colour-blind readers can tell apart.
-_BEST = "#D55E00"
-_CONFUSIONS = {
-    "has a better arm: must be told apart": "#D55E00",
-    "need not be told apart": "#56B4E9",
-}
-
-
-def check_figure_path(path: Path) -> None:
-    """Refuse a figure that could not be written, before any work is done for it."""
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"{path}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
-        )
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {quote(str(path.parent))} to write it to")
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG or SVG, by the path's ending; the same figure gives the same bytes."""
-    import matplotlib
-
-    check_figure_path(path)
-    stream = io.BytesIO()
-    kind = path.suffix.lower()[1:]
-    # Dates and random ids would make equal figures differ.
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}):
-        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
-    write_aside(path, stream.getvalue())
+_CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told apart": SKY}
 
 
 def structure_figure(problem: Problem) -> Figure:
@@ -90,8 +58,8 @@ def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: Structu
             )
     size = float(np.clip(1500 / len(means), 4, 45))
     rows, columns = np.nonzero(structure.best_arms)
-    tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=_BEST)
-    best = axes.scatter(structure.best_arm + 0.2, np.arange(len(means)), s=size, color=_BEST)
+    tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=ORANGE)
+    best = axes.scatter(structure.best_arm + 0.2, np.arange(len(means)), s=size, color=ORANGE)
     marks = {"best arm": best} | ({"tied with it": tied} if len(structure.ties) else {})
     figure.legend(
         marks.values(), marks.keys(), loc="outside lower left", ncols=2, frameon=False, fontsize=9

@@ -5,6 +5,9 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -27,6 +30,18 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
     else:
         parts += _at_a_glance(analysis)
     return Group(*parts)
+
+
+def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Show what there is to choose from."""
+    table = _table()
+    for column in ("policy", "knows", "guarantee", "options"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
+        name = Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
+        table.add_row(name, Text(row["knows"]), Text(row["guarantee"]), Text(options))
+    return table
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:

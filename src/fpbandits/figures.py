@@ -1,0 +1,43 @@
+"""Writing figures: whole or not at all, and the same bytes for the same figure."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fpbandits.errors import InputError, quote
+from fpbandits.files import write_aside
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg")
+
+# The Okabe-Ito palette, which colour-blind readers can tell apart.
+ORANGE, SKY, GREEN, BLUE, PURPLE = "#D55E00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
+
+
+def check_figure_path(path: Path) -> None:
+    """Refuse a figure that could not be written, before any work is done for it."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{path}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+        )
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {quote(str(path.parent))} to write it to")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG or SVG, by the path's ending."""
+    import matplotlib
+
+    check_figure_path(path)
+    stream = io.BytesIO()
+    kind = path.suffix.lower()[1:]
+    # Dates and random ids would make equal figures differ.
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}):
+        figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
+    write_aside(path, stream.getvalue())

@@ -1,0 +1,50 @@
+"""The policies, by name: one rule a file.
+
+A new policy is a file beside these and a place in `POLICIES`; the tests find it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.policies.base import Policy
+from fpbandits.policies.fp_ucb import FPUCB
+from fpbandits.policies.thompson import Thompson
+from fpbandits.policies.ucb1 import UCB1
+
+__all__ = ["DEFAULT", "FPUCB", "POLICIES", "UCB1", "Policy", "Thompson", "parse_policy"]
+
+POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (FPUCB, UCB1, Thompson)}
+
+DEFAULT = FPUCB
+
+
+def parse_policy(word: str) -> Policy:
+    """Make a policy from its name and options, as the command line writes them.
+
+    >>> parse_policy("fp-ucb:slack=0.05")
+    FPUCB(slack=0.05)
+    """
+    name, *options = word.split(":")
+    if name not in POLICIES:
+        raise InputError(unknown("policy", name, POLICIES))
+    known = [option.name for option in fields(POLICIES[name])]
+    values: dict[str, float] = {}
+    for option in options:
+        key, _, text = option.partition("=")
+        if key not in known:
+            if not known:
+                raise InputError(
+                    f"policy {quote(name)} has no options, but {quote(option)} is given"
+                )
+            raise InputError(unknown(f"option of {name}", key, known))
+        if key in values:
+            raise InputError(f"policy {quote(word)}: {key} is given twice")
+        try:
+            values[key] = float(text)
+        except ValueError:
+            raise InputError(
+                f"policy {quote(word)}: expected {key}=NUMBER, not {quote(option)}"
+            ) from None
+    return POLICIES[name](**values)

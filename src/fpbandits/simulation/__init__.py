@@ -1,0 +1,1 @@
+"""Exact Monte Carlo at any horizon."""

@@ -1,0 +1,107 @@
+"""Regret over time, drawn."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fpbandits.errors import InputError, quote
+from fpbandits.figures import PALETTE, save_figure
+from fpbandits.theory.analysis import analyze
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fpbandits.simulation.result import Result
+
+BANDS = {"std": "±1 standard deviation", "ci": "95 % interval of the mean", "quantile": "5 … 95 %"}
+
+
+def regret_figure(
+    result: Result,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    band: str = "std",
+    log_time: bool = True,
+    bounds: bool = False,
+) -> Figure:
+    """Draw the mean regret of every policy, a line each, and a band around it.
+
+    Parameters
+    ----------
+    result
+        What to draw.
+    path
+        Where to write it, as .png or .svg, if anywhere.
+    band
+        "std" for ±1 standard deviation, "ci" for a confidence interval of the mean, "quantile" for
+        where nine runs in ten lie.
+    log_time
+        Whether time is drawn on a logarithmic scale.
+    bounds
+        Whether to add Theorem 1 (corrected), Theorem 2 and UCB1's bound; the truth must be in Θ.
+    """
+    from matplotlib.figure import Figure
+
+    if band not in BANDS:
+        raise InputError(f"unknown band {quote(band)}: choose one of {', '.join(BANDS)}")
+    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+    axes = figure.subplots()
+    for policy, colour in zip(result.policies, _colours(), strict=False):
+        mean = result.mean_regret(policy)
+        axes.plot(result.times, mean, color=colour, label=policy, linewidth=1.8)
+        if result.runs > 1:
+            low, high = _band(result, policy, band)
+            axes.fill_between(result.times, low, high, color=colour, alpha=0.18, linewidth=0)
+    top = axes.get_ylim()[1]
+    if bounds:
+        _draw_bounds(axes, result)
+    if log_time:
+        axes.set_xscale("log")
+    axes.set_xlim(result.times[0], result.times[-1])
+    # Bounds can be far above what happens; they must not flatten it.
+    axes.set_ylim(0, max(top, 1e-9) * (1.6 if bounds else 1.0))
+    axes.set_xlabel("time t")
+    axes.set_ylabel("regret")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="upper left", frameon=False, fontsize=9)
+    axes.set_title(f"{result.problem.name}, truth {result.true}", fontsize=11, parse_math=False)
+    single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
+    figure.supxlabel(
+        f"{single}; T = {result.horizon:.6g}, seed {result.seed}", fontsize=8, color="0.35"
+    )
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def _colours() -> list[str]:
+    return list(PALETTE) * 10
+
+
+def _band(result: Result, policy: str, band: str) -> tuple[np.ndarray, np.ndarray]:
+    if band == "ci":
+        return result.confidence_interval(policy)
+    if band == "quantile":
+        return result.quantile_regret(policy, 0.05), result.quantile_regret(policy, 0.95)
+    mean, std = result.mean_regret(policy), result.std_regret(policy)
+    return mean - std, mean + std
+
+
+def _draw_bounds(axes: Axes, result: Result) -> None:
+    if result.true not in result.problem.parameters:
+        raise InputError(f"no bounds are known for a truth outside Θ ({result.true})")
+    case = analyze(result.problem, result.true).cases[0]
+    logs = np.log(result.times)
+    upper, lower, ucb1 = case.theorem1.corrected, case.theorem2.all_arms, case.ucb1
+    for label, constant, coefficient, style in (
+        ("FP-UCB at most (Theorem 1)", upper.constant, upper.log_coefficient, "--"),
+        ("UCB1 at most", ucb1.constant, ucb1.log_coefficient, "-."),
+        ("any policy at least (Theorem 2), in the long run", 0.0, lower.coefficient, ":"),
+    ):
+        values = (constant or 0.0) + coefficient * logs
+        axes.plot(result.times, values, style, color="0.35", linewidth=1.1, label=label)

@@ -1,0 +1,71 @@
+"""The one compiled loop: every policy, every reward family, stepwise and leaping.
+
+The policy's `plan` and `observe` and the reward law's draw are found by the types of ``model`` and
+``law`` and compiled into the loop. Nothing is validated here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import overload
+
+from fpbandits import rewards
+from fpbandits.policies.base import COMPILED, compiled, observe, plan
+
+_SUMS: dict[Any, Any] = {
+    rewards.BernoulliLaw: rewards.bernoulli_sum,
+    rewards.BetaLaw: rewards.beta_sum,
+    rewards.DiscreteLaw: rewards.discrete_sum,
+}
+
+
+def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    """Draw the sum of ``plays`` rewards of an arm."""
+    raise NotImplementedError
+
+
+@overload(draw_sum, strict=False, jit_options=COMPILED)
+def _choose_draw_sum(law: Any, *others: Any) -> Any:
+    return _SUMS.get(getattr(law, "instance_class", None))
+
+
+@compiled
+def play(
+    model: Any,
+    tally: Any,
+    law: Any,
+    envelope: Any,
+    desk: Any,
+    generator: Any,
+    times: Any,
+    stepwise: bool,
+    clock: Any,
+    pulls: Any,
+) -> int:
+    """Play one run and fill pulls[time, arm]; return how many plans it took.
+
+    ``clock[0]`` shows the time that has been reached; whoever sets ``clock[1]`` ends the run early,
+    and it returns −1.
+    """
+    t = 0
+    recorded = 0
+    plans = 0
+    while True:
+        left = times[recorded] - t
+        length, rounds = plan(model, tally, envelope, desk, 1 if stepwise else left, generator)
+        plans += 1
+        for place in range(length):
+            arm = desk.cycle[place]
+            observe(model, tally, arm, rounds, draw_sum(law, arm, rounds, generator), generator)
+            t += rounds
+            # It may fall inside the cycle, if that is played just once.
+            if t == times[recorded]:
+                for arm in range(pulls.shape[1]):
+                    pulls[recorded, arm] = tally.plays[arm]
+                recorded += 1
+                if recorded == times.size:
+                    return plans
+        clock[0] = t
+        if clock[1] != 0:
+            return -1

@@ -1,0 +1,358 @@
+"""`Result`: what a simulation found, and what can be asked of it.
+
+What is kept is how often each arm had been played at each recorded time, in every run: whole
+numbers. Regret is derived from them with the true gaps, in the user's units, so it carries no error
+but that of sampling. A saved result carries its problem, seed, versions and a schema version.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import platform
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fpbandits import __version__
+from fpbandits.errors import InputError, unknown
+from fpbandits.files import problem_from_toml, problem_to_toml, write_aside
+from fpbandits.policies.base import Counts
+from fpbandits.problem import Problem
+from fpbandits.rewards import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference in final regret of two policies, run by run: first less second."""
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    level: float
+
+    def __str__(self) -> str:
+        share = f"{self.level:.0%} interval {self.low:.4g} … {self.high:.4g}"
+        if self.low > 0 or self.high < 0:
+            better, by = (self.second, 1) if self.low > 0 else (self.first, -1)
+            return f"{better} has the lower regret, by {by * self.difference:.4g} ({share})"
+        return f"no clear difference: {self.difference:.4g} ({share})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Pulls of every arm at every recorded time, for each policy and run.
+
+    Attributes
+    ----------
+    problem, true, true_means
+        The candidate models, what the truth is called, and its means in the user's units.
+    seed, times, settings
+        What was asked for.
+    pulls
+        pulls[policy][run, time, arm].
+    plans
+        How many plans each run of a policy took: steps if stepwise, else leaps.
+    leap_error
+        The chance of an error, a leap and arm; see `total_variation`.
+    """
+
+    problem: Problem
+    true: str
+    true_means: Floats
+    seed: int
+    times: Counts
+    pulls: dict[str, Counts]
+    plans: dict[str, Counts]
+    settings: dict[str, bool]
+    leap_error: float
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The names of the policies."""
+        return tuple(self.pulls)
+
+    @property
+    def horizon(self) -> int:
+        """T, the last time."""
+        return int(self.times[-1])
+
+    @property
+    def runs(self) -> int:
+        """How many runs each policy has."""
+        return len(next(iter(self.pulls.values())))
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """What a play of each arm loses under the truth, in the user's units."""
+        gaps: Floats = self.true_means.max() - self.true_means
+        return gaps
+
+    def regret(self, policy: str) -> Floats:
+        """Return regret[run, time]."""
+        regret: Floats = self._pulls(policy) @ self.gaps
+        return regret
+
+    def final_regret(self, policy: str) -> Floats:
+        """Return the regret of each run at T."""
+        regret: Floats = self._pulls(policy)[:, -1] @ self.gaps
+        return regret
+
+    def mean_regret(self, policy: str) -> Floats:
+        """Return the mean regret at each time."""
+        mean: Floats = self.regret(policy).mean(axis=0)
+        return mean
+
+    def std_regret(self, policy: str) -> Floats:
+        """Return the standard deviation at each time, with divisor R − 1; NaN for a single run."""
+        if self.runs == 1:
+            return np.full(len(self.times), np.nan)
+        std: Floats = self.regret(policy).std(axis=0, ddof=1)
+        return std
+
+    def quantile_regret(self, policy: str, share: float) -> Floats:
+        """Return the regret at each time that this share of the runs stays within."""
+        if not 0 <= share <= 1:
+            raise InputError(f"a quantile's share is between 0 and 1, not {share!r}")
+        quantile: Floats = np.quantile(self.regret(policy), share, axis=0)
+        return quantile
+
+    def confidence_interval(self, policy: str, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return an interval for the expected regret at each time, by Student's t."""
+        mean = self.mean_regret(policy)
+        half = self._half_width(level) * self.std_regret(policy) / math.sqrt(self.runs)
+        return mean - half, mean + half
+
+    def mean_pulls(self, policy: str) -> dict[str, float]:
+        """Return how often each arm was played up to T, on average."""
+        means = self._pulls(policy)[:, -1].mean(axis=0).tolist()
+        return dict(zip(self.problem.arms, means, strict=True))
+
+    def total_variation(self, policy: str) -> float:
+        """Bound how far the law of a run is from that of a stepwise one, in total variation."""
+        return float(self.plans[policy].max()) * len(self.problem.arms) * self.leap_error
+
+    def compare(self, first: str, second: str, level: float = 0.95) -> Comparison:
+        """Compare two policies by the paired differences of their final regret."""
+        differences = self.final_regret(first) - self.final_regret(second)
+        half = math.nan
+        if self.runs > 1:
+            half = self._half_width(level) * differences.std(ddof=1) / math.sqrt(self.runs)
+        mean = float(differences.mean())
+        return Comparison(first, second, mean, mean - float(half), mean + float(half), level)
+
+    def _half_width(self, level: float) -> float:
+        if not 0 < level < 1:
+            raise InputError(f"a level is between 0 and 1, not {level!r}")
+        if self.runs == 1:
+            return math.nan
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.runs - 1, (1 + level) / 2))
+
+    def _pulls(self, policy: str) -> Counts:
+        try:
+            return self.pulls[policy]
+        except KeyError:
+            raise InputError(unknown("policy", policy, self.pulls)) from None
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row for each policy and time: the table behind CSV and data frame."""
+        for policy in self.policies:
+            low, high = self.confidence_interval(policy)
+            columns = {
+                "mean_regret": self.mean_regret(policy),
+                "std_regret": self.std_regret(policy),
+                "ci95_low": low,
+                "ci95_high": high,
+                "q05_regret": self.quantile_regret(policy, 0.05),
+                "median_regret": self.quantile_regret(policy, 0.5),
+                "q95_regret": self.quantile_regret(policy, 0.95),
+            }
+            pulls = self.pulls[policy].mean(axis=0)
+            for place, moment in enumerate(self.times.tolist()):
+                yield {
+                    "policy": policy,
+                    "time": moment,
+                    **{name: float(values[place]) for name, values in columns.items()},
+                    **{
+                        f"pulls {arm}": float(pulls[place, number])
+                        for number, arm in enumerate(self.problem.arms)
+                    },
+                }
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one line for each policy and time."""
+        stream = io.StringIO(newline="")
+        rows = list(self.rows())
+        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            # A single run has no spread: an empty cell, not a text that looks like a number.
+            writer.writerow({k: "" if v != v else v for k, v in row.items()})
+        write_aside(Path(path), stream.getvalue().encode())
+
+    def to_frame(self) -> DataFrame:
+        """Return the rows as a pandas data frame; pandas must be installed."""
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise InputError("to_frame needs pandas, which is not installed") from None
+        return DataFrame(list(self.rows()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the command line prints as JSON."""
+        return {
+            "problem": self.problem.name,
+            "true": self.true,
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "seed": self.seed,
+            **self.settings,
+            "times": self.times.tolist(),
+            "policies": {
+                policy: {
+                    "mean_regret": self.mean_regret(policy).tolist(),
+                    "std_regret": [None if s != s else s for s in self.std_regret(policy).tolist()],
+                    "final_regret": self.final_regret(policy).tolist(),
+                    "mean_pulls": self.mean_pulls(policy),
+                    "mean_plans": float(self.plans[policy].mean()),
+                    "total_variation": self.total_variation(policy),
+                }
+                for policy in self.policies
+            },
+            "versions": versions(),
+        }
+
+    def table(self) -> str:
+        """Return the final regret of every policy as a table in plain text."""
+        header = ["policy", "mean regret", "95 % interval", "std", "median", "95 % quantile"]
+        lines = [header]
+        for policy in self.policies:
+            low, high = (bound[-1] for bound in self.confidence_interval(policy))
+            figures = [self.std_regret(policy)[-1]]
+            figures += [self.quantile_regret(policy, share)[-1] for share in (0.5, 0.95)]
+            lines.append(
+                [
+                    policy,
+                    _figure(self.mean_regret(policy)[-1]),
+                    "" if math.isnan(low) else f"{_figure(low)} … {_figure(high)}",
+                    *("" if math.isnan(value) else _figure(value) for value in figures),
+                ]
+            )
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        title = (
+            f"{self.problem.name}, truth {self.true}: regret at T = {self.horizon:.6g}, "
+            f"{self.runs:,} runs, seed {self.seed}"
+        )
+        rows = [
+            "  ".join(
+                cell.ljust(width) if place == 0 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
+        rule = "─" * max(map(len, rows))
+        return "\n".join([title, rows[0], rule, *rows[1:]])
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        band: str = "std",
+        log_time: bool = True,
+        bounds: bool = False,
+    ) -> Figure:
+        """Draw mean regret over time, with a band; see `fpbandits.simulation.drawing`."""
+        from fpbandits.simulation.drawing import regret_figure
+
+        return regret_figure(self, path, band=band, log_time=log_time, bounds=bounds)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one .npz file: arrays, and a header in JSON."""
+        header = {
+            "schema": SCHEMA,
+            "kind": "fpbandits result",
+            "problem": problem_to_toml(self.problem),
+            "true": self.true,
+            "seed": self.seed,
+            "settings": self.settings,
+            "leap_error": self.leap_error,
+            "policies": list(self.policies),
+            "versions": versions(),
+        }
+        arrays = {"header": np.array(json.dumps(header)), "times": self.times}
+        arrays["true_means"] = self.true_means
+        for place, policy in enumerate(self.policies):
+            arrays[f"pulls{place}"] = self.pulls[policy]
+            arrays[f"plans{place}"] = self.plans[policy]
+        stream = io.BytesIO()
+        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+        write_aside(Path(path), stream.getvalue())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Read what `save` wrote."""
+        try:
+            with np.load(Path(path), allow_pickle=False) as arrays:
+                header = json.loads(str(arrays["header"]))
+                if header.get("kind") != "fpbandits result":
+                    raise InputError(f"{path}: not a result of fpbandits")
+                if header["schema"] != SCHEMA:
+                    raise InputError(
+                        f"{path}: written with schema {header['schema']}, and this version of "
+                        f"fpbandits reads schema {SCHEMA}"
+                    )
+                names = header["policies"]
+                return cls(
+                    problem=problem_from_toml(header["problem"], "result"),
+                    true=header["true"],
+                    true_means=arrays["true_means"],
+                    seed=header["seed"],
+                    times=arrays["times"],
+                    pulls={name: arrays[f"pulls{place}"] for place, name in enumerate(names)},
+                    plans={name: arrays[f"plans{place}"] for place, name in enumerate(names)},
+                    settings=header["settings"],
+                    leap_error=header["leap_error"],
+                )
+        except InputError:
+            raise
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: not a whole result file ({error})") from None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    import numba
+
+    return {
+        "fpbandits": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
