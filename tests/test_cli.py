@@ -69,7 +69,7 @@ def test_tables_give_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "analyze", "paper:two")
     assert code == 0
     text = " ".join(out.split())
-    assert "bounded; 117 plays of arm1 tell" in text
+    assert "bounded; 117 plays of arm1 rule" in text
     assert "1 bounded, 1 logarithmic for FP-UCB" in text
     code, out, _ = run(capsys, "analyze", "paper:two", "--true", "theta2")
     text = " ".join(out.split())
@@ -144,6 +144,50 @@ def test_too_many_parameters_for_a_figure_or_a_table(
     assert not plot.exists()
 
 
+def test_a_refused_command_leaves_no_figure(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plot = tmp_path / "x.png"
+    code, _, _ = run(capsys, "analyze", "paper:two", "--true", "nope", "--plot", str(plot))
+    assert code == 2
+    assert not plot.exists()
+
+
+@pytest.mark.parametrize("words", [["analyze", "paper:two"], ["analyze", "paper:two", "--json"]])
+def test_output_that_cannot_be_written_makes_one_line(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert process.stderr.startswith("error: the output could not be written (No space left")
+    assert len(process.stderr.splitlines()) == 1
+
+
+def test_a_terminal_without_greek_gets_question_marks() -> None:
+    process = subprocess.run(
+        [*COMMAND, "analyze", "paper:two", "--true", "theta2"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert "logarithmic, because it looks like theta1" in process.stdout
+    assert process.stderr == ""
+
+
+def test_narrow_terminals_lose_no_figures() -> None:
+    process = subprocess.run(
+        [*COMMAND, "analyze", "paper:grid", "--true", "0.4,0.3,0.2,0.2"],
+        env={**os.environ, "COLUMNS": "40"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "104,027.7" in process.stdout
+
+
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     for words in ([], ["--help"]):
         code, out, _ = run(capsys, *words)
@@ -188,7 +232,8 @@ def test_ctrl_c_exits_130_without_a_traceback(tmp_path: Path) -> None:
         [*COMMAND, "analyze", str(path), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # Where the tests run in the background, a child would inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     time.sleep(3)
     assert process.poll() is None, "the work ended before it could be interrupted"

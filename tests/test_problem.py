@@ -101,6 +101,7 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
         "parameter 2: its name ' y' has spaces around it",
     ),
     ({"means": MEANS, "name": ""}, "the problem: its name is empty"),
+    ({"means": MEANS, "name": "x" * 1001}, "the problem: its name has 1,001 of 1000 letters"),
     ({"means": MEANS, "true": "theta3"}, "unknown true parameter 'theta3': did you mean 'theta"),
     ({"means": MEANS, "true": 3}, "true must be a parameter's name, not 3"),
     ({"means": MEANS, "range": (1, 0)}, "range [1, 0]: the lowest must be below the highest"),
@@ -125,6 +126,8 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
     [
         ([[0.5, 1.0]], 3, "arm 'arm2': the mean 1 of a beta arm must lie strictly inside"),
         ([[0.5, 0.9]], 0, "concentration is 0: it must be above 0"),
+        ([[0.5, 0.9]], 1e16, "it must be above 0 and at most 1e15"),
+        ([[0.5, 1e-200]], 10, "arm 'arm2': with concentration 10 the mean 1e-200 is too near to"),
         ([[0.5, 0.9]], float("nan"), "concentration: nan is not a finite number"),
         ([[0.5, 0.9]], "3", "concentration: expected a number, not the text '3'"),
     ],
@@ -139,7 +142,10 @@ def test_beta_refusals(means: Any, concentration: Any, message: str) -> None:
     ("laws", "support", "message"),
     [
         ([[[0.5, 0.4]]], [0, 1], "arm 'arm1': the probabilities add up to 0.9, not 1"),
-        ([[[1.5, -0.5]]], [0, 1], "arm 'arm1': -0.5 is not a probability"),
+        ([[[1.5, -0.5]]], [0, 1], "arm 'arm1': 1.5 is not a probability"),
+        ([[[0.5, -0.5]]], [0, 1], "arm 'arm1': -0.5 is not a probability"),
+        ([[[1e308, 1e308]]], [0, 1], "arm 'arm1': 1e+308 is not a probability"),
+        ([[[0.5, 0.4999]]], [0, 1], "the probabilities add up to 0.9999, not 1"),
         ([[[1.0]]], [0, 1], "arm 'arm1': 1 probabilities for a support of 2 values"),
         ([[0.5]], [0, 1], "arm 'arm1': expected a list of 2 probabilities, not 0.5"),
         ([[[0.5, "x"]]], [0, 1], "arm 'arm1': expected a number, not the text 'x'"),

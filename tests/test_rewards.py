@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import kl_bernoulli, kl_beta, kl_discrete
 from scipy import stats
+from scipy.special import polygamma
 
 from fpbandits import Problem
 from fpbandits.rewards import RewardFamily
@@ -151,6 +152,26 @@ def test_divergence_keeps_its_digits_between_near_neighbours(
         exact = x * (x / y).ln() + (1 - x) * ((1 - x) / (1 - y)).ln()
     if abs(p - q) > 1e-13:
         assert value == pytest.approx(float(exact), rel=5e-16 / abs(p - q) + 1e-11)
+
+
+def test_divergence_of_exact_neighbours_has_twelve_digits() -> None:
+    """Probabilities that floats hold exactly, and their complements too: nothing else to blame."""
+    for bits in (8, 20, 30):
+        step = 2.0**-bits
+        laws = [[[0.5, 0.5]], [[0.5 + step, 0.5 - step]]]
+        value = Problem.discrete(laws, [0, 1]).rewards.divergence(0, np.array([1]))[0, 0]
+        with localcontext(prec=60):
+            half, other = Decimal("0.5"), Decimal(step)
+            exact = half * (half / (half + other)).ln() + half * (half / (half - other)).ln()
+        assert value == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_beta_divergence_between_near_neighbours() -> None:
+    """To leading order it is the step squared times half the curvature of ln Γ, ψ₁."""
+    p, step, c = 0.3, 1e-6, 1e6
+    value = Problem.beta([[p], [p + step]], c).rewards.divergence(0, np.array([1]))[0, 0]
+    curvature = polygamma(1, c * p) + polygamma(1, c * (1 - p))
+    assert value == pytest.approx((c * step) ** 2 / 2 * float(curvature), rel=1e-5)
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.3, 0.31), (0.3, 0.8), (0.9, 0.05), (0.5, 0.5001)])

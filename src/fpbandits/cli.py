@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,24 +21,39 @@ from typer.exceptions import TyperException
 from fpbandits import __version__
 from fpbandits.errors import InputError, quote
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line, and exit: 0 for success, 2 for bad input, 130 for Ctrl-C."""
+    """Run the command line, and exit: 0 for success, 2 for bad input, 130 for Ctrl-C.
+
+    Output that cannot be written (a full disk, a pipe that was closed) ends with exit code 1.
+    """
     words = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, StringIO())
+        elif isinstance(stream, TextIOWrapper):
+            # A terminal that lacks a letter shows a question mark, not a traceback.
+            stream.reconfigure(errors="replace")
     try:
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)
+        sys.stdout.flush()
     except TyperException as error:
-        _refuse(error.format_message())
+        _leave(2, error.format_message())
     except InputError as error:
-        _refuse(str(error))
+        _leave(2, str(error))
+    except OSError as error:
+        # What is still in the buffer would fail again when Python shuts down.
+        sys.stdout = StringIO()
+        _leave(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _refuse(message: str) -> None:
+def _leave(code: int, message: str) -> None:
     sys.stderr.write(f"error: {' '.join(message.split())}\n")
-    sys.exit(2)
+    sys.exit(code)
 
 
 def _show_version(wanted: bool) -> None:
@@ -86,9 +102,10 @@ def analyze(
 
         check_figure_path(plot)
     loaded = load_problem(problem)
-    if plot is not None:
-        save_figure(structure_figure(loaded), plot)
+    figure = structure_figure(loaded) if plot is not None else None
     analysis = analyze(loaded, true=true, progress=_progress)
+    if plot is not None and figure is not None:
+        save_figure(figure, plot)
     if json:
         from json import dumps
 
@@ -98,10 +115,14 @@ def analyze(
 
         from fpbandits.report.tables import analysis_table
 
-        Console(soft_wrap=False).print(analysis_table(analysis, loaded))
+        console = Console()
+        # Narrower than this, figures would be cut off.
+        console.width = max(console.width, 80)
+        console.print(analysis_table(analysis, loaded))
     if plot is not None:
-        sys.stderr.write(f"wrote {plot}\n")
-    sys.stdout.flush()
+        from fpbandits.files import shown
+
+        sys.stderr.write(f"wrote {shown(plot)}\n")
 
 
 @app.command()
@@ -188,7 +209,6 @@ def simulate(
         sys.stdout.write(result.table() + "\n")
     if out is not None:
         sys.stderr.write(f"wrote {out / 'result.npz'}, regret.csv and regret.png\n")
-    sys.stdout.flush()
 
 
 @app.command()
@@ -221,7 +241,6 @@ def policies(
         from fpbandits.report.tables import policy_table
 
         Console().print(policy_table(rows))
-    sys.stdout.flush()
 
 
 def _number(option: str, text: str) -> Any:

@@ -33,7 +33,10 @@ def quote(value: object) -> str:
     >>> quote("12 EUR"), quote(1.5)
     ("'12 EUR'", '1.5')
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number too long to be written out
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:40]} … {text[-12:]}"
 
 

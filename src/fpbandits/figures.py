@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fpbandits.errors import InputError, quote
-from fpbandits.files import write_aside
+from fpbandits.files import shown, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,10 +24,12 @@ def check_figure_path(path: Path) -> None:
     """Refuse a figure that could not be written, before any work is done for it."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{path}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+            f"{shown(path)}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
         )
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {quote(str(path.parent))} to write it to")
+        raise InputError(
+            f"{shown(path)}: there is no folder {quote(str(path.parent))} to write it to"
+        )
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -38,6 +41,8 @@ def save_figure(figure: Figure, path: Path) -> None:
     kind = path.suffix.lower()[1:]
     # Dates and random ids would make equal figures differ.
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}):
+    with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}), warnings.catch_warnings():
+        # A name in a script that the font lacks is drawn as boxes; nothing else can be done.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
     write_aside(path, stream.getvalue())

@@ -14,7 +14,7 @@ TOML holds everything::
 CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
 ``parameter,<arm>,<arm>…`` and a row a parameter.
 
-A file is read whole, as UTF-8, up to a size that keeps reading within seconds. Whatever bytes it
+A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
 holds, the outcome is a `Problem` or one `InputError`.
 """
 
@@ -39,15 +39,15 @@ from fpbandits.errors import InputError, quote, unknown
 from fpbandits.problem import Problem
 from fpbandits.rewards import Beta, Discrete
 
-SIZE_LIMITS = {".toml": 16 * 2**20, ".csv": 512 * 2**20}
+SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
 _COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters")
 _FAMILY_FIELDS = {"bernoulli": (), "beta": ("concentration",), "discrete": ("support",)}
 
-# The TOML reader's time is quadratic in the parts of a dotted key. Nobody means a hundred.
+# The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
-    r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){100}""", re.ASCII
+    r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
 )
 
 
@@ -59,6 +59,8 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     """
     if isinstance(source, str) and source.startswith("paper:"):
         return built_in(source)
+    if not os.fspath(source):
+        raise InputError(f"no problem is named: give a file, or one of {', '.join(BUILT_IN)}")
     path = Path(source)
     try:
         match _kind(path):
@@ -67,7 +69,7 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
             case _:
                 return _from_csv(_read(path), path)
     except InputError as error:
-        raise InputError(f"{_shown(path)}: {error}") from None
+        raise InputError(f"{shown(path)}: {error}") from None
 
 
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
@@ -80,7 +82,7 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     try:
         text = problem_to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
     except InputError as error:
-        raise InputError(f"{_shown(path)}: {error}") from None
+        raise InputError(f"{shown(path)}: {error}") from None
     write_aside(path, text.encode())
 
 
@@ -99,7 +101,7 @@ def write_aside(path: Path, content: bytes) -> None:
             Path(aside).unlink(missing_ok=True)
             raise
     except (OSError, ValueError) as error:
-        raise InputError(f"{_shown(path)}: cannot be written ({_reason(error)})") from None
+        raise InputError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
 
 
 def _umask() -> int:
@@ -108,7 +110,7 @@ def _umask() -> int:
     return mask
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """Return a path as it stands in an error, on one line."""
     text = str(path)
     return text if text.isprintable() and len(text) <= 200 else quote(text)
@@ -156,7 +158,7 @@ def _read(path: Path) -> str:
 def problem_from_toml(text: str, name: str) -> Problem:
     """Read a problem from TOML; ``name`` is for one that has none of its own."""
     if _ENDLESS_KEY.search(text):
-        raise InputError("a key has more than a hundred dotted parts")
+        raise InputError("a name has more than 32 parts between dots")
     try:
         table = tomllib.loads(text)
     except RecursionError:
@@ -211,6 +213,7 @@ def problem_from_toml(text: str, name: str) -> Problem:
 def _from_csv(text: str, path: Path) -> Problem:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
     arms: list[str] = []
+    header = 0
     parameters: list[str] = []
     rows: list[int] = []
     values = array("d")
@@ -220,7 +223,7 @@ def _from_csv(text: str, path: Path) -> Problem:
                 continue
             row = reader.line_num
             if not arms:
-                arms = _csv_header(cells, row)
+                arms, header = _csv_header(cells, row), row
                 continue
             parameters.append(cells[0].strip())
             rows.append(row)
@@ -234,6 +237,8 @@ def _from_csv(text: str, path: Path) -> Problem:
             values.extend(means)
     except csv.Error as error:
         raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+    if arms and not parameters:
+        raise InputError("there are no parameters: expected a row for each below the header")
     if not arms:
         raise InputError("the file is empty: expected a header parameter,<arm>,<arm>…")
     try:
@@ -244,8 +249,9 @@ def _from_csv(text: str, path: Path) -> Problem:
             name=path.stem,
         )
     except InputError as error:
-        place = f"row {rows[error.row]}: " if error.row is not None else ""
-        raise InputError(f"{place}{error}") from None
+        raise InputError(
+            f"row {header if error.row is None else rows[error.row]}: {error}"
+        ) from None
 
 
 def _csv_header(cells: list[str], row: int) -> list[str]:
@@ -258,6 +264,8 @@ def _csv_header(cells: list[str], row: int) -> list[str]:
         )
     if not arms:
         raise InputError(f"row {row}: the header names no arms: parameter,<arm>,<arm>…")
+    if not all(arms):
+        raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
     return arms
 
 

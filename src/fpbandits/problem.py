@@ -25,6 +25,9 @@ Figures = Sequence[Any] | np.ndarray[Any, Any]
 """Nested sequences of numbers, or an array: every number is checked."""
 
 
+_LONGEST_NAME = 1_000
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """A bandit whose unknown environment is one of the parameters in Θ.
@@ -121,7 +124,16 @@ class Problem:
             raise InputError(
                 f"concentration is {quote(concentration)}: it must be above 0 and at most 1e15"
             )
-        return names.problem(Beta(means=matrix, concentration=c, range=limits))
+        rewards = Beta(means=matrix, concentration=c, range=limits)
+        shapes = c * np.minimum(rewards.unit_means, 1 - rewards.unit_means)
+        for row, column in np.argwhere(shapes < 1e-6)[:1]:
+            raise InputError(
+                f"{names.place(row, column)}: with concentration {_number_text(c)} the mean "
+                f"{_number_text(matrix[row, column])} is too near to the end of the range for a "
+                "beta law; use bernoulli or discrete rewards",
+                row=int(row),
+            )
+        return names.problem(rewards)
 
     @classmethod
     def discrete(
@@ -160,10 +172,11 @@ class Problem:
 
     def index(self, parameter: str) -> int:
         """Return the place of a parameter in `parameters`, by its name."""
-        try:
-            return self._places[parameter]
-        except KeyError:
-            raise InputError(unknown("parameter", parameter, self.parameters)) from None
+        if not isinstance(parameter, str):
+            raise InputError(f"a parameter is named by a text, not {quote(parameter)}")
+        if parameter not in self._places:
+            raise InputError(unknown("parameter", parameter, self.parameters))
+        return self._places[parameter]
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -303,6 +316,8 @@ def _checked_name(owner: str, name: object, *, row: int | None = None) -> str:
         raise InputError(f"{owner}: its name must be a text, not {quote(name)}", row=row)
     if not name.strip():
         raise InputError(f"{owner}: its name is empty", row=row)
+    if len(name) > _LONGEST_NAME:
+        raise InputError(f"{owner}: its name has {len(name):,} of {_LONGEST_NAME} letters", row=row)
     # Unprintable need not be harmful: emoji are joined by format characters.
     if not name.isprintable() and any(
         unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name
@@ -335,8 +350,9 @@ def _range(given: object) -> tuple[float, float]:
     low, high = (_number(value, "range") for value in given)
     if not low < high:
         raise InputError(f"range {_range_text((low, high))}: the lowest must be below the highest")
-    width = high - low
-    if not math.isfinite(width) or math.ulp(max(-low, high)) > TOLERANCE * width:
+    width, size = high - low, max(-low, high)
+    # Regret is a multiple of the width, and must stay a number too.
+    if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
             f"range {_range_text((low, high))}: floating point cannot map it to [0, 1] with "
             "twelve digits; shift or scale the rewards"
@@ -421,14 +437,14 @@ def _probabilities(given: Figures, names: _Names, values: int) -> Floats:
                         row=row,
                     )
                 laws[row, column] = [_number(p, place, row=row) for p in law]
-    totals = laws.sum(axis=2)
-    for row, column, value in np.argwhere(~(laws >= 0))[:1]:
+    for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
         raise InputError(
             f"{names.place(row, column)}: {_number_text(laws[row, column, value])} is not a "
             "probability",
             row=int(row),
         )
-    for row, column in np.argwhere(~(np.abs(totals - 1) <= 1e-9))[:1]:
+    totals = laws.sum(axis=2)
+    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
         raise InputError(
             f"{names.place(row, column)}: the probabilities add up to "
             f"{_number_text(totals[row, column])}, not 1",

@@ -331,6 +331,18 @@ def test_everything_scales_with_the_range() -> None:
     }
 
 
+def test_nearly_confused_is_said_in_any_units() -> None:
+    for scale, words in ((1, "only just"), (100, "only just")):
+        near = Problem.bernoulli(
+            [[0.5 * scale, 0.4 * scale], [0.55 * scale, 0.9 * scale]], range=(0, scale)
+        )
+        assert words in analyze(near, "theta1").cases[0].verdict
+        far = Problem.bernoulli(
+            [[0.5 * scale, 0.4 * scale], [0.65 * scale, 0.9 * scale]], range=(0, scale)
+        )
+        assert "rule out all with another best arm" in analyze(far, "theta1").cases[0].verdict
+
+
 def test_degenerate_problems() -> None:
     alone = analyze(Problem.bernoulli([[0.5]])).cases[0]
     assert alone.verdict == "bounded, because arm1 is best under every parameter"
@@ -354,7 +366,7 @@ def test_sure_rewards_make_information_infinite() -> None:
 
 def test_means_within_the_tolerance_are_equal() -> None:
     near = Problem.bernoulli([[0.5, 0.4], [0.5 + 0.9e-12, 0.6]])
-    far = Problem.bernoulli([[0.5, 0.4], [0.5 + 4e-12, 0.6]])
+    far = Problem.bernoulli([[0.5, 0.4], [0.5 + 1.5e-12, 0.6]])
     assert analyze(near, "theta1").cases[0].regime == "logarithmic"
     case = analyze(far, "theta1").cases[0]
     assert case.regime == "bounded"
@@ -366,7 +378,9 @@ def test_means_within_the_tolerance_are_equal() -> None:
     assert analyze(wide, "theta1").cases[0].regime == "logarithmic"
     tied = Problem.bernoulli([[0.5, 0.5 + 0.9e-12], [0.4, 0.3]])
     assert analyze(tied).ties == ("theta1",)
-    assert analyze(tied, "theta1").cases[0].best_arm == "arm1"
+    case = analyze(tied, "theta1").cases[0]
+    assert case.best_arm == "arm1"
+    assert case.gaps == {"arm1": 0.0, "arm2": 0.0}
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)

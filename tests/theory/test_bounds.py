@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracle import K_of, k_of
 
+from fpbandits.theory import bounds
 from fpbandits.theory.bounds import separation
 
 reproducible = settings(max_examples=200, deadline=None, derandomize=True, database=None)
@@ -28,6 +29,7 @@ def test_k_at_round_distances(alpha: float, k: int) -> None:
 @given(st.floats(0.02, 1))
 @example(1.0)
 @example(0.6 - 0.4)
+@example(0.6550455631766782)  # a root of g = 1 one rounding away from a whole number
 def test_k_and_K_agree_with_plain_loops(alpha: float) -> None:
     times = separation(np.array([alpha]), 3)
     assert times.k == [k_of(alpha)]
@@ -64,6 +66,30 @@ def test_K_in_long_arithmetic_where_loops_cannot_go(alpha: float) -> None:
         )
     # 200 terms leave out about 200⁻⁴/4 of the sum, which is below 2e-10.
     assert float(total) == pytest.approx(times.K[0], rel=1e-9)
+
+
+def test_the_rest_of_the_sum_is_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 32 terms the rest is a few parts in 1e7: the enclosure's middle is far nearer."""
+    monkeypatch.setattr(bounds, "_EXACT_TERMS", 32)
+    for alpha in (0.05, 0.2, 0.5, 1.0):
+        exact = K_of(alpha, 2)
+        rest = exact - sum(
+            4 * k / (k - math.ceil(12 * math.log(k) / alpha**2)) ** 5
+            for k in range(k_of(alpha), k_of(alpha) + 32)
+        )
+        assert abs(separation(np.array([alpha]), 2).K[0] - exact) < 0.15 * rest
+
+
+@pytest.mark.parametrize("k", [49, 100, 139, 1000, 54321])
+def test_k_at_its_jumps(k: int) -> None:
+    """At α² = 12 ln k/(k − 1) the definition jumps; a few roundings around it are all exact."""
+    center = math.sqrt(12 * math.log(k) / (k - 1))
+    for steps in range(-4, 5):
+        alpha = center * (1 + steps * 2.0**-53)
+        with localcontext(prec=60):
+            c = 12 / Decimal(alpha) ** 2
+            expected = k if k > math.ceil(c * Decimal(k).ln()) else k + 1
+        assert separation(np.array([alpha]), 2).k == [expected]
 
 
 def test_many_distances_at_once_are_each_on_their_own() -> None:

@@ -104,7 +104,7 @@ class Desk(NamedTuple):
 
 def desk(arms: int) -> Desk:
     """Make room for plans over so many arms."""
-    return Desk(np.zeros(arms, np.int64), np.zeros((3, arms), np.int64), np.zeros((3, arms)))
+    return Desk(np.zeros(arms, np.int64), np.zeros((4, arms), np.int64), np.zeros((3, arms)))
 
 
 class Envelope(NamedTuple):

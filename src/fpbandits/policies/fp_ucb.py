@@ -65,7 +65,7 @@ class FPUCBModel(NamedTuple):
     levels, level_counts
         The distinct means of each arm, increasing.
     bits
-        bits[word, arm, level]: which of 64 parameters have that mean on that arm. Empty where some
+        bits[arm, level, word]: which of 64 parameters have that mean on that arm. Empty where some
         arm has too many distinct means.
     means
         means[arm, parameter]; empty where there are bits.
@@ -138,12 +138,11 @@ def _bits(columns: Floats, levels: list[Floats], sizes: NDArray[np.intp]) -> NDA
     places = np.concatenate(
         [start + np.arange(size) for start, size in zip(starts, sizes, strict=True)]
     )
-    bits = np.zeros((words.sum(), len(levels), max(map(len, levels))), dtype=np.uint64)
+    bits = np.zeros((len(levels), max(map(len, levels)), words.sum()), dtype=np.uint64)
     flags = np.uint64(1) << (places % 64).astype(np.uint64)
-    flat = bits.reshape(-1)
     for arm, level in enumerate(levels):
         codes = np.searchsorted(level, columns[:, arm])
-        np.bitwise_or.at(flat, (places // 64 * len(levels) + arm) * bits.shape[2] + codes, flags)
+        np.bitwise_or.at(bits[arm].reshape(-1), codes * bits.shape[2] + places // 64, flags)
     return bits
 
 
@@ -165,10 +164,11 @@ def _plan(
         # Live, an arm may have nothing told yet: it constrains nothing.
         center[i] = tally.sums[model.arms[i]] / n if n > 0 else 0.0
         radius[i] = math.sqrt(3 * math.log(k) / n) + model.slack if n > 0 else math.inf
+    possible = _frame(model, center, radius, desk)
     playing = desk.counts[2]
     length = 0
     for i in range(count):
-        playing[i] = 1 if _occupied(model, i, center, radius, desk) else 0
+        playing[i] = 1 if possible and _occupied(model, i, center, radius, desk) else 0
         if playing[i] == 1:
             desk.cycle[length] = model.arms[i]
             length += 1
@@ -217,9 +217,14 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
             center[i] = tally.sums[arm] / n
             outer[i] = math.sqrt(3 * log_end / n) + model.slack
             inner[i] = math.sqrt(3 * log_now / n) + model.slack
-    for i in range(count):
-        if playing[i] == 0 and _occupied(model, i, center, outer, desk):
-            return False
+    if _frame(model, center, outer, desk):
+        for i in range(count):
+            if playing[i] == 0 and _occupied(model, i, center, outer, desk):
+                return False
+    if nothing_fits:
+        return True
+    if not _frame(model, center, inner, desk):
+        return False
     for i in range(count):
         if playing[i] == 1 and not _occupied(model, i, center, inner, desk):
             return False
@@ -227,44 +232,63 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
 
 
 @register_jitable(**COMPILED)
+def _frame(model: Any, center: Any, radius: Any, desk: Any) -> bool:
+    """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
+
+    Leaves on the desk the order in which to ask the arms, the narrowest side of the box first; and
+    where there are bits the levels in the box, from start[i] to before upto[i], for they are
+    neighbours.
+    """
+    start, upto, order = desk.counts[0], desk.counts[1], desk.counts[3]
+    for i in range(model.arms.size):
+        place = i
+        while place > 0 and radius[order[place - 1]] > radius[i]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+        if model.bits.size > 0:
+            lowest = 0
+            highest = model.level_counts[i]
+            while lowest < highest and not abs(model.levels[i, lowest] - center[i]) <= radius[i]:
+                lowest += 1
+            while (
+                lowest < highest and not abs(model.levels[i, highest - 1] - center[i]) <= radius[i]
+            ):
+                highest -= 1
+            if lowest == highest:
+                return False
+            start[i], upto[i] = lowest, highest
+    return True
+
+
+@register_jitable(**COMPILED)
 def _occupied(model: Any, segment: int, center: Any, radius: Any, desk: Any) -> bool:
-    """Tell whether some θ of this best arm has |μ_i(θ) − center_i| ≤ radius_i on every arm."""
+    """Tell whether some θ of this best arm is in the box that was framed."""
     count = model.arms.size
+    start, upto, order = desk.counts[0], desk.counts[1], desk.counts[3]
     first, last = model.segments[segment], model.segments[segment + 1]
-    if model.bits.size == 0:
-        for place in range(first, last):
-            inside = True
-            for i in range(count):
-                if not abs(model.means[i, place] - center[i]) <= radius[i]:
-                    inside = False
+    if model.bits.size > 0:
+        for word in range(first, last):
+            everywhere = ~np.uint64(0)
+            for place in range(count):
+                i = order[place]
+                here = np.uint64(0)
+                for level in range(start[i], upto[i]):
+                    here |= model.bits[i, level, word]
+                everywhere &= here
+                if everywhere == 0:
                     break
-            if inside:
+            if everywhere != 0:
                 return True
         return False
-
-    # The levels in the box are neighbours: from[i] to before upto[i].
-    start, upto = desk.counts[0], desk.counts[1]
-    for i in range(count):
-        levels = model.level_counts[i]
-        lowest = 0
-        while lowest < levels and not abs(model.levels[i, lowest] - center[i]) <= radius[i]:
-            lowest += 1
-        highest = lowest
-        while highest < levels and abs(model.levels[i, highest] - center[i]) <= radius[i]:
-            highest += 1
-        if lowest == highest:
-            return False
-        start[i], upto[i] = lowest, highest
-    for word in range(first, last):
-        everywhere = ~np.uint64(0)
-        for i in range(count):
-            here = np.uint64(0)
-            for level in range(start[i], upto[i]):
-                here |= model.bits[word, i, level]
-            everywhere &= here
-            if everywhere == 0:
+    for theta in range(first, last):
+        inside = True
+        for place in range(count):
+            i = order[place]
+            if not abs(model.means[i, theta] - center[i]) <= radius[i]:
+                inside = False
                 break
-        if everywhere != 0:
+        if inside:
             return True
     return False
 

@@ -82,7 +82,7 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Str
         kinds[true, structure.must_explore(true)] = 1
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
-    axes.set_title("same mean on the truth's best arm", fontsize=10)
+    axes.set_title("another best arm, but the same mean on the truth's", fontsize=10)
     axes.set_ylabel("if this is the truth …")
     axes.set_xlabel("… this one looks like it")
     _name_ticks(axes.xaxis, problem.parameters, rotate=True)

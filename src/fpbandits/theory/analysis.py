@@ -330,7 +330,7 @@ def _verdict(structure: Structure, true: int, below: Theorem2, nearest: Nearest 
             f"bounded, but only just: it takes {nearest.plays:,} plays of {name} to tell it from "
             f"{nearest.parameter} (means {nearest.alpha:.3g} apart)"
         )
-    return f"bounded; {nearest.plays:,} plays of {name} tell it from all others"
+    return f"bounded; {nearest.plays:,} plays of {name} rule out all with another best arm"
 
 
 def _named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:

@@ -189,7 +189,8 @@ def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
 
     # Where rounding could move g across a whole number, start again in long arithmetic.
     rounding = 8 * np.finfo(float).eps * first
-    doubt = (rounding > 1e-9) | (np.abs(g - np.rint(g)).min(axis=1) < 1e-9)
+    doubt = (rounding > 1e-9) | (np.abs(root - np.rint(root)) < 1e-9)
+    doubt |= np.abs(g - np.rint(g)).min(axis=1) < 1e-9
     k = [0 if unsure else int(value) for unsure, value in zip(doubt, first, strict=True)]
     for row in np.flatnonzero(doubt).tolist():
         k[row], exact = _first_exactly(float(alpha[row]), float(root[row]))

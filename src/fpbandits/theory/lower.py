@@ -69,7 +69,7 @@ def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Exp
     gaps = structure.gaps(true)[arms]
     information = structure.problem.rewards.divergence(true, against)[:, arms]
     # Equality being approximate, a parameter can differ from θ° by less than numbers show.
-    telling = np.isfinite(information).all(axis=1) & information.any(axis=1)
+    telling = ~np.isinf(information).any(axis=1) & information.any(axis=1)
     information = information[telling]
     costly = gaps > 0
     by_tied_arms = (information[:, ~costly] > 0).any(axis=1)
