@@ -239,7 +239,7 @@ class Agent:
             return cls._restored(state, problem)
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
             raise InputError(
                 f"{path}: not a whole agent file ({type(error).__name__}: {error})"
             ) from None
@@ -255,12 +255,22 @@ class Agent:
         )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")
+        if not ((tally.sums >= 0) & (tally.sums <= tally.plays)).all():
+            raise ValueError("the tally does not add up")
         agent._tally = tally
         agent._next = int(state["next"])
         agent._plan = [arms[arm] for arm in state["plan"]]
         agent._out = {int(number): arms[arm] for number, arm in state["out"]}
         agent._told = {int(number): float(reward) for number, reward in state["told"]}
         agent._queues = {arms[arm]: deque(map(int, queue)) for arm, queue in state["queues"]}
+        queued = {number for queue in agent._queues.values() for number in queue}
+        numbers = {*agent._out, *agent._told, *queued}
+        if not all(0 <= number < agent._next for number in numbers):
+            raise ValueError("a decision was never made")
+        if not all(0 <= reward <= 1 for reward in agent._told.values()):
+            raise ValueError("a reward is out of range")
+        if not agent._told.keys() <= queued:
+            raise ValueError("a reward waits for nothing")
         return agent
 
     def __repr__(self) -> str:
@@ -291,6 +301,8 @@ class Agent:
             if number in self._told:  # else it was forgotten
                 stream = self._stream(number, 1)
                 observe_once(model, self._tally, arm, self._told.pop(number), stream)
+        # A dictionary that was emptied keeps its room; a new one takes none.
+        self._out, self._told, self._queues = self._out or {}, self._told or {}, self._queues or {}
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
         """Return a stream for one plan or one reward, so that there is none to keep."""

@@ -313,7 +313,8 @@ class Result:
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
         try:
-            with np.load(Path(path), allow_pickle=False) as arrays:
+            content = io.BytesIO(Path(path).read_bytes())
+            with np.load(content, allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
                 if header.get("kind") != "fpbandits result":
                     raise InputError(f"{path}: not a result of fpbandits")

@@ -36,6 +36,9 @@ from fpbandits.simulation.streams import order_stream, run_stream
 LEAP_ERROR = 1e-18
 """The chance, a leap and arm, that rewards leave the envelope."""
 
+CHUNK = 256
+"""The most runs that go out together."""
+
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
 
@@ -195,7 +198,7 @@ def _play_all(
     report: Callable[[float], None] | None,
 ) -> tuple[Counts, Counts]:
     """Send runs out in chunks and put what comes back in its place."""
-    size = max(1, min(runs // (4 * width), 256))
+    size = max(1, min(runs // (4 * width), CHUNK))
     chunks = [range(start, min(start + size, runs)) for start in range(0, runs, size)]
     pulls = np.zeros((runs, len(task.times), len(task.problem.arms)), np.int64)
     plans = np.zeros(runs, np.int64)

@@ -1,0 +1,293 @@
+"""Every policy: decisions against plain Python, certificates against hostile rewards, names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import Player, fp_ucb, ucb1
+
+from fpbandits import FPUCB, UCB1, Agent, InputError, Problem, Thompson, load_problem
+from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+from fpbandits.policies.base import (
+    CLOCK,
+    MISFITS,
+    Envelope,
+    Policy,
+    Tally,
+    compiled,
+    desk,
+    observe_once,
+    plan,
+    plan_once,
+)
+
+REFERENCES: dict[str, Callable[[Problem], Player]] = {
+    "fp-ucb": lambda problem: fp_ucb(problem.rewards.unit_means.tolist()),
+    "fp-ucb:slack=0.1": lambda problem: fp_ucb(problem.rewards.unit_means.tolist(), 0.1),
+    "ucb1": lambda problem: ucb1(len(problem.arms)),
+}
+
+
+def random_problem(generator: np.random.Generator) -> Problem:
+    """Few levels or all distinct, so that both ways of looking up Θ are used; ties at times."""
+    count, arms = int(generator.integers(1, 40)), int(generator.integers(1, 7))
+    if generator.random() < 0.5:
+        levels = generator.choice(np.linspace(0.05, 0.95, 19), int(generator.integers(2, 7)))
+        return Problem.bernoulli(generator.choice(levels, (count, arms)))
+    if generator.random() < 0.3:
+        count = 80  # more distinct means than are turned into bits
+    return Problem.bernoulli(generator.random((count, arms)))
+
+
+@pytest.mark.parametrize("word", REFERENCES)
+def test_agents_decide_as_plain_python_does(word: str) -> None:
+    """100 random problems, random rewards 0/1 or in between, decision for decision."""
+    generator = np.random.default_rng(5)
+    decided = 0
+    for _ in range(100):
+        problem = random_problem(generator)
+        agent = Agent(problem, parse_policy(word))
+        player = REFERENCES[word](problem)
+        expected = next(player)
+        binary = generator.random() < 0.7
+        chances = generator.random(len(problem.arms))
+        for _ in range(int(generator.integers(1, 300))):
+            decision = agent.ask()
+            assert decision.arm == problem.arms[expected]
+            reward = float(generator.random() < chances[expected])
+            if not binary:
+                reward = float(generator.random())
+            agent.tell(decision.id, reward)
+            expected = player.send(reward)
+            decided += 1
+    assert decided > 10_000
+
+
+def test_thompson_plays_the_largest_draw() -> None:
+    """With the same stream, the arm is the argmax of NumPy's own Beta draws."""
+    problem = load_problem("paper:grid")
+    policy = Thompson()
+    model, room = policy.model(problem), desk(4)
+    generator = np.random.default_rng(1)
+    for seed in range(200):
+        plays = generator.integers(0, 50, 4)
+        wins = generator.binomial(plays, 0.4).astype(float)
+        tally = Tally(plays, wins, np.zeros(3, np.int64))
+        assert plan_once(model, tally, room, np.random.default_rng(seed)) == 1
+        stream = np.random.default_rng(seed)
+        draws = [stream.beta(1 + wins[i], 1 + plays[i] - wins[i]) for i in range(4)]
+        assert room.cycle[0] == int(np.argmax(draws))
+
+
+def test_thompson_rounds_rewards_at_random() -> None:
+    """A reward of 0.3 is a success 3 times in 10. Seeds 0 … 3999; 5 standard errors."""
+    problem = load_problem("paper:two")
+    policy = Thompson()
+    tally = policy.tally(problem)
+    for seed in range(4000):
+        observe_once(policy.model(problem), tally, 0, 0.3, np.random.default_rng(seed))
+    assert tally.plays[0] == 4000
+    assert tally.sums[0] == int(tally.sums[0])
+    assert abs(tally.sums[0] / 4000 - 0.3) < 5 * math.sqrt(0.3 * 0.7 / 4000)
+
+
+@compiled
+def plan_ahead(
+    model: Any, tally: Any, envelope: Any, room: Any, budget: int, generator: Any
+) -> tuple[int, int]:
+    return plan(model, tally, envelope, room, budget, generator)
+
+
+def hostile(
+    kind: str, p: float, m: int, deviation: float, generator: np.random.Generator
+) -> list[float]:
+    """Rewards of m plays that stay inside the envelope: 0 ≤ x ≤ j and |x − jp| ≤ deviation."""
+    rewards: list[float] = []
+    total = 0.0
+    for j in range(1, m + 1):
+        low = max(total, j * p - deviation)
+        high = min(total + 1, j * p + deviation)
+        wish = {
+            "zeros": total,
+            "ones": total + 1,
+            "alternating": total + j % 2,
+            "low edge": j * p - deviation,
+            "high edge": j * p + deviation,
+            "up then down": j * p + (deviation if j < m / 2 else -deviation),
+            "down then up": j * p + (-deviation if j < m / 2 else deviation),
+            "random": total + generator.random(),
+        }[kind]
+        new = min(max(wish, low), high)
+        rewards.append(new - total)
+        total = new
+    return rewards
+
+
+def copy(tally: Tally) -> Tally:
+    return Tally(tally.plays.copy(), tally.sums.copy(), tally.counters.copy())
+
+
+KINDS = ["zeros", "ones", "alternating", "low edge", "high edge"]
+KINDS += ["up then down", "down then up", "random"]
+
+
+@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if kind.leaps])
+@pytest.mark.parametrize(
+    "spread", [math.log(2e18) / 2, 0.5, math.inf], ids=["1e-18", "tight", "worst"]
+)
+def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: float) -> None:
+    """A certified stretch is replayed step by step with rewards that try to upset it.
+
+    The "tight" envelope is one that rewards would often leave; the certificate must hold inside it
+    all the same, and leaves less room for a certificate that is right by being timid.
+    """
+    stretches: list[int] = []
+
+    @settings(max_examples=250, deadline=None, derandomize=True, database=None)
+    @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
+    def challenge(seed: int, kind: str, size: int) -> None:
+        generator = np.random.default_rng(seed)
+        problem = random_problem(generator)
+        policy = parse_policy(name)
+        arms = len(problem.arms)
+        model, room = policy.model(problem), desk(arms)
+        p = generator.random(arms)
+        if generator.random() < 0.5:  # a truth in Θ, where cycles settle
+            p = np.array(problem.rewards.unit_means[generator.integers(len(problem.parameters))])
+        envelope = Envelope(p, spread)
+        tally = policy.tally(problem)
+        # Play some plans to get to a state that can be reached.
+        for _ in range(int(generator.integers(2, 60))):
+            length, rounds = plan_ahead(model, tally, envelope, room, 2**size, generator)
+            for arm in room.cycle[:length].tolist():
+                total = float(generator.binomial(rounds, p[arm]))
+                tally.plays[arm] += rounds
+                tally.sums[arm] += total
+                if name == "ucb1":
+                    tally.counters[CLOCK] += rounds
+        before = copy(tally)
+        length, rounds = plan_ahead(model, tally, envelope, room, 10**6, generator)
+        cycle = room.cycle[:length].tolist()
+        rounds = min(rounds, 3000)
+        stretches.append(rounds)
+        deviation = math.sqrt((rounds - 1) * spread) if rounds > 1 else 0.0
+        paths = {
+            arm: hostile(kind, p[arm], rounds, min(deviation, 1e9), generator) for arm in cycle
+        }
+        replay = copy(before)
+        for step in range(rounds):
+            played = plan_once(model, replay, room, generator)
+            assert room.cycle[:played].tolist() == cycle, (kind, step, rounds)
+            for arm in cycle:
+                observe_once(model, replay, arm, paths[arm][step], generator)
+
+    challenge()
+    assert sum(rounds > 1 for rounds in stretches) > 60
+    assert max(stretches) > 50
+
+
+def test_leaps_reach_far() -> None:
+    """A certificate that always said no would pass every other test."""
+    problem = load_problem("paper:permutations")
+    policy = FPUCB()
+    tally = policy.tally(problem)
+    tally.plays[:] = [10**6, 400, 300, 150]
+    tally.sums[:] = [600_000, 160, 90, 30]
+    tally.counters[CLOCK] = 10**6
+    envelope = Envelope(np.array([0.6, 0.4, 0.3, 0.2]), math.log(2e18) / 2)
+    model, room = policy.model(problem), desk(4)
+    length, rounds = plan_ahead(model, tally, envelope, room, 10**12, np.random.default_rng())
+    assert length == 1
+    assert rounds > 5 * 10**5
+
+
+def test_misfits_are_counted_from_the_second_episode_on() -> None:
+    problem = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
+    agent = Agent(problem, FPUCB())
+    for _ in range(400):
+        agent.tell(agent.ask().id, 0.5)
+    assert agent.misfits > 100
+    good = Agent(problem, FPUCB())
+    for number in range(400):
+        decision = good.ask()
+        good.tell(decision.id, float(decision.arm == "arm2" or number % 10 == 0))
+    assert good.misfits == 0
+
+
+def test_slack_widens_every_radius() -> None:
+    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
+    tally = Tally(np.array([100, 100]), np.array([50.0, 60.0]), np.array([100, 0, 0]))
+    strict, loose = FPUCB().margins(problem, tally), FPUCB(slack=0.25).margins(problem, tally)
+    assert strict is not None
+    assert loose is not None
+    np.testing.assert_allclose(loose - strict, 0.25)
+    radius = math.sqrt(3 * math.log(100) / 100)
+    np.testing.assert_allclose(strict, [radius - 0.2, radius - 0.2], atol=1e-12)
+
+
+def test_changed_sources_are_compiled_again() -> None:
+    """The key of the machine code on disk holds a digest of all sources that go into it."""
+    from numba.core.registry import cpu_target
+
+    from fpbandits.policies import base
+
+    cache: Any = plan_once._cache  # type: ignore[attr-defined]
+    key = cache._index_key((), cpu_target.target_context.codegen())
+    assert base._SOURCES in key
+    assert base._SOURCES == base._digest_of_sources()
+
+
+def test_names_and_options() -> None:
+    assert DEFAULT.name in POLICIES
+    assert parse_policy("fp-ucb") == FPUCB()
+    assert parse_policy("fp-ucb:slack=5e-2") == FPUCB(slack=0.05)
+    assert str(FPUCB(slack=0.05)) == "fp-ucb:slack=0.05"
+    for name, kind in POLICIES.items():
+        assert str(kind()) == name
+        assert parse_policy(name) == kind()
+        assert kind.knows
+        assert kind.guarantee
+        assert isinstance(kind(), Policy)
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("fpucb", "unknown policy 'fpucb': did you mean 'fp-ucb'?"),
+        ("", "unknown policy ''"),
+        ("fp-ucb:slak=1", "unknown option of fp-ucb 'slak': did you mean 'slack'?"),
+        ("fp-ucb:slack", "expected slack=NUMBER, not 'slack'"),
+        ("fp-ucb:slack=much", "expected slack=NUMBER, not 'slack=much'"),
+        ("fp-ucb:slack=-1", "fp-ucb: slack is -1.0: it must be 0 or more"),
+        ("fp-ucb:slack=nan", "fp-ucb: slack is nan: it must be 0 or more"),
+        ("fp-ucb:slack=1:slack=2", "slack is given twice"),
+        ("ucb1:c=2", "policy 'ucb1' has no options, but 'c=2' is given"),
+    ],
+)
+def test_bad_words_for_policies(word: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_policy(word)
+    assert message in str(caught.value)
+
+
+def test_bad_options_in_python() -> None:
+    for slack in ("much", True, None):
+        with pytest.raises(InputError, match="slack must be a number"):
+            FPUCB(slack=slack)  # type: ignore[arg-type]
+
+
+def test_unused_counter_names() -> None:
+    """UCB1 counts plays, FP-UCB episodes; both leave the count of misfits at its place."""
+    problem = load_problem("paper:two")
+    for policy in (UCB1(), FPUCB()):
+        agent = Agent(problem, policy)
+        for _ in range(10):
+            agent.tell(agent.ask().id, 1)
+        assert agent._tally.counters[CLOCK] > 0
+        assert agent._tally.counters[MISFITS] == 0

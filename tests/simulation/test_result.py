@@ -1,0 +1,156 @@
+"""What can be asked of a result, and that it comes back from disk as it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fpbandits import FPUCB, UCB1, InputError, Problem, Result, load_problem, simulate
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return simulate(
+        load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=25, seed=3
+    )
+
+
+def test_statistics_by_hand(result: Result) -> None:
+    pulls = result.pulls["ucb1"]
+    regret = [[0.3 * int(arm1) for arm1, _ in run] for run in pulls]
+    final = [run[-1] for run in regret]
+    assert result.final_regret("ucb1").tolist() == pytest.approx(final)
+    mean = math.fsum(final) / 25
+    assert result.mean_regret("ucb1")[-1] == pytest.approx(mean)
+    std = math.sqrt(sum((value - mean) ** 2 for value in final) / 24)
+    assert result.std_regret("ucb1")[-1] == pytest.approx(std)
+    low, high = result.confidence_interval("ucb1", 0.9)
+    expected = stats.t.interval(0.9, 24, loc=mean, scale=std / 5)
+    assert (low[-1], high[-1]) == pytest.approx(expected)
+    assert result.quantile_regret("ucb1", 0.5)[-1] == pytest.approx(sorted(final)[12])
+    assert result.mean_pulls("ucb1")["arm1"] == pytest.approx(mean / 0.3)
+
+
+def test_comparison_is_paired(result: Result) -> None:
+    comparison = result.compare("fp-ucb", "ucb1", 0.99)
+    differences = result.final_regret("fp-ucb") - result.final_regret("ucb1")
+    test: Any = stats.ttest_1samp(differences, 0)
+    interval = test.confidence_interval(0.99)
+    assert (comparison.low, comparison.high) == pytest.approx((interval.low, interval.high))
+    assert comparison.high < 0
+    assert str(comparison).startswith("fp-ucb has the lower regret, by")
+    assert str(result.compare("ucb1", "fp-ucb")).startswith("fp-ucb has the lower regret, by")
+    assert str(result.compare("ucb1", "ucb1")).startswith("no clear difference: 0")
+
+
+def test_one_run_has_no_spread() -> None:
+    single = simulate(load_problem("paper:two"), horizon=100, runs=1)
+    assert np.isnan(single.std_regret("fp-ucb")).all()
+    assert single.as_dict()["policies"]["fp-ucb"]["std_regret"][-1] is None
+    json.dumps(single.as_dict(), allow_nan=False)
+    assert "nan" not in single.table()
+    single.plot()
+
+
+def test_table_and_json(result: Result) -> None:
+    text = result.table()
+    assert "paper:two, truth theta2: regret at T = 1000, 25 runs, seed 3" in text
+    assert f"{result.mean_regret('fp-ucb')[-1]:.4g}" in text
+    assert repr(result) == text
+    record = result.as_dict()
+    keys = {"problem", "true", "horizon", "runs", "seed", "times", "policies"}
+    assert keys <= set(record)
+    inside = {"mean_regret", "std_regret", "final_regret", "mean_pulls"}
+    assert inside <= set(record["policies"]["ucb1"])
+    assert len(record["policies"]["ucb1"]["final_regret"]) == 25
+    assert record["versions"]["numpy"] == np.__version__
+
+
+def test_csv_and_frame_have_a_row_for_each_policy_and_time(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "regret.csv"
+    result.to_csv(path)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(result.times)
+    last = rows[len(result.times) - 1]
+    assert last["policy"] == "fp-ucb"
+    assert last["time"] == "1000"
+    assert float(last["mean_regret"]) == result.mean_regret("fp-ucb")[-1]
+    assert float(last["pulls arm1"]) == result.mean_pulls("fp-ucb")["arm1"]
+    frame = result.to_frame()
+    assert len(frame) == len(rows)
+    assert list(frame.columns) == list(rows[0])
+
+
+def test_there_and_back(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "result.npz"
+    result.save(path)
+    again = Result.load(path)
+    assert again.problem == result.problem
+    assert again.problem.name == "paper:two"
+    assert (again.true, again.seed, again.settings) == (result.true, result.seed, result.settings)
+    assert again.policies == result.policies
+    for name in result.policies:
+        assert np.array_equal(again.pulls[name], result.pulls[name])
+        assert np.array_equal(again.plans[name], result.plans[name])
+    assert again.as_dict() == result.as_dict()
+    assert again.total_variation("ucb1") == result.total_variation("ucb1") > 0
+
+
+def test_bad_files(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "result.npz"
+    result.save(path)
+    whole = path.read_bytes()
+
+    def refusal(content: bytes) -> str:
+        path.write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            Result.load(path)
+        return str(caught.value)
+
+    assert "not a whole result file" in refusal(whole[: len(whole) // 2])
+    assert "not a whole result file" in refusal(b"")
+    assert "not a whole result file" in refusal(b"not a zip")
+    np.savez(path, header=np.array(json.dumps({"kind": "fpbandits result", "schema": 99})))
+    assert "written with schema 99" in refusal(path.read_bytes())
+    np.savez(path, header=np.array(json.dumps({"kind": "other"})))
+    assert "not a result of fpbandits" in refusal(path.read_bytes())
+    with pytest.raises(InputError, match="there is no such file"):
+        Result.load(tmp_path / "none.npz")
+
+
+def test_figures(result: Result, tmp_path: Path) -> None:
+    for band in ("std", "ci", "quantile"):
+        figure = result.plot(tmp_path / f"{band}.svg", band=band, bounds=True)
+        lines = figure.axes[0].lines
+        assert [line.get_label() for line in lines[:2]] == ["fp-ucb", "ucb1"]
+        assert np.array_equal(lines[0].get_ydata(), result.mean_regret("fp-ucb"))
+        upper: Any = lines[2].get_ydata()
+        assert float(upper[-1]) == pytest.approx(3.0 + 7.3469 * math.log(1000), rel=1e-4)
+    assert result.plot(log_time=False).axes[0].get_xscale() == "linear"
+    with pytest.raises(InputError, match="unknown band 'sd'"):
+        result.plot(band="sd")
+    outside = simulate(load_problem("paper:two"), true=[0.5, 0.6], horizon=10, runs=2)
+    with pytest.raises(InputError, match="no bounds are known for a truth outside"):
+        outside.plot(bounds=True)
+
+
+def test_bad_questions(result: Result) -> None:
+    with pytest.raises(InputError, match="unknown policy 'fpucb': did you mean 'fp-ucb'"):
+        result.mean_regret("fpucb")
+    with pytest.raises(InputError, match="between 0 and 1"):
+        result.quantile_regret("ucb1", 95)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        result.confidence_interval("ucb1", 95)
+
+
+def test_ties_among_true_means_cost_nothing() -> None:
+    problem = Problem.bernoulli([[0.5, 0.5]], true="theta1")
+    assert simulate(problem, UCB1(), horizon=100, runs=3).final_regret("ucb1").tolist() == [0, 0, 0]
