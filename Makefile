@@ -24,6 +24,7 @@ test: .venv/installed-test
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/analyze.py
+	$(BIN)/python benchmarks/engine.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

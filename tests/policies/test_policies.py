@@ -149,7 +149,7 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
     """
     stretches: list[int] = []
 
-    @settings(max_examples=250, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=400, deadline=None, derandomize=True, database=None)
     @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
     def challenge(seed: int, kind: str, size: int) -> None:
         generator = np.random.default_rng(seed)

@@ -215,10 +215,10 @@ def add_to_tally(tally: Any, arm: int, plays: int, total: float) -> None:
 
 @register_jitable(**COMPILED)
 def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int, guess: int) -> int:
-    """Return how many rounds of the cycle are certain, up to ``most``, within an eighth or so.
+    """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
 
-    Certain for m rounds is certain for fewer, so double and halve from a guess, the last reach, and
-    then bisect a little: a longer leap saves more than a few tests cost.
+    Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
+    halve the interval that remains once. More tests would cost more than longer leaps save.
     """
     sure, unsure = 1, most + 1
     rounds = min(most, max(2, guess))
@@ -229,14 +229,9 @@ def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int, guess:
         else:
             unsure = rounds
             rounds //= 2
-    for _ in range(3):
-        rounds = (sure + unsure) // 2
-        if rounds == sure or unsure > most:
-            break
-        if repeats(model, tally, envelope, desk, rounds):
-            sure = rounds
-        else:
-            unsure = rounds
+    rounds = (sure + unsure) // 2
+    if sure < rounds <= most and repeats(model, tally, envelope, desk, rounds):
+        sure = rounds
     return sure
 
 

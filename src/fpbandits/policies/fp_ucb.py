@@ -67,6 +67,8 @@ class FPUCBModel(NamedTuple):
     bits
         bits[arm, level, word]: which of 64 parameters have that mean on that arm. Empty where some
         arm has too many distinct means.
+    there
+        there[word]: which of 64 places hold a parameter.
     means
         means[arm, parameter]; empty where there are bits.
     """
@@ -77,7 +79,14 @@ class FPUCBModel(NamedTuple):
     levels: Floats
     level_counts: Counts
     bits: NDArray[np.uint64]
+    there: NDArray[np.uint64]
     means: Floats
+
+
+_NONE = np.zeros((0, 0))
+_NO_COUNTS = np.zeros(0, np.int64)
+_NO_BITS = np.zeros((0, 0, 0), np.uint64)
+_NO_WORDS = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True)
@@ -97,24 +106,53 @@ class FPUCB(Policy):
         arms = structure.candidate_arms
         order = np.argsort(structure.best_arm, kind="stable")
         sizes = np.bincount(np.searchsorted(arms, structure.best_arm))
-        columns = structure.means[:, arms]
-        levels = [np.unique(column) for column in columns.T]
+        # Column by column: Θ may be large, and a copy of all means at once larger than the rest.
+        levels: list[Floats] = []
+        for arm in arms:
+            levels.append(np.unique(structure.means[:, arm]))
+            if len(levels[-1]) > _MOST_LEVELS:
+                means = np.empty((len(arms), len(order)))
+                for row, other in zip(means, arms, strict=True):
+                    row[:] = structure.means[order, other]
+                return self._model(arms, np.append(0, np.cumsum(sizes)), means=means)
+        table = np.zeros((len(arms), max(map(len, levels))))
+        for row, level in zip(table, levels, strict=True):
+            row[: len(level)] = level
+        words = (sizes + 63) // 64
+        # Segments start at whole words.
+        firsts = 64 * np.append(0, np.cumsum(words)[:-1])
+        places = np.concatenate(
+            [first + np.arange(size) for first, size in zip(firsts, sizes, strict=True)]
+        )
+        flags = np.uint64(1) << (places % 64).astype(np.uint64)
+        bits = np.zeros((*table.shape, words.sum()), dtype=np.uint64)
+        for arm, level, own in zip(arms, levels, bits, strict=True):
+            codes = np.searchsorted(level, structure.means[order, arm])
+            np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
         counts = np.array([len(level) for level in levels])
-        few = counts.max() <= _MOST_LEVELS
-        table = np.zeros((len(arms), counts.max() if few else 0))
-        if few:
-            for row, level in zip(table, levels, strict=True):
-                row[: len(level)] = level
+        segments = np.append(0, np.cumsum(words))
+        return self._model(arms, segments, levels=table, level_counts=counts, bits=bits)
+
+    def _model(
+        self,
+        arms: NDArray[np.intp],
+        segments: NDArray[np.intp],
+        *,
+        levels: Floats = _NONE,
+        level_counts: NDArray[np.intp] = _NO_COUNTS,
+        bits: NDArray[np.uint64] = _NO_BITS,
+        means: Floats = _NONE,
+    ) -> FPUCBModel:
         return FPUCBModel(
             slack=float(self.slack),
             arms=arms.astype(np.int64),
-            segments=np.concatenate([[0], np.cumsum((sizes + 63) // 64 if few else sizes)]),
-            levels=table,
-            level_counts=counts,
-            bits=_bits(columns[order], levels, sizes)
-            if few
-            else np.zeros((0, 0, 0), dtype=np.uint64),
-            means=np.zeros((0, 0)) if few else np.ascontiguousarray(columns[order].T),
+            segments=segments.astype(np.int64),
+            levels=levels,
+            level_counts=level_counts.astype(np.int64),
+            bits=bits,
+            # Whatever its mean on the first arm, a parameter is there.
+            there=np.bitwise_or.reduce(bits[0], axis=0) if len(bits) else _NO_WORDS,
+            means=means,
         )
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
@@ -128,22 +166,6 @@ class FPUCB(Policy):
         distance = np.abs(problem.rewards.unit_means[:, arms] - tally.sums[arms] / plays)
         least: Floats = (radius - distance).min(axis=1)
         return least
-
-
-def _bits(columns: Floats, levels: list[Floats], sizes: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Pack the parameters of each best arm into words of their own."""
-    words = (sizes + 63) // 64
-    # Where each parameter goes: segments start at whole words.
-    starts = np.concatenate([[0], np.cumsum(words)[:-1]]) * 64
-    places = np.concatenate(
-        [start + np.arange(size) for start, size in zip(starts, sizes, strict=True)]
-    )
-    bits = np.zeros((len(levels), max(map(len, levels)), words.sum()), dtype=np.uint64)
-    flags = np.uint64(1) << (places % 64).astype(np.uint64)
-    for arm, level in enumerate(levels):
-        codes = np.searchsorted(level, columns[:, arm])
-        np.bitwise_or.at(bits[arm].reshape(-1), codes * bits.shape[2] + places // 64, flags)
-    return bits
 
 
 @implement(plan, FPUCBModel)
@@ -269,13 +291,20 @@ def _occupied(model: Any, segment: int, center: Any, radius: Any, desk: Any) -> 
     first, last = model.segments[segment], model.segments[segment + 1]
     if model.bits.size > 0:
         for word in range(first, last):
-            everywhere = ~np.uint64(0)
+            everywhere = model.there[word]
             for place in range(count):
                 i = order[place]
-                here = np.uint64(0)
-                for level in range(start[i], upto[i]):
-                    here |= model.bits[i, level, word]
-                everywhere &= here
+                # Take the levels in the box, or take away those outside, whichever are fewer.
+                if 2 * (upto[i] - start[i]) <= model.level_counts[i]:
+                    here = np.uint64(0)
+                    for level in range(start[i], upto[i]):
+                        here |= model.bits[i, level, word]
+                    everywhere &= here
+                else:
+                    for level in range(start[i]):
+                        everywhere &= ~model.bits[i, level, word]
+                    for level in range(upto[i], model.level_counts[i]):
+                        everywhere &= ~model.bits[i, level, word]
                 if everywhere == 0:
                     break
             if everywhere != 0:

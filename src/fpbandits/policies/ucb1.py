@@ -73,6 +73,10 @@ def _plan(
     if budget == 1 or best_index == math.inf:
         return 1, 1
 
+    desk.numbers[2, 0] = twice_log
+    for arm in range(model.arms):
+        desk.numbers[0, arm] = tally.sums[arm] / tally.plays[arm]
+        desk.numbers[1, arm] = 1 / tally.plays[arm]
     tally.counters[REACH] = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
     return 1, tally.counters[REACH]
 
@@ -84,7 +88,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     n, total, p = tally.plays[leader], tally.sums[leader], envelope.means[leader]
     deviation = math.sqrt(more * envelope.spread)
     crossing = more if deviation >= more * p else deviation / p
-    twice_log = 2 * math.log(t)
+    twice_log = desk.numbers[2, 0]
     end = n + more
     least = min(
         total / (n + crossing) + math.sqrt(twice_log / (n + crossing)),
@@ -93,10 +97,8 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     twice_log = 2 * math.log(t + more)
     for arm in range(model.arms):
         # A little to spare for rounding, and ties count against the leader.
-        if arm != leader and (
-            tally.sums[arm] / tally.plays[arm] + math.sqrt(twice_log / tally.plays[arm])
-            >= least - 1e-15
-        ):
+        index = desk.numbers[0, arm] + math.sqrt(twice_log * desk.numbers[1, arm])
+        if arm != leader and index >= least - 1e-15:
             return False
     return True
 
