@@ -48,11 +48,13 @@ class Comparison:
     level: float
 
     def __str__(self) -> str:
-        share = f"{self.level:.0%} interval {self.low:.4g} … {self.high:.4g}"
-        if self.low > 0 or self.high < 0:
-            better, by = (self.second, 1) if self.low > 0 else (self.first, -1)
-            return f"{better} has the lower regret, by {by * self.difference:.4g} ({share})"
-        return f"no clear difference: {self.difference:.4g} ({share})"
+        better, low, high = self.second, self.low, self.high
+        if high < 0:
+            better, low, high = self.first, -high, -low
+        interval = f"({self.level:.0%} interval {low:.4g} … {high:.4g})"
+        if low > 0:
+            return f"{better} has the lower regret, by {abs(self.difference):.4g} {interval}"
+        return f"no clear difference: {self.difference:.4g} {interval}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
