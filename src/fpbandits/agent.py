@@ -23,7 +23,6 @@ import json
 import os
 from collections import deque
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,16 @@ import numpy as np
 from fpbandits.errors import InputError, quote, whole_number
 from fpbandits.files import write_aside
 from fpbandits.policies import DEFAULT, parse_policy
-from fpbandits.policies.base import MISFITS, Counts, Policy, Tally, desk, observe_once, plan_once
+from fpbandits.policies.base import (
+    MISFITS,
+    Counts,
+    Policy,
+    Tally,
+    desk,
+    observe_once,
+    plan_once,
+    shared_model,
+)
 from fpbandits.problem import Problem
 
 SCHEMA = 1
@@ -45,12 +53,6 @@ class Decision:
 
     id: int
     arm: str
-
-
-@lru_cache(maxsize=64)
-def _model(policy: Policy, problem: Problem) -> Any:
-    """Return what all agents of one policy on one problem share."""
-    return policy.model(problem)
 
 
 def _packed(tally: Tally) -> Counts:
@@ -128,7 +130,7 @@ class Agent:
         number = self._next
         if not self._plan:
             room = desk(len(self._problem.arms))
-            model = _model(self._policy, self._problem)
+            model = shared_model(self._policy, self._problem)
             length = plan_once(model, self._tally, room, self._stream(number, 0))
             self._plan = room.cycle[:length][::-1].tolist()
         arm = self._plan.pop()
@@ -307,7 +309,7 @@ class Agent:
                 ready.append(queue.popleft())
             if not queue:
                 del self._queues[arm]
-        model = _model(self._policy, self._problem)
+        model = shared_model(self._policy, self._problem)
         for number in ready:
             if number in self._told:  # else it was forgotten
                 stream = self._stream(number, 1)

@@ -222,6 +222,13 @@ def test_far_horizons_take_few_leaps() -> None:
     assert max(np.diff(counts)) < 40
 
 
+def test_leaps_reach_far_where_no_model_fits() -> None:
+    problem = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
+    result = simulate(problem, FPUCB(), true=[0.5, 0.45], horizon=10**9, runs=5)
+    assert result.plans["fp-ucb"].max() < 500
+    assert (result.pulls["fp-ucb"][:, -1] >= 4 * 10**8).all()
+
+
 def test_long_stepwise_jobs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = load_problem("paper:two")
     monkeypatch.setattr(module, "_play_all", lambda *a: (np.zeros((1, 1, 2)), np.zeros(1)))
@@ -268,6 +275,7 @@ def test_progress_ends_at_one() -> None:
         ({"times": [200]}, "a time is 200: it must be at most 100, the horizon"),
         ({"true": "theta3"}, "unknown parameter 'theta3': did you mean 'theta"),
         ({"true": [0.5]}, "no value for arm 'arm2'"),
+        ({"true": 0.5}, "true must be a parameter's name or a list of means, not 0.5"),
         ({"true": [0.5, 1.5]}, "mean 1.5 is outside the range"),
         ({"exact": True, "leap": False}, "exact=True says how to leap"),
         ({"policies": []}, "there are no policies to simulate"),

@@ -27,6 +27,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
@@ -173,6 +174,12 @@ class Policy(ABC):
             if getattr(self, option.name) != option.default
         ]
         return ":".join([self.name, *options])
+
+
+@lru_cache(maxsize=8)
+def shared_model(policy: Policy, problem: Problem) -> Any:
+    """Return `Policy.model`, made once for all chunks of runs and all agents."""
+    return policy.model(problem)
 
 
 def plan(

@@ -26,7 +26,7 @@ import numpy as np
 
 from fpbandits.errors import InputError, quote, whole_number
 from fpbandits.policies import DEFAULT
-from fpbandits.policies.base import Counts, Envelope, Policy, desk
+from fpbandits.policies.base import Counts, Envelope, Policy, desk, shared_model
 from fpbandits.problem import Problem
 from fpbandits.rewards import Bernoulli, Beta, RewardFamily
 from fpbandits.simulation.kernel import play
@@ -65,7 +65,7 @@ class Task:
         pulls = np.zeros((len(runs), len(self.times), arms), np.int64)
         plans = np.zeros(len(runs), np.int64)
         problem, truth = self.problem, self.truth
-        model = None if self.shuffle else self.policy.model(problem)
+        model = None if self.shuffle else shared_model(self.policy, problem)
         room = desk(arms)
         for place, run in enumerate(runs):
             order = np.arange(arms)
@@ -173,6 +173,8 @@ def simulate(
                 stepwise=not leap,
                 spread=math.inf if exact else math.log(2 / LEAP_ERROR) / 2,
             )
+            if not shuffle:
+                shared_model(policy, problem)  # here, and not in every thread at once
             _warn_if_long(task, name, T * count, width)
             report = partial(progress, name) if progress else None
             pulls[name], plans[name] = _play_all(task, count, pool, width, executor is None, report)
@@ -302,6 +304,8 @@ def _truth(problem: Problem, true: str | Sequence[float] | None) -> tuple[Reward
     everything = np.arange(len(problem.arms))
     if isinstance(true, str):
         return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
+    if not isinstance(true, Sequence | np.ndarray):
+        raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
     rewards = problem.rewards
     common: dict[str, Any] = {
         "arms": problem.arms,
