@@ -22,9 +22,11 @@ from fpbandits.policies.base import (
     Tally,
     compiled,
     desk,
+    mean_range,
     observe_once,
     plan,
     plan_once,
+    repeats,
 )
 
 REFERENCES: dict[str, Callable[[Problem], Player]] = {
@@ -190,6 +192,78 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
     challenge()
     assert sum(rounds > 1 for rounds in stretches) > 60
     assert max(stretches) > 50
+
+
+@compiled
+def range_of_means(
+    plays: int, total: float, mean: float, more: int, deviation: float
+) -> tuple[float, float]:
+    return mean_range(plays, total, mean, more, deviation)
+
+
+@compiled
+def is_certain(model: Any, tally: Any, envelope: Any, room: Any, rounds: int) -> bool:
+    return repeats(model, tally, envelope, room, rounds)
+
+
+@st.composite
+def stretches(draw: st.DrawFn) -> tuple[int, float, float, int, float]:
+    """An arm's plays and sum, its true mean, how many plays to come, and their deviation."""
+    n = draw(st.integers(1, 300))
+    total = draw(st.floats(0, 1)) * n
+    p = draw(st.sampled_from([0.0, 1.0]) | st.floats(0.01, 0.99))
+    more = draw(st.integers(1, 400))
+    return n, total, p, more, draw(st.sampled_from([0.0, math.inf]) | st.floats(0.1, 100))
+
+
+def limits(j: int, p: float, deviation: float) -> tuple[float, float]:
+    """The least and the largest sum of j rewards within the envelope."""
+    return max(0.0, j * p - deviation), min(float(j), j * p + deviation)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(stretches())
+def test_the_range_of_a_mean_is_that_of_every_step(
+    stretch: tuple[int, float, float, int, float],
+) -> None:
+    n, total, p, more, deviation = stretch
+    low, high = range_of_means(n, total, p, more, deviation)
+    lows = [(total + limits(j, p, deviation)[0]) / (n + j) for j in range(more + 1)]
+    highs = [(total + limits(j, p, deviation)[1]) / (n + j) for j in range(more + 1)]
+    assert low <= min(lows) + 1e-12
+    assert high >= max(highs) - 1e-12
+    # And no wider than a fraction of a step explains.
+    assert low >= min(lows) - 1 / n
+    assert high <= max(highs) + 1 / n
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(stretches(), st.integers(0, 10**4))
+def test_ucb1_is_never_sure_of_a_leader_who_can_be_overtaken(
+    stretch: tuple[int, float, float, int, float], others: int
+) -> None:
+    """A rival just above the leader's lowest index on some step must make the plan unsure."""
+    n, total, p, more, deviation = stretch
+    t = n + 10**9 + others
+    spread = deviation**2 / more
+    lowest = min(
+        (total + limits(j, p, deviation)[0]) / (n + j) + math.sqrt(2 * math.log(t) / (n + j))
+        for j in range(more + 1)
+    )
+    wide = math.sqrt(2 * math.log(t + more) / 1e9)
+    for shift, expected in ((1e-6, False), (-0.2, True)):
+        rival = (lowest + shift - wide) * 1e9
+        tally = Tally(np.array([n, 10**9]), np.array([total, rival]), np.array([t, 0, 0]))
+        room = desk(2)
+        room.numbers[0] = tally.sums / tally.plays
+        room.numbers[1] = 1 / tally.plays
+        room.numbers[2, 0] = 2 * math.log(t)
+        model = UCB1().model(load_problem("paper:two"))
+        envelope = Envelope(np.array([p, 0.5]), spread)
+        # Far enough below, a plan must be sure: the certificate is not merely timid.
+        if expected and n < 100:
+            continue
+        assert is_certain(model, tally, envelope, room, more + 1) is expected
 
 
 def test_leaps_reach_far() -> None:
