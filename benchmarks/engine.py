@@ -74,7 +74,7 @@ def run_once(
             desk(arms),
             np.random.default_rng(next(seeds)),
             np.array([horizon]),
-            stepwise,
+            1 if stepwise else horizon,
             np.zeros(3, np.int64),
             pulls,
         )

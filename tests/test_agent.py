@@ -200,6 +200,7 @@ def test_bad_tells_leave_the_agent_as_it_was(problem: Problem) -> None:
         (open_id, float("nan"), "the reward nan is outside the range [0, 1]"),
         (open_id, "much", "the reward must be a number, not 'much'"),
         (open_id, None, "the reward must be a number, not None"),
+        (open_id, 10**400, "the reward must be a number, not 1"),
     ]
     for number, reward, message in mistakes:
         with pytest.raises(InputError) as caught:
@@ -238,12 +239,33 @@ def test_bad_files(problem: Problem, tmp_path: Path) -> None:
     assert "unknown policy" in refusal(json.dumps(state | {"policy": "magic"}))
     for key in state:
         assert str(path) in refusal(json.dumps({k: v for k, v in state.items() if k != key}))
+    damages: list[dict[str, Any]] = [
+        {"policy": 5},
+        {"queues": []},
+        {"plan": [-1]},
+        {"counters": [-1, 0, 0]},
+        {"queues": [[1, state["queues"][0][1]]]},
+        {"queues": state["queues"] * 2, "told": [[state["next"] - 1, 0.5]]},
+    ]
+    for changes in damages:
+        assert str(path) in refusal(json.dumps(state | changes))
     for key in ("plays", "sums", "counters", "plan", "out", "queues", "told", "next"):
         for value in (None, "x", [1.5], [[99, 99]], {"a": 1}):
             if value != state[key]:
                 assert str(path) in refusal(json.dumps(state | {key: value}))
     with pytest.raises(InputError, match="there is no such file"):
         Agent.load(tmp_path / "none.json", problem)
+
+
+def test_numbers_of_numpy_are_saved_like_others(problem: Problem, tmp_path: Path) -> None:
+    policy = FPUCB(slack=np.float64(0.05))
+    assert str(policy) == "fp-ucb:slack=0.05"
+    agent = Agent(problem, policy)
+    ids = [agent.ask().id for _ in range(6)]
+    number: Any = np.int64(ids[4])
+    agent.tell(number, float(np.float32(1.0)))
+    agent.save(tmp_path / "agent.json")
+    assert snapshot(Agent.load(tmp_path / "agent.json", problem)) == snapshot(agent)
 
 
 def test_bad_arguments(problem: Problem) -> None:

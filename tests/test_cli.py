@@ -129,6 +129,15 @@ def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path
     assert Result.load(out / "result.npz").runs == 3
 
 
+def test_a_refused_simulation_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "new"
+    code, _, _ = run(capsys, "simulate", "paper:two", "--policy", "nope", "--out", str(out))
+    assert code == 2
+    assert not out.exists()
+
+
 def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "policies")
     assert code == 0
@@ -199,6 +208,7 @@ def test_plot_is_written_once_whole(
         ),
         (["simulate", "paper:two", "--horizon", "1e16"], "2^53: beyond it the sum of an arm's"),
         (["simulate", "paper:two", "--horizon", "ten"], "--horizon is 'ten': expected a number"),
+        (["simulate", "paper:two", "--horizon", "1" + "0" * 400], "2^53: beyond it the sum"),
         (["simulate", "paper:two", "--runs", "0"], "runs is 0: it must be at least 1"),
         (["simulate", "paper:two", "--runs", "1e12"], "ask for fewer runs or times"),
         (["simulate", "paper:two", "--seed", "-1"], "seed is -1: it must be at least 0"),

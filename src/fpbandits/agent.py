@@ -142,28 +142,28 @@ class Agent:
 
     def tell(self, id: int, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
-        arm = self._arm(id)
+        number, arm = self._checked(id)
         low, high = self._problem.range
         try:
             value = float(reward)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
-                f"decision {id}: the reward must be a number, not {quote(reward)}"
+                f"decision {number}: the reward must be a number, not {quote(reward)}"
             ) from None
         if not low <= value <= high:
             raise InputError(
-                f"decision {id}: the reward {quote(reward)} is outside the range "
+                f"decision {number}: the reward {quote(reward)} is outside the range "
                 f"[{low:g}, {high:g}]"
             )
-        del self._out[id]
-        self._told[id] = (value - low) / (high - low)
-        self._count(arm, id)
+        del self._out[number]
+        self._told[number] = (value - low) / (high - low)
+        self._count(arm, number)
 
     def forget(self, id: int) -> None:
         """Give a decision up: its reward will never come."""
-        arm = self._arm(id)
-        del self._out[id]
-        self._count(arm, id)
+        number, arm = self._checked(id)
+        del self._out[number]
+        self._count(arm, number)
 
     @property
     def outstanding(self) -> dict[int, str]:
@@ -232,20 +232,20 @@ class Agent:
         try:
             state = json.loads(text)
             if not isinstance(state, dict) or state.get("kind") != "fpbandits agent":
-                raise InputError(f"{path}: not an agent of fpbandits")
+                raise InputError("not an agent of fpbandits")
             if state["schema"] != SCHEMA:
                 raise InputError(
-                    f"{path}: written with schema {quote(state['schema'])}, and this version of "
-                    f"fpbandits reads schema {SCHEMA}"
+                    f"written with schema {quote(state['schema'])}, and this version of fpbandits "
+                    f"reads schema {SCHEMA}"
                 )
             if state["fingerprint"] != problem.fingerprint:
                 raise InputError(
-                    f"{path}: this agent plays another problem than {quote(problem.name)}: the "
+                    f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
             return cls._restored(state, problem)
-        except InputError:
-            raise
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
         except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
             raise InputError(
                 f"{path}: not a whole agent file ({type(error).__name__}: {error})"
@@ -253,7 +253,9 @@ class Agent:
 
     @classmethod
     def _restored(cls, state: dict[str, Any], problem: Problem) -> Agent:
-        agent = cls(problem, parse_policy(state["policy"]), seed=state["seed"], late=state["late"])
+        agent = cls(
+            problem, parse_policy(str(state["policy"])), seed=state["seed"], late=state["late"]
+        )
         arms = range(len(problem.arms))
         tally = Tally(
             np.array(state["plays"], np.int64),
@@ -262,22 +264,33 @@ class Agent:
         )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")
-        if not ((tally.sums >= 0) & (tally.sums <= tally.plays)).all():
+        if not (
+            ((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(state["counters"]) >= 0
+        ):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
         agent._next = int(state["next"])
-        agent._plan = [arms[arm] for arm in state["plan"]]
-        agent._out = {int(number): arms[arm] for number, arm in state["out"]}
+        agent._plan = [arms.index(arm) for arm in state["plan"]]
+        agent._out = {int(number): arms.index(arm) for number, arm in state["out"]}
         agent._told = {int(number): float(reward) for number, reward in state["told"]}
-        agent._queues = {arms[arm]: deque(map(int, queue)) for arm, queue in state["queues"]}
-        queued = {number for queue in agent._queues.values() for number in queue}
+        agent._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}
+        queued = [number for queue in agent._queues.values() for number in queue]
         numbers = {*agent._out, *agent._told, *queued}
         if not all(0 <= number < agent._next for number in numbers):
             raise ValueError("a decision was never made")
         if not all(0 <= reward <= 1 for reward in agent._told.values()):
             raise ValueError("a reward is out of range")
-        if not agent._told.keys() <= queued:
-            raise ValueError("a reward waits for nothing")
+        waiting = [*agent._told, *agent._out] if agent._late == "in-order" else []
+        if len(set(queued)) < len(queued) or not set(waiting) <= set(queued):
+            raise ValueError("a decision is not where it belongs")
+        if agent._told.keys() & agent._out.keys() or (agent._late == "any" and agent._told):
+            raise ValueError("a reward is told and untold")
+        if any(
+            arm not in agent._queues or number not in agent._queues[arm]
+            for number, arm in agent._out.items()
+            if agent._late == "in-order"
+        ):
+            raise ValueError("a decision is in another arm's queue")
         return agent
 
     def __repr__(self) -> str:
@@ -292,12 +305,13 @@ class Agent:
         sums = numbers[arms : 2 * arms].view(np.float64)
         return Tally(numbers[:arms], sums, numbers[2 * arms :])
 
-    def _arm(self, id: int) -> int:
+    def _checked(self, id: int) -> tuple[int, int]:
+        """Return a decision that is out, and its arm."""
         if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 0 <= id < self._next:
             raise InputError(f"unknown decision {quote(id)}: this agent has made no such decision")
         if id not in self._out:
             raise InputError(f"decision {id} was told or forgotten already")
-        return self._out[id]
+        return int(id), self._out[id]
 
     def _count(self, arm: int, id: int) -> None:
         """Count what may count now that this decision is no longer out."""

@@ -180,12 +180,13 @@ def simulate(
         if words.count(word) > 1:
             raise InputError(f"--policy {word} is given twice")
     loaded = load_problem(problem)
+    chosen = {word: parse_policy(word) for word in words}
     if out is not None:
         _make_folder(out)
     with _warnings_as_notes(), _Bar() as bar:
         result = simulate(
             loaded,
-            {word: parse_policy(word) for word in words},
+            chosen,
             true=true if true_means is None else _numbers("--true-means", true_means),
             horizon=_number("--horizon", horizon),
             runs=_number("--runs", runs),

@@ -67,7 +67,8 @@ def whole_number(
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{what} must be a whole number, not {quote(value)}")
     real: Any = value
-    if not math.isfinite(real) or real != int(real):
+    # A whole number may be too long to be a float, and needs no such test.
+    if not isinstance(real, int) and (not math.isfinite(real) or real != int(real)):
         raise InputError(f"{what} is {quote(value)}: it must be a whole number")
     number = int(real)
     if number < least:

@@ -351,6 +351,8 @@ def test_bad_words_for_policies(word: str, message: str) -> None:
 
 
 def test_bad_options_in_python() -> None:
+    with pytest.raises(InputError, match="it must be 0 or more"):
+        FPUCB(slack=10**400)
     for slack in ("much", True, None):
         with pytest.raises(InputError, match="slack must be a number"):
             FPUCB(slack=slack)  # type: ignore[arg-type]

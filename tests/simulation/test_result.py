@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 import math
 from pathlib import Path
@@ -120,6 +122,16 @@ def test_bad_files(result: Result, tmp_path: Path) -> None:
     assert "not a whole result file" in refusal(b"not a zip")
     np.savez(path, header=np.array(json.dumps({"kind": "fpbandits result", "schema": 99})))
     assert "written with schema 99" in refusal(path.read_bytes())
+    np.savez(path, header=np.array("[]"))
+    assert "not a result of fpbandits" in refusal(path.read_bytes())
+    generator = np.random.default_rng(1)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for place in generator.integers(0, len(whole), 3):
+            damaged[place] ^= int(generator.integers(1, 256))
+        path.write_bytes(bytes(damaged))
+        with contextlib.suppress(InputError):  # and no other error
+            Result.load(path)
     np.savez(path, header=np.array(json.dumps({"kind": "other"})))
     assert "not a result of fpbandits" in refusal(path.read_bytes())
     with pytest.raises(InputError, match="there is no such file"):
@@ -142,11 +154,21 @@ def test_figures(result: Result, tmp_path: Path) -> None:
         outside.plot(bounds=True)
 
 
+def test_a_single_time_and_any_name_can_be_drawn() -> None:
+    names: Any = {"$x_": FPUCB(), "a$$b": UCB1()}
+    single = simulate(load_problem("paper:two"), names, horizon=1, runs=2)
+    single.plot().savefig(io.BytesIO())
+
+
 def test_bad_questions(result: Result) -> None:
     with pytest.raises(InputError, match="unknown policy 'fpucb': did you mean 'fp-ucb'"):
         result.mean_regret("fpucb")
+    with pytest.raises(InputError, match="unknown policy"):
+        result.total_variation("fpucb")
     with pytest.raises(InputError, match="between 0 and 1"):
         result.quantile_regret("ucb1", 95)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        simulate(load_problem("paper:two"), horizon=5, runs=1).compare("fp-ucb", "fp-ucb", 7)
     with pytest.raises(InputError, match="between 0 and 1"):
         result.confidence_interval("ucb1", 95)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -280,6 +281,10 @@ def test_progress_ends_at_one() -> None:
         ({"exact": True, "leap": False}, "exact=True says how to leap"),
         ({"policies": []}, "there are no policies to simulate"),
         ({"policies": [UCB1(), UCB1()]}, "policy 'ucb1' is given twice"),
+        ({"horizon": 10**400}, "2^53: beyond it"),
+        ({"times": 5}, "times must be a list of whole numbers, not 5"),
+        ({"policies": UCB1}, "expected a policy such as FPUCB()"),
+        ({"policies": {1: UCB1()}}, "a policy is named by a text, not 1"),
         ({"policies": ["ucb1"]}, "expected a policy such as FPUCB(), not 'ucb1'"),
     ],
 )
@@ -287,6 +292,26 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         simulate(load_problem("paper:two"), **({"horizon": 100, "runs": 2} | arguments))
     assert message in str(caught.value)
+
+
+def test_a_name_is_not_a_problem() -> None:
+    with pytest.raises(InputError, match="expected a Problem, such as load_problem gives"):
+        simulate("paper:two")  # type: ignore[arg-type]
+
+
+def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
+    problem = load_problem("paper:permutations")
+    result = simulate(problem, true=[0.6000001, 0.4, 0.3, 0.2], horizon=10, runs=1)
+    assert result.true == "0.6000001,0.4,0.3,0.2"
+
+
+def test_slow_leapers_say_so_once_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two arms that never pay leave UCB1 nothing to leap over."""
+    ticks = iter(range(0, 10**12, 10**5))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    problem = Problem.bernoulli([[0.0, 0.0]], true="theta1")
+    with pytest.warns(UserWarning, match="ucb1 finds little to leap over here: about"):
+        simulate(problem, UCB1(), horizon=3 * 10**7, runs=1)
 
 
 def test_a_problem_without_a_truth_asks_for_one() -> None:

@@ -23,7 +23,6 @@ the type of its model with `implement`; the compiled loop finds them by that typ
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -142,13 +141,14 @@ class Policy(ABC):
 
     def __post_init__(self) -> None:
         for option in fields(self):
-            value = getattr(self, option.name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            value: Any = getattr(self, option.name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
                 raise InputError(f"{self.name}: {option.name} must be a number, not {quote(value)}")
-            if not (math.isfinite(value) and value >= 0):
+            if not 0 <= value <= 1e100:
                 raise InputError(
                     f"{self.name}: {option.name} is {quote(value)}: it must be 0 or more"
                 )
+            object.__setattr__(self, option.name, float(value))
 
     @abstractmethod
     def model(self, problem: Problem) -> Any:

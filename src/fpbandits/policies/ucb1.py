@@ -63,7 +63,7 @@ def _plan(
     best_index = -1.0
     for arm in range(model.arms):
         n = tally.plays[arm]
-        # Live, an arm may have nothing told yet.
+        # Live, an arm may have nothing told yet: optimism plays it until something is.
         index = tally.sums[arm] / n + math.sqrt(twice_log / n) if n > 0 else math.inf
         if index > best_index:
             best_index = index

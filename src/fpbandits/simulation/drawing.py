@@ -62,13 +62,15 @@ def regret_figure(
         _draw_bounds(axes, result)
     if log_time:
         axes.set_xscale("log")
-    axes.set_xlim(result.times[0], result.times[-1])
+    if len(result.times) > 1:
+        axes.set_xlim(result.times[0], result.times[-1])
     # Bounds can be far above what happens; they must not flatten it.
     axes.set_ylim(0, max(top, 1e-9) * (1.6 if bounds else 1.0))
     axes.set_xlabel("time t")
     axes.set_ylabel("regret")
     axes.grid(alpha=0.25)
-    axes.legend(loc="upper left", frameon=False, fontsize=9)
+    for text in axes.legend(loc="upper left", frameon=False, fontsize=9).get_texts():
+        text.set_parse_math(False)
     axes.set_title(f"{result.problem.name}, truth {result.true}", fontsize=11, parse_math=False)
     single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
     figure.supxlabel(

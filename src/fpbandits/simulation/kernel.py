@@ -39,12 +39,13 @@ def play(
     desk: Any,
     generator: Any,
     times: Any,
-    stepwise: bool,
+    reach: int,
     clock: Any,
     pulls: Any,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many plans it took.
 
+    A plan may reach over ``reach`` plays at the most: 1 is step by step.
     ``clock[0]`` shows the time that has been reached; whoever sets ``clock[1]`` ends the run early,
     and it returns −1.
     """
@@ -52,8 +53,8 @@ def play(
     recorded = 0
     plans = 0
     while True:
-        left = times[recorded] - t
-        length, rounds = plan(model, tally, envelope, desk, 1 if stepwise else left, generator)
+        budget = min(reach, times[recorded] - t)
+        length, rounds = plan(model, tally, envelope, desk, budget, generator)
         plans += 1
         for place in range(length):
             arm = desk.cycle[place]

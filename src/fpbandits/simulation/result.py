@@ -13,7 +13,6 @@ import json
 import math
 import os
 import platform
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -148,14 +147,15 @@ class Result:
 
     def total_variation(self, policy: str) -> float:
         """Bound how far the law of a run is from that of a stepwise one, in total variation."""
+        self._pulls(policy)
         return float(self.plans[policy].max()) * len(self.problem.arms) * self.leap_error
 
     def compare(self, first: str, second: str, level: float = 0.95) -> Comparison:
         """Compare two policies by the paired differences of their final regret."""
         differences = self.final_regret(first) - self.final_regret(second)
-        half = math.nan
+        half = self._half_width(level)
         if self.runs > 1:
-            half = self._half_width(level) * differences.std(ddof=1) / math.sqrt(self.runs)
+            half *= differences.std(ddof=1) / math.sqrt(self.runs)
         mean = float(differences.mean())
         return Comparison(first, second, mean, mean - float(half), mean + float(half), level)
 
@@ -169,10 +169,9 @@ class Result:
         return float(stdtrit(self.runs - 1, (1 + level) / 2))
 
     def _pulls(self, policy: str) -> Counts:
-        try:
-            return self.pulls[policy]
-        except KeyError:
-            raise InputError(unknown("policy", policy, self.pulls)) from None
+        if policy not in self.pulls:
+            raise InputError(unknown("policy", str(policy), self.pulls))
+        return self.pulls[policy]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each policy and time: the table behind CSV and data frame."""
@@ -316,9 +315,14 @@ class Result:
         """Read what `save` wrote."""
         try:
             content = io.BytesIO(Path(path).read_bytes())
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        try:
             with np.load(content, allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
-                if header.get("kind") != "fpbandits result":
+                if not isinstance(header, dict) or header.get("kind") != "fpbandits result":
                     raise InputError(f"{path}: not a result of fpbandits")
                 if header["schema"] != SCHEMA:
                     raise InputError(
@@ -339,10 +343,9 @@ class Result:
                 )
         except InputError:
             raise
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: not a whole result file ({error})") from None
+        except Exception as error:  # damaged archives raise whatever their decoders do
+            reason = " ".join(str(error).split())
+            raise InputError(f"{path}: not a whole result file ({reason})") from None
 
 
 def versions() -> dict[str, str]:

@@ -59,6 +59,13 @@ class Task:
     stepwise: bool
     spread: float
 
+    @property
+    def reach(self) -> int:
+        """How far a plan may reach: not far where rewards are drawn one by one, for Ctrl-C."""
+        if self.stepwise:
+            return 1
+        return LONGEST_HORIZON if self.truth.sum_in_one_draw else 10**6
+
     def play(self, runs: range, clock: Counts) -> tuple[Counts, Counts]:
         """Play these runs; return pulls[run, time, arm] and the number of plans of each run."""
         arms = len(self.problem.arms)
@@ -85,7 +92,7 @@ class Task:
                 room,
                 run_stream(self.seed, run),
                 self.times,
-                self.stepwise,
+                self.reach,
                 clock,
                 counts,
             )
@@ -147,6 +154,8 @@ def simulate(
     >>> result.mean_regret("fp-ucb")[-1] < 10 < result.mean_regret("ucb1")[-1]
     np.True_
     """
+    if not isinstance(problem, Problem):
+        raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
     named = _named(policies)
     truth, label = _truth(problem, true)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
@@ -209,16 +218,23 @@ def _play_all(
     try:
         for chunk, clock in zip(chunks, clocks, strict=True):
             waiting[pool.submit(task.play, chunk, clock)] = chunk
-        done_runs = 0
+        done_runs, start, said = 0, time.perf_counter(), False
         while waiting:
             finished, _ = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
             for future in finished:
                 chunk = waiting.pop(future)
                 pulls[chunk.start : chunk.stop], plans[chunk.start : chunk.stop] = future.result()
                 done_runs += len(chunk)
+            share = done_runs / runs
+            if shares_memory:
+                share = sum(clock[2] + clock[0] / task.times[-1] for clock in clocks) / runs
             if report:
-                inside = sum(clock[2] + clock[0] / task.times[-1] for clock in clocks)
-                report((float(inside) if shares_memory else done_runs) / runs)
+                report(float(share))
+            # Some problems leave little to leap over, which shows only once they are under way.
+            spent = time.perf_counter() - start
+            if spent > 10 and share > 0 and not said and task.policy.leaps and not task.stepwise:
+                said = True
+                _say_if_long(f"{task.policy} finds little to leap over here", spent / share)
     except BaseException:
         for clock in clocks:
             clock[1] = 1
@@ -239,21 +255,25 @@ def _workers(executor: Executor | None, workers: int | None) -> Iterator[tuple[E
 
 
 def _warn_if_long(task: Task, name: str, steps: int, width: int) -> None:
-    """Measure a short run, and say so if all of them would take an hour or more."""
+    """Measure a short run, and say so if all of them, step by step, would take an hour or more."""
     leaps = task.policy.leaps and task.truth.sum_in_one_draw and not task.stepwise
     if leaps or steps < 10**9:
         return
-    sample = min(int(task.times[-1]), 50_000)
-    trial = replace(task, times=np.array([sample]))
-    trial.play(range(1), np.zeros(3, np.int64))
-    start = time.perf_counter()
-    trial.play(range(1), np.zeros(3, np.int64))
-    seconds = (time.perf_counter() - start) / sample * steps / width
+    sample, seconds = 500, 0.0
+    while seconds < 0.02 and sample < min(int(task.times[-1]), 10**5):
+        sample *= 2
+        trial = replace(task, times=np.array([sample]))
+        start = time.perf_counter()
+        trial.play(range(1), np.zeros(3, np.int64))
+        seconds = time.perf_counter() - start
+    _say_if_long(
+        f"{name} goes step by step here, {steps:.3g} steps in all", seconds / sample * steps / width
+    )
+
+
+def _say_if_long(what: str, seconds: float) -> None:
     if seconds > 3600:
-        warnings.warn(
-            f"{name} goes step by step here, {steps:.3g} steps in all: about {_duration(seconds)}",
-            stacklevel=3,
-        )
+        warnings.warn(f"{what}: about {_duration(seconds)}", stacklevel=4)
 
 
 def _duration(seconds: float) -> str:
@@ -277,6 +297,8 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
         policies = DEFAULT()
     if isinstance(policies, Policy):
         policies = [policies]
+    if not isinstance(policies, Mapping | Sequence):
+        raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
     if not isinstance(policies, Mapping):
         names = [str(policy) for policy in policies]
         for name in names:
@@ -285,9 +307,11 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
         policies = dict(zip(names, policies, strict=True))
     if not policies:
         raise InputError("there are no policies to simulate")
-    for policy in policies.values():
+    for name, policy in policies.items():
         if not isinstance(policy, Policy):
             raise InputError(f"expected a policy such as FPUCB(), not {quote(policy)}")
+        if not isinstance(name, str):
+            raise InputError(f"a policy is named by a text, not {quote(name)}")
     return dict(policies)
 
 
@@ -321,13 +345,15 @@ def _truth(problem: Problem, true: str | Sequence[float] | None) -> tuple[Reward
             raise InputError(
                 "means alone do not make a discrete law: name a true parameter instead"
             )
-    return outside.rewards, ",".join(f"{mean:g}" for mean in true)
+    return outside.rewards, ",".join(repr(float(mean)) for mean in true)
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:
     if times is None:
         spaced = np.geomspace(1, horizon, 100)
         moments = {*(int(moment) for moment in np.rint(spaced)), horizon}
+    elif not isinstance(times, Sequence | np.ndarray):
+        raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
     else:
         moments = {
             *(
