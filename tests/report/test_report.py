@@ -1,0 +1,101 @@
+"""Tables and figures show the right numbers in the right places."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from fpbandits import Problem, analyze, load_problem
+from fpbandits.report.plots import structure_figure
+from fpbandits.report.tables import analysis_table
+from fpbandits.theory.structure import Structure
+
+
+def shown(problem: Problem, true: str | None = None) -> list[list[str]]:
+    """Render a table wide enough not to wrap, and return its words line by line."""
+    stream = io.StringIO()
+    console = Console(file=stream, width=250)
+    console.print(analysis_table(analyze(problem, true), problem))
+    return [line.split() for line in stream.getvalue().splitlines()]
+
+
+def row(lines: list[list[str]], *start: str) -> list[str]:
+    (found,) = [line for line in lines if line[: len(start)] == list(start)]
+    return found
+
+
+#: An informative arm outside A, a wide range, and printed bounds that differ from corrected ones.
+SCALED = Problem.bernoulli(
+    np.array(
+        [
+            [0.5, 0.4, 0.49, 0.1],
+            [0.5, 0.6, 0.01, 0.1],
+            [0.9, 0.95, 0.2, 0.1],
+            [0.7, 0.1, 0.2, 0.9],
+            [0.8, 0.1, 0.2, 0.9],
+        ]
+    )
+    * 10,
+    range=(0, 10),
+)
+
+
+def test_overview_shows_corrected_bounds_and_all_arms() -> None:
+    lines = shown(SCALED)
+    case = analyze(SCALED, "theta1").cases[0]
+    assert case.theorem2.all_arms.coefficient < case.theorem2.coefficient
+    figures = row(lines, "theta1")[-3:]
+    constant = case.theorem1.corrected.constant
+    assert constant is not None
+    assert figures == [
+        f"{constant:,.1f}",
+        f"{case.theorem1.corrected.log_coefficient:.4g}",
+        f"{case.theorem2.all_arms.coefficient:.4g}",
+    ]
+    bounded = analyze(SCALED, "theta4").cases[0].theorem1
+    assert bounded.printed.constant != bounded.corrected.constant
+    assert row(lines, "theta4")[-3] == f"{bounded.corrected.constant:,.1f}"
+
+
+def test_details_of_every_arm() -> None:
+    lines = shown(SCALED, "theta1")
+    case = analyze(SCALED, "theta1").cases[0]
+    assert row(lines, "arm1")[:4] == ["arm1", "5", "0", "best"]
+    # Proposition 2's log term is 12/β² with β = 0.2 on [0, 1], whatever the units.
+    cells = row(lines, "arm2")
+    assert cells[:5] == ["arm2", "4", "1", "confusing", "2"]
+    assert "300" in cells
+    assert cells[-2:] == [
+        f"{case.theorem2.pulls['arm2']:.4g}",
+        f"{case.theorem2.all_arms.pulls['arm2']:.4g}",
+    ]
+    assert row(lines, "arm3")[:5] == ["arm3", "4.9", "0.1", "never", "best"]
+    printed, corrected = case.theorem1.printed.constants, case.theorem1.corrected.constants
+    assert f"{printed['arm4']:,.1f}" in row(lines, "arm4")
+    assert f"{corrected['arm4']:,.1f}" in row(lines, "arm4")
+
+
+def test_a_printed_bound_below_the_corrected_one_is_called_unproven() -> None:
+    lines = shown(load_problem("paper:permutations"), "0.6,0.4,0.3,0.2")
+    assert row(lines, "as", "printed", "(not", "proven)")[-2:] == ["6,899.8", "0"]
+    lines = shown(load_problem("paper:two"), "theta1")
+    assert row(lines, "as", "printed")[-2:] == ["874.3", "0"]
+    lines = shown(load_problem("paper:two"), "theta2")
+    assert row(lines, "as", "printed", "(the", "constant")[-1] == "7.347"
+
+
+def test_figure_shows_who_is_confused_with_whom() -> None:
+    problem = load_problem("paper:grid")
+    structure = Structure(problem)
+    means_axes, confusion_axes = structure_figure(problem).axes[:2]
+    kinds: Any = confusion_axes.images[0].get_array()
+    for true in range(256):
+        must, may = set(structure.must_explore(true)), set(structure.confusion_set(true))
+        assert set(np.flatnonzero(kinds[true] == 1)) == must
+        assert set(np.flatnonzero(kinds[true] == 2)) == may - must
+    marks: Any = means_axes.collections[1].get_offsets()
+    assert np.rint(marks[:, 0] - 0.2).astype(int).tolist() == structure.best_arm.tolist()
+    assert marks[:, 1].tolist() == list(range(256))
