@@ -69,7 +69,8 @@ def regret_figure(
     axes.set_xlabel("time t")
     axes.set_ylabel("regret")
     axes.grid(alpha=0.25)
-    for text in axes.legend(loc="upper left", frameon=False, fontsize=9).get_texts():
+    legend = axes.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
+    for text in legend.get_texts():
         text.set_parse_math(False)
     axes.set_title(f"{result.problem.name}, truth {result.true}", fontsize=11, parse_math=False)
     single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
