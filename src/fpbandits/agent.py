@@ -181,11 +181,7 @@ class Agent:
 
         More than a few mean that the truth is not among the models, or that rewards are biased.
         """
-        return (
-            int(self._tally.counters[MISFITS])
-            if self._policy.margins(self._problem, self._tally) is not None
-            else 0
-        )
+        return int(self._tally.counters[MISFITS])
 
     def survivors(self) -> dict[str, float]:
         """Return the models that still fit, the best first, and by how much, in the user's units.

@@ -40,6 +40,15 @@ def quote(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:40]} … {text[-12:]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "arm"), counted(1200, "arm")
+    ('1 arm', '1,200 arms')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that ``name`` is not a known ``kind``, and which known one is nearest.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, counted, quote, unknown
 from fpbandits.rewards import TOLERANCE, Bernoulli, Beta, Discrete, Floats, RewardFamily
 
 Figures = Sequence[Any] | np.ndarray[Any, Any]
@@ -211,8 +211,9 @@ class Problem:
 
     def __repr__(self) -> str:
         return (
-            f"Problem({self.name!r}: {_count(self.parameters, 'parameter')}, "
-            f"{_count(self.arms, 'arm')}, {self.rewards.name} rewards in {_range_text(self.range)})"
+            f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
+            f"{counted(len(self.arms), 'arm')}, {self.rewards.name} rewards in "
+            f"{_range_text(self.range)})"
         )
 
 
@@ -276,7 +277,7 @@ class _Names:
         if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
             raise InputError(
                 f"parameter {quote(self.parameters[row])}: expected a list with a value for each "
-                f"of the {_count(self.arms, 'arm')}, not {quote(values)}",
+                f"of the {counted(len(self.arms), 'arm')}, not {quote(values)}",
                 row=row,
             )
         if len(values) < len(self.arms):
@@ -288,7 +289,7 @@ class _Names:
         if len(values) > len(self.arms):
             raise InputError(
                 f"parameter {quote(self.parameters[row])} has {len(values)} values for "
-                f"{_count(self.arms, 'arm')}: nothing follows arm {quote(self.arms[-1])}",
+                f"{counted(len(self.arms), 'arm')}: nothing follows arm {quote(self.arms[-1])}",
                 row=row,
             )
         return values
@@ -455,10 +456,6 @@ def _probabilities(given: Figures, names: _Names, values: int) -> Floats:
     laws[rough] /= totals[rough, np.newaxis]
     laws.setflags(write=False)
     return laws
-
-
-def _count(things: Sized, noun: str) -> str:
-    return f"{len(things):,} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def _number_text(value: float) -> str:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal
 
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, counted
 from fpbandits.problem import Problem
 from fpbandits.rewards import Ints
 from fpbandits.theory.bounds import theorem1, ucb1_bound
@@ -167,8 +167,8 @@ class Analysis:
         """One line on the problem as a whole."""
         best = len(self.candidate_arms)
         return (
-            f"{self.problem}: {_count(len(self.parameters), 'parameter')}, "
-            f"{_count(len(self.arms), 'arm')}, of which {best:,} {'is' if best == 1 else 'are'} "
+            f"{self.problem}: {counted(len(self.parameters), 'parameter')}, "
+            f"{counted(len(self.arms), 'arm')}, of which {best:,} {'is' if best == 1 else 'are'} "
             "best under some parameter"
         )
 
@@ -178,7 +178,7 @@ class Analysis:
         if not self.ties:
             return None
         return (
-            f"{_count(len(self.ties), 'parameter')} ({_listed(self.ties)}) with tied best arms: "
+            f"{counted(len(self.ties), 'parameter')} ({_listed(self.ties)}) with tied best arms: "
             "the first of them counts as best, so the order of the arms decides what is confused."
         )
 
@@ -341,11 +341,7 @@ def _listed(names: tuple[str, ...]) -> str:
     """Name one, and say how many more there are."""
     if len(names) == 1:
         return names[0]
-    return f"{names[0]} and {_count(len(names) - 1, 'other')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{names[0]} and {counted(len(names) - 1, 'other')}"
 
 
 def _bound_text(constant: float | None, log_coefficient: float) -> str:
