@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fpbandits import InputError, Problem, files, load_problem, save_problem
 from fpbandits.builtin import BUILT_IN
-from fpbandits.files import write_aside
+from fpbandits.files import write_aside, write_together
 from fpbandits.rewards import Beta, Discrete
 
 names = st.text(
@@ -315,3 +315,22 @@ def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
     write_aside(tmp_path / "new.toml", b"")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "new.toml").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_files_written_together_appear_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_together({first: b"old", second: b"old"})
+    handles: list[int] = []
+
+    def fills_up(handle: int) -> None:
+        handles.append(handle)
+        if len(handles) == 2:
+            raise OSError(28, "No space left")
+
+    monkeypatch.setattr(os, "fsync", fills_up)
+    with pytest.raises(InputError, match=r"second: cannot be written \(No space left\)"):
+        write_together({first: b"new", second: b"new"})
+    assert first.read_bytes() == second.read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == [first, second]

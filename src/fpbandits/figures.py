@@ -34,15 +34,19 @@ def check_figure_path(path: Path) -> None:
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG or SVG, by the path's ending."""
+    check_figure_path(path)
+    write_aside(path, render(figure, path.suffix.lower()[1:]))
+
+
+def render(figure: Figure, kind: str) -> bytes:
+    """Return a figure as the content of a "png" or "svg" file."""
     import matplotlib
 
-    check_figure_path(path)
     stream = io.BytesIO()
-    kind = path.suffix.lower()[1:]
     # Dates and random ids would make equal figures differ.
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}), warnings.catch_warnings():
         # A name in a script that the font lacks is drawn as boxes; nothing else can be done.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
-    write_aside(path, stream.getvalue())
+    return stream.getvalue()

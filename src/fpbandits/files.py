@@ -29,6 +29,7 @@ import stat
 import tempfile
 import tomllib
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,20 +89,29 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
 
 def write_aside(path: Path, content: bytes) -> None:
     """Write a file so that it appears whole or not at all."""
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files so that none of them appears before all of them are safely on disk."""
+    asides: dict[Path, Path] = {}
+    path = Path()
     try:
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
-        try:
+        for path, content in contents.items():
+            handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
+            asides[path] = Path(aside)
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(aside).chmod(0o666 & ~_umask())
-            Path(aside).replace(path)
-        except BaseException:
-            Path(aside).unlink(missing_ok=True)
-            raise
+            asides[path].chmod(0o666 & ~_umask())
+        for path in contents:
+            asides[path].replace(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
+    finally:
+        for aside_path in asides.values():
+            aside_path.unlink(missing_ok=True)
 
 
 def _umask() -> int:

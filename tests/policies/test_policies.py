@@ -314,7 +314,7 @@ def test_changed_sources_are_compiled_again() -> None:
     cache: Any = plan_once._cache  # type: ignore[attr-defined]
     key = cache._index_key((), cpu_target.target_context.codegen())
     assert base._SOURCES in key
-    assert base._SOURCES == base._digest_of_sources()
+    assert base._SOURCES == base.digest_of_sources()
 
 
 def test_names_and_options() -> None:

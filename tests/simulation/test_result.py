@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,21 @@ def test_there_and_back(result: Result, tmp_path: Path) -> None:
         assert np.array_equal(again.plans[name], result.plans[name])
     assert again.as_dict() == result.as_dict()
     assert again.total_variation("ucb1") == result.total_variation("ucb1") > 0
+
+
+def test_a_loaded_result_names_the_versions_it_was_made_with(
+    result: Result, tmp_path: Path
+) -> None:
+    path = tmp_path / "result.npz"
+    replace(result, versions={"fpbandits": "0.0.1"}).save(path)
+    assert Result.load(path).as_dict()["versions"] == {"fpbandits": "0.0.1"}
+
+
+def test_the_first_runs_are_those_of_a_shorter_simulation(result: Result) -> None:
+    shorter = simulate(
+        load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=10, seed=3
+    )
+    assert result.first(10).as_dict() == shorter.as_dict()
 
 
 def test_bad_files(result: Result, tmp_path: Path) -> None:

@@ -49,17 +49,18 @@ COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 cost more than the rules themselves. So they allocate nothing: the caller provides a `Desk`."""
 
 
-def _digest_of_sources() -> str:
-    """Return a digest of all that may be compiled into a loop."""
+def digest_of_sources(*more: str) -> str:
+    """Return a digest of all that may be compiled into a loop, and of ``more`` files beside it."""
     package = Path(__file__).parent.parent
+    parts = [*package.glob("policies/*.py"), package / "simulation/kernel.py"]
+    parts += [package / name for name in ("rewards.py", *more)]
     digest = hashlib.sha256()
-    for path in sorted([*package.glob("policies/*.py"), *package.glob("simulation/kernel.py")]):
+    for path in sorted(parts):
         digest.update(path.read_bytes())
-    digest.update((package / "rewards.py").read_bytes())
     return digest.hexdigest()
 
 
-_SOURCES = _digest_of_sources()
+_SOURCES = digest_of_sources()
 
 
 class _Cache(FunctionCache):

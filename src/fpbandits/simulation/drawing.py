@@ -52,11 +52,7 @@ def regret_figure(
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     axes = figure.subplots()
     for policy, colour in zip(result.policies, _colours(), strict=False):
-        mean = result.mean_regret(policy)
-        axes.plot(result.times, mean, color=colour, label=policy, linewidth=1.8)
-        if result.runs > 1:
-            low, high = _band(result, policy, band)
-            axes.fill_between(result.times, low, high, color=colour, alpha=0.18, linewidth=0)
+        draw_policy(axes, result, policy, band=band, colour=colour)
     top = axes.get_ylim()[1]
     if bounds:
         _draw_bounds(axes, result)
@@ -80,6 +76,20 @@ def regret_figure(
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def draw_policy(
+    axes: Axes, result: Result, policy: str, *, band: str, colour: str, over_log: bool = False
+) -> None:
+    """Draw one policy's mean regret and its band; ``over_log`` divides both by ln t."""
+    shown = result.times > 1 if over_log else result.times > 0
+    times = result.times[shown]
+    scale = np.log(times) if over_log else 1.0
+    mean = result.mean_regret(policy)[shown] / scale
+    axes.plot(times, mean, color=colour, label=policy, linewidth=1.8)
+    if result.runs > 1:
+        low, high = (limit[shown] / scale for limit in _band(result, policy, band))
+        axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
 def _colours() -> list[str]:

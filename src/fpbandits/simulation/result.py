@@ -14,7 +14,7 @@ import math
 import os
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ import numpy as np
 from fpbandits import __version__
 from fpbandits.errors import InputError, unknown
 from fpbandits.files import problem_from_toml, problem_to_toml, write_aside
-from fpbandits.policies.base import Counts
+from fpbandits.policies.base import Counts, digest_of_sources
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
 
@@ -33,6 +33,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = 1
+
+
+def versions() -> dict[str, str]:
+    """Return what a result depends on besides the question: versions, and the engine's sources."""
+    import numba
+
+    return {
+        "fpbandits": __version__,
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+        "sources": digest_of_sources("simulation/simulate.py", "simulation/streams.py")[:16],
+    }
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,8 @@ class Result:
         How many plans each run of a policy took: steps if stepwise, else leaps.
     leap_error
         The chance of an error, a leap and arm; see `total_variation`.
+    versions
+        What it was computed with.
     """
 
     problem: Problem
@@ -83,6 +98,7 @@ class Result:
     plans: dict[str, Counts]
     settings: dict[str, bool]
     leap_error: float
+    versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -104,6 +120,14 @@ class Result:
         """What a play of each arm loses under the truth, in the user's units."""
         gaps: Floats = self.true_means.max() - self.true_means
         return gaps
+
+    def first(self, runs: int) -> Result:
+        """Return the first runs alone: what a simulation of so many would have found."""
+        return replace(
+            self,
+            pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
+            plans={policy: plans[:runs] for policy, plans in self.plans.items()},
+        )
 
     def regret(self, policy: str) -> Floats:
         """Return regret[run, time]."""
@@ -238,7 +262,7 @@ class Result:
                 }
                 for policy in self.policies
             },
-            "versions": versions(),
+            "versions": self.versions,
         }
 
     def table(self) -> str:
@@ -299,7 +323,7 @@ class Result:
             "settings": self.settings,
             "leap_error": self.leap_error,
             "policies": list(self.policies),
-            "versions": versions(),
+            "versions": self.versions,
         }
         arrays = {"header": np.array(json.dumps(header)), "times": self.times}
         arrays["true_means"] = self.true_means
@@ -340,24 +364,13 @@ class Result:
                     plans={name: arrays[f"plans{place}"] for place, name in enumerate(names)},
                     settings=header["settings"],
                     leap_error=header["leap_error"],
+                    versions=header["versions"],
                 )
         except InputError:
             raise
         except Exception as error:  # damaged archives raise whatever their decoders do
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: not a whole result file ({reason})") from None
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    import numba
-
-    return {
-        "fpbandits": __version__,
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def _figure(value: float) -> str:
