@@ -1,0 +1,57 @@
+"""The corrected statements."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fpbandits.paper.claims.comparisons import within
+from fpbandits.paper.claims.statement import LIMIT, Finding, decide, states
+from fpbandits.paper.evidence import Evidence, limits
+from fpbandits.paper.experiments import FAR, PAPER, SETTINGS
+
+SECTION = "The corrected statements"
+
+
+@states(
+    SECTION, "Correction: the maximum over θ, and in Proposition 2 over the θ outside B(θ°) as well"
+)
+def corrected_propositions(evidence: Evidence) -> Finding:
+    """The corrected Propositions 1 and 2 bound the plays of every arm."""
+    found: list[tuple[bool, str]] = []
+    for setting in (*(setting.name for setting in PAPER), "minimum"):
+        case, end = evidence.case(setting), 10**12
+        bounds = {
+            arm: constant + (12 * math.log(end) / case.betas[arm] ** 2 if arm in case.betas else 0)
+            for arm, constant in case.theorem1.corrected.constants.items()
+        }
+        compared = within(evidence, setting, bounds, end, FAR)
+        found += [(fine, f"{SETTINGS[setting].title}, {text}") for fine, text in compared]
+    return Finding(
+        decide(all(fine for fine, _ in found)),
+        "plays by T=1e12:\n" + "\n".join(text for _, text in found),
+        f"fails if a lower limit is above the bound ({LIMIT})",
+        10**12,
+    )
+
+
+@states(SECTION, "Correction: the sum of the corrected propositions")
+def corrected_theorem_1(evidence: Evidence) -> Finding:
+    """The corrected Theorem 1 bounds regret at every time."""
+    fine, parts = [], []
+    for setting in (*(setting.name for setting in PAPER), "minimum", "constants", "tied"):
+        bound = evidence.case(setting).theorem1.corrected
+        result = evidence.result(setting, "fp-ucb", FAR)
+        allowed = (bound.constant or 0.0) + bound.log_coefficient * np.log(result.times)
+        regret = result.regret("fp-ucb")
+        lowest = np.array([limits(sample)[0] for sample in regret.T])
+        fine.append(bool((lowest <= allowed).all()))
+        share = float((regret.mean(axis=0) / np.maximum(allowed, 1e-9)).max())
+        parts.append(f"{SETTINGS[setting].title}: {share:.2g}")
+    return Finding(
+        decide(all(fine)),
+        "largest share of the bound that regret reaches:\n" + "\n".join(parts),
+        f"fails if a lower limit is above the bound at any recorded time ({LIMIT})",
+        10**15,
+    )

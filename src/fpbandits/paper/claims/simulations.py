@@ -1,0 +1,286 @@
+"""Section 5: simulations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from fpbandits.errors import counted
+from fpbandits.paper.claims.comparisons import ahead_of_thompson, ahead_of_ucb, all_bounded
+from fpbandits.paper.claims.statement import (
+    EXACT,
+    FAILS,
+    HOLDS,
+    LIMIT,
+    Finding,
+    beyond,
+    decide,
+    mean_text,
+    states,
+    time_text,
+)
+from fpbandits.paper.evidence import Evidence, limits
+from fpbandits.paper.experiments import FAR
+
+SECTION = "Section 5: simulations"
+
+
+def _set_of(names: Iterable[str]) -> str:
+    listed = list(names)
+    if len(listed) > 4:
+        return f"{counted(len(listed), 'model')}, such as [{listed[0]}]"
+    return "{" + ", ".join(listed) + "}" if listed else "empty"
+
+
+@states(SECTION, "Two models: a*(θ¹) = 1 and a*(θ²) = 2")
+def two_best_arms(evidence: Evidence) -> Finding:
+    """Of the two models, the first has arm 1 best and the second arm 2."""
+    best = [case.best_arm for case in evidence.analyses["paper:two"].cases]
+    return Finding(decide(best == ["arm1", "arm2"]), ", ".join(best), EXACT)
+
+
+@states(SECTION, "Two models, θ° = θ¹")
+def two_1_empty(evidence: Evidence) -> Finding:
+    """Under θ¹, B and C are empty."""
+    case = evidence.case("two-1")
+    return Finding(
+        decide(not case.confusion_set and not case.confusing_arms),
+        f"B(θ¹) is {_set_of(case.confusion_set)}, C(θ¹) is {_set_of(case.confusing_arms)}",
+        EXACT,
+    )
+
+
+@states(SECTION, "Two models, θ° = θ¹: the figure shows bounded regret")
+def two_1_flat(evidence: Evidence) -> Finding:
+    """Under θ¹ regret does not increase after some time."""
+    finding = all_bounded(evidence, ["two-1"])
+    result = evidence.result("two-1", "fp-ucb", FAR)
+    moving = (np.diff(result.regret("fp-ucb"), axis=1) > 0).any(axis=0)
+    last = int(result.times[1:][moving].max(initial=1))
+    return Finding(
+        finding.verdict,
+        f"{finding.measured}; no run changed after T={time_text(last)}",
+        finding.evidence,
+        finding.horizon,
+    )
+
+
+@states(SECTION, "Two models, θ° = θ²")
+def two_2_confused(evidence: Evidence) -> Finding:
+    """Under θ², B = {θ¹} and C = {1}."""
+    case = evidence.case("two-2")
+    return Finding(
+        decide(case.confusion_set == ("theta1",) and case.confusing_arms == ("arm1",)),
+        f"B(θ²) is {_set_of(case.confusion_set)}, C(θ²) is {_set_of(case.confusing_arms)}",
+        EXACT,
+    )
+
+
+@states(SECTION, "Two models, θ° = θ²: the figure suggests O(log T)")
+def two_2_log(evidence: Evidence) -> Finding:
+    """Under θ² regret grows as log T."""
+    early = evidence.slope("two-2", "fp-ucb", 10**6, 10**9)
+    late = evidence.slope("two-2", "fp-ucb", 10**9, 10**12)
+    low, high = limits(late - early)
+    straight = max(-low, high) <= 0.1 * float(early.mean())
+    return Finding(
+        decide(limits(late)[0] > 0 and straight),
+        f"growth a unit of ln t: {mean_text(early)} from T=1e6 to 1e9, {mean_text(late)} from "
+        "T=1e9 to 1e12",
+        "holds if the later growth is above 0 and differs from the earlier one by at most 10 % of "
+        f"it, both limits taken ({LIMIT})",
+        10**12,
+    )
+
+
+@states(SECTION, "Two models, θ° = θ²: the scaled curve converges")
+def two_2_over_log(evidence: Evidence) -> Finding:
+    """Under θ² regret over log t converges to a constant."""
+    scaled = {
+        power: evidence.regret("two-2", "fp-ucb", 10**power, FAR) / math.log(10**power)
+        for power in (3, 6, 9, 12, 15)
+    }
+    low, high = limits(scaled[15] - scaled[9])
+    still = max(-low, high) <= 0.05 * float(scaled[9].mean())
+    return Finding(
+        decide(still and limits(scaled[15])[0] > 0),
+        "regret over ln T: "
+        + ", ".join(f"{sample.mean():.4g} at T=1e{power}" for power, sample in scaled.items())
+        + f"; 3Δ/β² is {3 * 0.3 / 0.7**2:.4g}",
+        "holds if it is above 0 and from T=1e9 to 1e15 changes by at most 5 %, both limits taken "
+        f"({LIMIT})",
+        10**15,
+    )
+
+
+def _count(evidence: Evidence, problem: str, expected: int) -> Finding:
+    count = len(evidence.analyses[problem].parameters)
+    return Finding(decide(count == expected), f"{count} models", EXACT)
+
+
+@states(SECTION, "Four arms: |Θ| = 24")
+def permutations_count(evidence: Evidence) -> Finding:
+    """There are 24 permutations of [.6, .4, .3, .2]."""
+    return _count(evidence, "paper:permutations", 24)
+
+
+@states(SECTION, "Four arms: straightforward to show")
+def permutations_empty(evidence: Evidence) -> Finding:
+    """Among the 24 permutations B(θ°) is empty."""
+    cases = evidence.analyses["paper:permutations"].cases
+    empty = sum(not case.confusion_set for case in cases)
+    return Finding(decide(empty == len(cases)), f"under {empty} of {len(cases)} truths", EXACT)
+
+
+@states(SECTION, "Four arms: bounded regret against the increasing one of standard algorithms")
+def permutations_bounded(evidence: Evidence) -> Finding:
+    """On the 24 permutations FP-UCB's regret is bounded."""
+    return all_bounded(evidence, ["permutations"])
+
+
+@states(SECTION, "Four arms: the first comparison figure")
+def permutations_ucb(evidence: Evidence) -> Finding:
+    """On the 24 permutations FP-UCB does better than UCB."""
+    return ahead_of_ucb(evidence, ["permutations"])
+
+
+@states(SECTION, "Four arms: the second comparison figure")
+def permutations_thompson(evidence: Evidence) -> Finding:
+    """On the 24 permutations FP-UCB does better than Thompson sampling."""
+    return ahead_of_thompson(evidence, ["permutations"])
+
+
+_OTHER = "0.4,0.6,0.3,0.2"
+
+
+@states(SECTION, "Four arms: the typical θ'")
+def permutations_other(evidence: Evidence) -> Finding:
+    """Under θ' = [.4, .6, .3, .2] arm 2 is best, and α_1(θ') = .2."""
+    cases = evidence.analyses["paper:permutations"].cases
+    best = next(case.best_arm for case in cases if case.true == _OTHER)
+    alpha = evidence.case("permutations").theorem1.terms[_OTHER].alpha
+    return Finding(
+        decide(best == "arm2" and math.isclose(alpha, 0.2)), f"{best}, α = {alpha:.4g}", EXACT
+    )
+
+
+@states(SECTION, "Four arms: a typical value of k_2(θ')")
+def k_2326(evidence: Evidence) -> Finding:
+    """k_2(θ') = 2326."""
+    k = evidence.case("permutations").theorem1.terms[_OTHER].k
+    return Finding(
+        decide(k == 2326),
+        f"it is {k}: ⌈300 ln 2326⌉ = {math.ceil(300 * math.log(2326))}, which 2326 does not exceed",
+        f"by the printed definition; {EXACT}",
+    )
+
+
+@states(SECTION, "Four arms: rewards that need not be Bernoulli")
+def k_is_3(evidence: Evidence) -> Finding:
+    """k_i(θ) = 3 wherever α_1(θ) > 2√(3/e)."""
+    threshold, k = evidence.numbers["2√(3/e)"], evidence.numbers["k just above 2√(3/e)"]
+    return Finding(
+        decide(k == 3 and threshold < 1),
+        f"2√(3/e) = {threshold:.4g} and α is at most 1, so it never applies; beyond it k would be "
+        f"{k:.0f}, and 3 from α = {evidence.numbers['first α with k = 3']:.4g} on",
+        f"holds if some α within [0, 1] is above the threshold, and k = 3 there; {EXACT}",
+    )
+
+
+@states(SECTION, "The larger set: |Θ| = 4⁴")
+def grid_count(evidence: Evidence) -> Finding:
+    """There are 256 models in {.6, .4, .3, .2}⁴."""
+    return _count(evidence, "paper:grid", 256)
+
+
+@states(SECTION, "The larger set: the minimum index, as in [.5, .6, .6, .2]")
+def grid_tie_rule(evidence: Evidence) -> Finding:
+    """Of tied arms the first is the best arm."""
+    analysis = evidence.analyses["paper:grid"]
+    best = {case.true: case.best_arm for case in analysis.cases}
+    first = all(
+        best[true] == f"arm{np.argmax([float(mean) for mean in true.split(',')]) + 1}"
+        for true in analysis.ties
+    )
+    example = best["0.4,0.6,0.6,0.2"]
+    return Finding(
+        decide(first and example == "arm2"),
+        f"so in all {len(analysis.ties)} models with ties; {example} under [.4, .6, .6, .2]. The "
+        "paper's example has a mean of .5, which is not in the set",
+        EXACT,
+    )
+
+
+@states(SECTION, "The larger set: empty even in this scenario")
+def grid_6_empty(evidence: Evidence) -> Finding:
+    """Among the 256 models, B([.6, .4, .3, .2]) is empty."""
+    case, reordered = evidence.case("grid-6"), evidence.case("tied")
+    return Finding(
+        decide(not case.confusion_set),
+        f"B is {_set_of(case.confusion_set)}; with its first two arms exchanged, under "
+        f"[{reordered.true}], B is {_set_of(reordered.confusion_set)}",
+        EXACT,
+    )
+
+
+@states(SECTION, "The larger set: O(1) rather than O(log T)")
+def grid_6_bounded(evidence: Evidence) -> Finding:
+    """Among the 256 models, under [.6, .4, .3, .2], FP-UCB's regret is bounded."""
+    return all_bounded(evidence, ["grid-6"])
+
+
+@states(SECTION, "The larger set: as opposed to standard UCB")
+def grid_6_ucb(evidence: Evidence) -> Finding:
+    """Among the 256 models, under [.6, .4, .3, .2], FP-UCB does better than UCB."""
+    return ahead_of_ucb(evidence, ["grid-6"])
+
+
+@states(SECTION, "The larger set: as opposed to Thompson sampling")
+def grid_6_thompson(evidence: Evidence) -> Finding:
+    """Among the 256 models, under [.6, .4, .3, .2], FP-UCB does better than Thompson sampling."""
+    return ahead_of_thompson(evidence, ["grid-6"])
+
+
+@states(SECTION, "The larger set, the second truth")
+def grid_4_confused(evidence: Evidence) -> Finding:
+    """Among the 256 models, B([.4, .3, .2, .2]) is not empty: [.4, .6, .3, .2] is in it."""
+    confused = evidence.case("grid-4").confusion_set
+    return Finding(decide(_OTHER in confused), f"B is {_set_of(confused)}", EXACT)
+
+
+@states(SECTION, "The larger set, the second truth: an increasing, O(log T), regret is seen")
+def grid_4_log(evidence: Evidence) -> Finding:
+    """Among the 256 models, under [.4, .3, .2, .2], one sees FP-UCB's regret grow as log T."""
+    decades = {
+        power: evidence.slope("grid-4", "fp-ucb", 10**power, 10 ** (power + 1))
+        for power in range(4, 15)
+    }
+    start = None
+    for power, slope in decades.items():
+        if limits(slope)[0] <= 0:
+            start = None
+        elif start is None:
+            start = power
+    flat = evidence.regret("grid-4", "fp-ucb", 10**4)
+    return Finding(
+        FAILS if start is None else HOLDS if start == 4 else beyond(10**start),
+        f"regret is {flat.mean():.4g} at T=1e4 already; growth a unit of ln t in later decades: "
+        + ", ".join(
+            f"{slope.mean():.3g} from T=1e{power}" for power, slope in decades.items() if power > 8
+        )
+        + f"; Theorem 2 asks for {evidence.case('grid-4').theorem2.coefficient:.4g} in the end",
+        "the first decade from which on growth is above 0 in every decade, from T=1e4 to 1e15 "
+        f"({LIMIT} in each)",
+        10**15,
+        reason="What a figure to T=1e6 shows is the constant: while FP-UCB rules out the models "
+        "outside B(θ°), it plays the confusing arms so often that those in B(θ°) stay ruled out "
+        "until much later",
+    )
+
+
+@states(SECTION, "The larger set, the second truth: superior to standard UCB in this case also")
+def grid_4_ucb(evidence: Evidence) -> Finding:
+    """Among the 256 models, under [.4, .3, .2, .2], FP-UCB does better than UCB."""
+    return ahead_of_ucb(evidence, ["grid-4"])

@@ -1,0 +1,274 @@
+"""What is simulated, and how finished simulations are kept.
+
+The paper simulates three sets of models under five truths; its horizons are not stated. Each
+experiment here is one policy under one truth. *Near* ones go to T = 10⁶ (Thompson sampling, which
+goes step by step, to 10⁵) and are what the paper's own figures show; *far* ones go to T = 10¹² for
+UCB1 and 10¹⁵ for FP-UCB. Three more settings are problems on which a statement of the paper fails.
+
+A finished experiment is a file in the folder of results. The same question finds it again, so a
+reproduction that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fpbandits.builtin import built_in
+from fpbandits.errors import InputError, counted
+from fpbandits.files import shown
+from fpbandits.policies import FPUCB, UCB1, Thompson
+from fpbandits.policies.base import Policy, desk, observe_once, plan_once
+from fpbandits.problem import Problem
+from fpbandits.simulation.result import Result, versions
+from fpbandits.simulation.simulate import simulate
+from fpbandits.simulation.streams import run_stream
+
+RUNS = 1_000
+"""How many runs an experiment has, unless it says otherwise."""
+
+NEAR, FAR = "near", "far"
+_NEAR_END, _STEPWISE_END, _FAR_END, _FURTHEST_END = 10**6, 10**5, 10**12, 10**15
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A set of models and the truth among them; ``horizon`` is that of the figure in the paper."""
+
+    name: str
+    title: str
+    problem: Problem
+    true: str
+    horizon: int = 10**5
+
+
+_TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
+PAPER = (
+    Setting("two-1", "two models, truth θ¹", _TWO, "theta1", 10**4),
+    Setting("two-2", "two models, truth θ²", _TWO, "theta2", 10**4),
+    Setting(
+        "permutations", "24 permutations of [.6, .4, .3, .2]", _PERMUTATIONS, "0.6,0.4,0.3,0.2"
+    ),
+    Setting("grid-6", "256 models, truth [.6, .4, .3, .2]", _GRID, "0.6,0.4,0.3,0.2"),
+    Setting("grid-4", "256 models, truth [.4, .3, .2, .2]", _GRID, "0.4,0.3,0.2,0.2", 10**6),
+)
+"""The five simulations of the paper, in its order."""
+
+BEYOND = (
+    Setting(
+        "minimum",
+        "Θ = {(.5, .49), (.01, .9), (.501, .502)}, truth the first",
+        Problem.bernoulli([[0.5, 0.49], [0.01, 0.9], [0.501, 0.502]], name="minimum"),
+        "theta1",
+    ),
+    Setting(
+        "constants",
+        "Θ = {(.5, .3), (.5, .51)}, truth the first",
+        Problem.bernoulli([[0.5, 0.3], [0.5, 0.51]], name="constants"),
+        "theta1",
+    ),
+    Setting("tied", "256 models, truth [.4, .6, .3, .2]", _GRID, "0.4,0.6,0.3,0.2"),
+)
+"""Problems on which Proposition 1, Remark 1 and the optimality of FP-UCB fail."""
+
+SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
+
+SAME_TRUTH = {"grid-6": "permutations"}
+"""UCB1 and Thompson sampling know nothing of Θ: where the truth is the same, so is all they do."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One policy in one setting: ``share`` is its part of the runs that are asked for."""
+
+    setting: Setting
+    policy: Policy
+    reach: str
+    horizon: int
+    share: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What the experiment is called, and its file."""
+        return experiment_name(self.setting.name, self.policy.name, self.reach)
+
+    @property
+    def title(self) -> str:
+        """What the experiment is, for people."""
+        return f"{self.setting.title}: {self.policy.name} to T = {self.horizon:.0e}"
+
+    @property
+    def times(self) -> list[int]:
+        """When to record: evenly in log t, powers of ten among them; near, evenly in t as well."""
+        decades = round(math.log10(self.horizon))
+        a_decade = 16 if self.reach == NEAR else 8
+        times = {round(10 ** (place / a_decade)) for place in range(decades * a_decade + 1)}
+        if self.reach == NEAR:
+            end = min(self.setting.horizon, self.horizon)
+            times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
+        return sorted(times)
+
+    def runs(self, asked: int) -> int:
+        """How many runs it has where so many are asked for."""
+        return max(2, math.ceil(asked * self.share))
+
+    def answered_by(self, result: Result) -> bool:
+        """Tell whether a result is of this very experiment, whatever its seed and runs."""
+        return (
+            result.problem == self.setting.problem
+            and result.true == self.setting.true
+            and result.policies == (self.policy.name,)
+            and result.times.tolist() == self.times
+        )
+
+
+def experiment_name(setting: str, policy: str, reach: str) -> str:
+    """Return the name of an experiment."""
+    return f"{setting}-{policy}-{reach}"
+
+
+def _experiments() -> dict[str, Experiment]:
+    def of(setting: Setting) -> list[Experiment]:
+        found = [
+            Experiment(setting, FPUCB(), NEAR, _NEAR_END),
+            Experiment(setting, FPUCB(), FAR, _FURTHEST_END),
+        ]
+        if setting.name not in SAME_TRUTH:
+            found += [
+                Experiment(setting, UCB1(), NEAR, _NEAR_END),
+                Experiment(setting, UCB1(), FAR, _FAR_END, share=0.2),
+                Experiment(setting, Thompson(), NEAR, _STEPWISE_END),
+            ]
+        return found
+
+    minimum, constants, tied = BEYOND
+    everything = [experiment for setting in PAPER for experiment in of(setting)]
+    everything += [
+        Experiment(minimum, FPUCB(), FAR, _FAR_END, share=0.2),
+        Experiment(constants, FPUCB(), FAR, _FAR_END, share=0.2),
+        Experiment(constants, UCB1(), FAR, _FAR_END, share=0.2),
+        Experiment(tied, FPUCB(), FAR, _FURTHEST_END, share=0.2),
+    ]
+    return {experiment.name: experiment for experiment in everything}
+
+
+EXPERIMENTS = _experiments()
+
+Progress = Callable[[Experiment, float], None]
+"""Called now and then with an experiment and the share of its work that is done."""
+
+
+def run_or_find(
+    folder: Path,
+    *,
+    runs: int,
+    seed: int,
+    progress: Progress | None = None,
+    say: Callable[[str], None] | None = None,
+) -> dict[str, Result]:
+    """Return a result for every experiment: what the folder holds already, and the rest anew.
+
+    What the folder holds of another seed, or more runs than are asked for, is refused: it would be
+    lost. What another version computed, or what is damaged, is computed again, and said so.
+    """
+    kept = {
+        name: _kept(folder / f"{name}.npz", experiment, runs, seed, say)
+        for name, experiment in EXPERIMENTS.items()
+    }
+    results = {}
+    for name, experiment in EXPERIMENTS.items():
+        result = kept[name]
+        if result is None:
+            result = _run(experiment, runs, seed, progress)
+            result.save(folder / f"{name}.npz")
+        if progress:
+            progress(experiment, 1.0)
+        results[name] = result
+    return results
+
+
+def find(folder: Path) -> dict[str, Result]:
+    """Return the kept result of every experiment, whoever computed it."""
+    results = {}
+    for name, experiment in EXPERIMENTS.items():
+        path = folder / f"{name}.npz"
+        result = Result.load(path)
+        if not experiment.answered_by(result):
+            raise InputError(f"{shown(path)}: holds another simulation than this version needs")
+        results[name] = result
+    seeds = {result.seed for result in results.values()}
+    if len(seeds) > 1:
+        raise InputError(f"{shown(folder)}: holds results of several seeds, {sorted(seeds)}")
+    return results
+
+
+def _kept(
+    path: Path, experiment: Experiment, runs: int, seed: int, say: Callable[[str], None] | None
+) -> Result | None:
+    if not path.exists():
+        return None
+    try:
+        result = Result.load(path)
+    except InputError as error:
+        reason = str(error)
+    else:
+        wanted = experiment.runs(runs)
+        if result.seed != seed or result.runs > wanted:
+            raise InputError(
+                f"{shown(path)}: holds {counted(result.runs, 'run')} of seed {result.seed}, and "
+                f"{wanted:,} of seed {seed} are asked for: name another folder with --out"
+            )
+        if result.versions != versions() or not experiment.answered_by(result):
+            reason = f"{shown(path)}: made by another version"
+        elif result.runs < wanted:
+            return None
+        else:
+            return result
+    if say:
+        say(f"{reason}; computing it again")
+    return None
+
+
+def _run(experiment: Experiment, runs: int, seed: int, progress: Progress | None) -> Result:
+    return simulate(
+        experiment.setting.problem,
+        experiment.policy,
+        true=experiment.setting.true,
+        horizon=experiment.horizon,
+        times=experiment.times,
+        runs=experiment.runs(runs),
+        seed=seed,
+        progress=None if progress is None else lambda _, share: progress(experiment, share),
+    )
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """A run of FP-UCB on the 24 permutations, episode by episode.
+
+    ``arms[0]`` are the arms of the initialisation, ``arms[k]`` those of episode k, by index.
+    """
+
+    seed: int
+    arms: tuple[tuple[int, ...], ...]
+
+
+def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
+    """Play Algorithm 1 to the end of the first episode that completes so many plays."""
+    setting = SETTINGS["permutations"]
+    problem, policy = setting.problem, FPUCB()
+    means = problem.means[problem.index(setting.true)]
+    model, tally, room = policy.model(problem), policy.tally(problem), desk(len(problem.arms))
+    stream = run_stream(seed, 0)
+    arms = []
+    while tally.plays.sum() < plays:
+        length = plan_once(model, tally, room, stream)
+        cycle = tuple(room.cycle[:length].tolist())
+        for arm in cycle:
+            observe_once(model, tally, arm, float(stream.random() < means[arm]), stream)
+        arms.append(cycle)
+    return Episodes(seed, tuple(arms))
