@@ -7,18 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: reproduce test bench clean
 
 reproduce: .venv/installed
-	@mkdir -p report
-	@set -e; for name in two permutations grid; do \
-		$(BIN)/fpbandits analyze paper:$$name --json --plot report/$$name.png > report/$$name.part; \
-		mv report/$$name.part report/$$name.json; \
-	done
-	@set -e; for case in two/theta1 two/theta2 permutations/0.6,0.4,0.3,0.2 \
-			grid/0.6,0.4,0.3,0.2 grid/0.4,0.3,0.2,0.2; do \
-		$(BIN)/fpbandits simulate paper:$${case%/*} --true $${case#*/} --out report/$$case \
-			--policy fp-ucb --policy ucb1 --policy thompson; \
-	done
-	@echo "report/ holds the paper's three problems analyzed, and its five experiments simulated to"
-	@echo "T = 100,000 with 100 runs each. Its claims are not checked one by one yet."
+	$(BIN)/fpbandits reproduce
 
 test: .venv/installed-test
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""The command line: ``fpbandits analyze | simulate | policies``.
+"""The command line: ``fpbandits analyze | simulate | reproduce | policies``.
 
 Commands turn words into calls of the library and results into text. Whatever the caller did wrong
 ends in `main`, as one line on standard error and exit code 2. Heavy imports stand inside the
@@ -213,6 +213,62 @@ def simulate(
 
 
 @app.command()
+def reproduce(
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the report goes.  [default: report]"),
+    ] = None,
+    runs: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Runs of most experiments.  [default: 1000]"),
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="What random streams come from.  [default: 0]"),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="DIR", help="Run nothing: draw and judge the results in this report."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")] = False,
+) -> None:
+    """Run every experiment of the paper, judge its claims, and write report.html.
+
+    Finished experiments are kept: after an interruption the same command goes on from there.
+    """
+    from fpbandits.paper.experiments import EXPERIMENTS, RUNS
+    from fpbandits.paper.reproduce import claims_json, reproduce
+
+    if source is not None and (runs is not None or seed is not None):
+        raise InputError("--from takes results as they are: leave out --runs and --seed")
+    folder = out or source or Path("report")
+    with _warnings_as_notes(), _Steps(len(EXPERIMENTS)) as steps:
+        try:
+            report = reproduce(
+                folder,
+                runs=RUNS if runs is None else _number("--runs", runs),
+                seed=0 if seed is None else _number("--seed", seed),
+                source=source,
+                progress=lambda experiment, share: steps.show(experiment.title, share),
+                drawing=steps.draw,
+                say=lambda remark: steps.say(f"note: {remark}"),
+            )
+        except KeyboardInterrupt:
+            steps.say(
+                f"interrupted: {steps.done} of {len(EXPERIMENTS)} experiments are kept in "
+                f"{folder}; the same command goes on from there"
+            )
+            raise
+    if json:
+        sys.stdout.write(claims_json(report.claims).decode())
+    else:
+        sys.stdout.write(f"{len(report.claims)} claims: {report.summary()}\n")
+    sys.stderr.write(f"wrote {report.path}\n")
+
+
+@app.command()
 def policies(
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
@@ -302,6 +358,50 @@ class _Bar:
         if policy not in self._tasks:
             self._tasks[policy] = self._bars.add_task(policy, total=1.0)
         self._bars.update(self._tasks[policy], completed=share)
+
+
+class _Steps:
+    """Progress through many experiments: a bar on a terminal, else a line for each."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.done = count, 0
+
+    def __enter__(self) -> _Steps:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._live = console.is_terminal
+        columns = (BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=console, transient=True, disable=not self._live)
+        self._task = self._bar.add_task("", total=self.count)
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def show(self, title: str, share: float) -> None:
+        """Show what share of an experiment is done; 1.0 once, when it is finished."""
+        self.done += share == 1.0
+        number = min(self.done + 1, self.count)
+        self._bar.update(
+            self._task,
+            completed=self.done + (share if share < 1 else 0),
+            description=f"{number} of {self.count}  {title}",
+        )
+        if share == 1.0 and not self._live:
+            self.say(f"{self.done} of {self.count}  {title}")
+
+    def draw(self, share: float) -> None:
+        """Show what share of the figures is drawn."""
+        self._bar.update(
+            self._task, completed=share * self.count, description="drawing the figures"
+        )
+
+    def say(self, remark: str) -> None:
+        """Write a line that stays."""
+        self._bar.console.print(remark, markup=False, highlight=False, soft_wrap=True)
 
 
 def _progress(cases: Iterable[int]) -> Iterator[int]:

@@ -81,9 +81,11 @@ class Evidence:
         plays: Floats = result.pulls["fp-ucb"][:, result.times == time, place][:, 0].astype(float)
         return plays
 
-    def slope(self, setting: str, policy: str, start: int, end: int) -> Floats:
-        """Return what each run lost a unit of ln t between two times."""
-        reach = NEAR if end <= 10**6 else FAR
+    def slope(
+        self, setting: str, policy: str, start: int, end: int, reach: str | None = None
+    ) -> Floats:
+        """Return what each run lost a unit of ln t between two recorded times."""
+        reach = reach or (NEAR if end <= 10**6 else FAR)
         growth = self.regret(setting, policy, end, reach)
         growth = growth - self.regret(setting, policy, start, reach)
         slope: Floats = growth / math.log(end / start)
@@ -115,6 +117,21 @@ class Evidence:
                     start = time
             last_time = int(times[-1])
         return start if last_doubt < last_time else None
+
+    def growing_from(self, setting: str) -> int | None:
+        """Return the power of ten from which on FP-UCB's regret grows in every later decade.
+
+        In each of them the lower limit of the growth is above 0. None if there is no such time.
+        """
+        end = self.result(setting, "fp-ucb", FAR).horizon
+        start, time = None, 10**4
+        while time < end:
+            if limits(self.slope(setting, "fp-ucb", time, 10 * time, FAR))[0] <= 0:
+                start = None
+            elif start is None:
+                start = time
+            time *= 10
+        return start
 
     def crossing(self, setting: str, first: str, second: str) -> float | None:
         """Return where the mean regret of ``first`` last falls below that of ``second``, near."""

@@ -31,6 +31,9 @@ from fpbandits.simulation.streams import run_stream
 RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""
 
+LEAST_RUNS = 10
+"""What the paper's own figures show."""
+
 NEAR, FAR = "near", "far"
 _NEAR_END, _STEPWISE_END, _FAR_END, _FURTHEST_END = 10**6, 10**5, 10**12, 10**15
 
@@ -48,7 +51,7 @@ class Setting:
 
 _TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
 PAPER = (
-    Setting("two-1", "two models, truth θ¹", _TWO, "theta1", 10**4),
+    Setting("two-1", "two models, truth θ¹", _TWO, "theta1", 10**3),
     Setting("two-2", "two models, truth θ²", _TWO, "theta2", 10**4),
     Setting(
         "permutations", "24 permutations of [.6, .4, .3, .2]", _PERMUTATIONS, "0.6,0.4,0.3,0.2"
@@ -114,7 +117,7 @@ class Experiment:
 
     def runs(self, asked: int) -> int:
         """How many runs it has where so many are asked for."""
-        return max(2, math.ceil(asked * self.share))
+        return max(LEAST_RUNS, math.ceil(asked * self.share))
 
     def answered_by(self, result: Result) -> bool:
         """Tell whether a result is of this very experiment, whatever its seed and runs."""
@@ -159,7 +162,7 @@ def _experiments() -> dict[str, Experiment]:
 EXPERIMENTS = _experiments()
 
 Progress = Callable[[Experiment, float], None]
-"""Called now and then with an experiment and the share of its work that is done."""
+"""Called now and then with an experiment and the share of its work that is done: 1 when kept."""
 
 
 def run_or_find(
@@ -242,7 +245,7 @@ def _run(experiment: Experiment, runs: int, seed: int, progress: Progress | None
         times=experiment.times,
         runs=experiment.runs(runs),
         seed=seed,
-        progress=None if progress is None else lambda _, share: progress(experiment, share),
+        progress=None if progress is None else lambda _, share: progress(experiment, 0.99 * share),
     )
 
 

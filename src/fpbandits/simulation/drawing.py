@@ -79,14 +79,21 @@ def regret_figure(
 
 
 def draw_policy(
-    axes: Axes, result: Result, policy: str, *, band: str, colour: str, over_log: bool = False
+    axes: Axes,
+    result: Result,
+    policy: str,
+    *,
+    band: str,
+    colour: str,
+    label: str | None = None,
+    over_log: bool = False,
 ) -> None:
     """Draw one policy's mean regret and its band; ``over_log`` divides both by ln t."""
     shown = result.times > 1 if over_log else result.times > 0
     times = result.times[shown]
     scale = np.log(times) if over_log else 1.0
     mean = result.mean_regret(policy)[shown] / scale
-    axes.plot(times, mean, color=colour, label=policy, linewidth=1.8)
+    axes.plot(times, mean, color=colour, label=label or policy, linewidth=1.8)
     if result.runs > 1:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))
         axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)

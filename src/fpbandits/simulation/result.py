@@ -129,6 +129,15 @@ class Result:
             plans={policy: plans[:runs] for policy, plans in self.plans.items()},
         )
 
+    def until(self, time: int) -> Result:
+        """Return what was recorded up to a time."""
+        kept = self.times <= time
+        return replace(
+            self,
+            times=self.times[kept],
+            pulls={policy: pulls[:, kept] for policy, pulls in self.pulls.items()},
+        )
+
     def regret(self, policy: str) -> Floats:
         """Return regret[run, time]."""
         regret: Floats = self._pulls(policy) @ self.gaps

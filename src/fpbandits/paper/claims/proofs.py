@@ -12,9 +12,11 @@ from fpbandits.paper.experiments import FAR, NEAR, SETTINGS
 SECTION = "Section 4 and appendix: propositions and lemmas"
 
 
-@states(SECTION, "Proposition 1: C_i with the minimum over θ")
+@states(
+    SECTION, "C_i = 1 + 4|A| + the minimum over θ with a*(θ) = i of k_i(θ) + K_i(θ), in expectation"
+)
 def proposition_1(evidence: Evidence) -> Finding:
-    """An arm outside C(θ°) is played at most C_i times on average, C_i as printed."""
+    """Proposition 1: an arm outside C(θ°) is played at most C_i times on average."""
     bounds = evidence.case("minimum").theorem1.printed.constants
     found = within(evidence, "minimum", bounds, 10**12, FAR)
     return Finding(
@@ -28,9 +30,9 @@ def proposition_1(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Proposition 2")
+@states(SECTION, "For any i in C(θ°), in expectation")
 def proposition_2(evidence: Evidence) -> Finding:
-    """An arm in C(θ°) is played at most 2 + 4|A| + 12 ln T/β_i² times on average."""
+    """Proposition 2: an arm in C(θ°) is played at most 2 + 4|A| + 12 ln T/β_i² times."""
     time = 10**5
     candidates = len(evidence.analyses["paper:grid"].candidate_arms)
     bounds = {
@@ -48,9 +50,9 @@ def proposition_2(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Lemma 2")
+@states(SECTION, "A bound on C_i in terms of α_1(θ), with E = max{3, ⌈144/α⁴⌉}")
 def lemma_2(evidence: Evidence) -> Finding:
-    """k_i + K_i is at most 2E(E + 1)|A| + 4|A|α¹⁰."""
+    """Lemma 2: k_i + K_i is at most 2E(E + 1)|A| + 4|A|α¹⁰."""
     worst = evidence.numbers["lemma 2: largest share of the bound"]
     least = evidence.numbers["lemma 2: least share of the bound"]
     return Finding(
@@ -61,15 +63,15 @@ def lemma_2(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Proof of Lemma 2, step (a)")
+@states(SECTION, "Appendix, step (a)")
 def lemma_2_step_a(evidence: Evidence) -> Finding:
-    """α²√k − 12 exceeds 1 from k = E + 1 on."""
+    """Lemma 2's proof: α²√k − 12 exceeds 1 from k = E + 1 on."""
     value = evidence.numbers["lemma 2: step (a)"]
     return Finding(decide(value > 1), f"{value:.2g} at α = .2, k = E + 1 = 90,001", EXACT)
 
 
-@states(SECTION, "Proof of Lemma 2, step (b)")
+@states(SECTION, "Appendix, step (b)")
 def lemma_2_step_b(evidence: Evidence) -> Finding:
-    """The series Σ k^(7/2)/(k − 1)⁵ over k ≥ 4 is at most 2."""
+    """Lemma 2's proof: the series Σ k^(7/2)/(k − 1)⁵ over k ≥ 4 is at most 2."""
     value = evidence.numbers["lemma 2: step (b)"]
     return Finding(decide(value <= 2), f"it is {value:.4f}", f"added up to k = 1e6; {EXACT}")

@@ -24,9 +24,9 @@ def _lemma1(evidence: Evidence, problems: Iterable[str]) -> tuple[bool, int, str
     return worst[0] > 1e-12, count, f"least β − Δ is {max(worst[0], 0):.3g} ({worst[1]})"
 
 
-@states(SECTION, "Lemma 1")
+@states(SECTION, "For each i in C(θ°), under Assumption 1")
 def lemma_1(evidence: Evidence) -> Finding:
-    """β_i > 0 and β_i > Δ_i for every confusing arm, if best arms are unique."""
+    """Lemma 1: β_i > 0 and β_i > Δ_i for every confusing arm, if best arms are unique."""
     holds, count, text = _lemma1(evidence, ["paper:two", "paper:permutations"])
     least = evidence.numbers["lemma 1: least β − Δ"]
     return Finding(
@@ -52,9 +52,9 @@ def lemma_1_ties(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Theorem 1, first part")
+@states(SECTION, "First part: E[R(T)] ≤ D_1")
 def theorem_1_constant(evidence: Evidence) -> Finding:
-    """Where B(θ°) is empty, expected regret stays below the printed constant D_1."""
+    """Theorem 1: where B(θ°) is empty, regret stays below the printed constant D_1."""
     fine, parts = [], []
     for setting in (*BOUNDED, "minimum"):
         end = evidence.result(setting, "fp-ucb", FAR).horizon
@@ -71,9 +71,9 @@ def theorem_1_constant(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Theorem 1, second part")
+@states(SECTION, "Second part: E[R(T)] ≤ D_2 + 12 log T Σ Δ_i/β_i²")
 def theorem_1_coefficient(evidence: Evidence) -> Finding:
-    """Where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth of regret with ln T."""
+    """Theorem 1: where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth of regret with ln T."""
     fine, parts = [], []
     for setting in (*LOGARITHMIC, "tied", "constants"):
         end = evidence.result(setting, "fp-ucb", FAR).horizon
@@ -89,9 +89,9 @@ def theorem_1_coefficient(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Remark 1: O(Σ log T/Δ_i)")
+@states(SECTION, "O(Σ log T/Δ_i)")
 def remark_1_ucb(evidence: Evidence) -> Finding:
-    """UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
+    """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
     fine, parts = [], []
     for setting in ("two-1", "two-2", "permutations", "grid-4"):
         case = evidence.case(setting)
@@ -108,9 +108,9 @@ def remark_1_ucb(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Remark 1: Δ_i/β_i² is smaller than 1/Δ_i because β_i > Δ_i")
+@states(SECTION, "Δ_i/β_i² is smaller than 1/Δ_i because β_i > Δ_i")
 def remark_1(evidence: Evidence) -> Finding:
-    """FP-UCB's coefficient is smaller than UCB's wherever β_i > Δ_i."""
+    """Remark 1: FP-UCB's coefficient is smaller than UCB's wherever β_i > Δ_i."""
     case = evidence.case("constants")
     (arm, beta), *_ = case.betas.items()
     ours = evidence.slope("constants", "fp-ucb", 10**6, 10**12)
@@ -131,9 +131,9 @@ def remark_1(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Theorem 2")
+@states(SECTION, "lim inf E[R(T)]/log T is at least the minimum over exploration")
 def theorem_2(evidence: Evidence) -> Finding:
-    """FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
+    """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
     fine, parts = [], []
     for setting in LOGARITHMIC:
         coefficient = evidence.case(setting).theorem2.coefficient
@@ -148,11 +148,9 @@ def theorem_2(evidence: Evidence) -> Finding:
     )
 
 
-@states(
-    SECTION, "Theorem 2: explores arms of A alone; section 3: an agent can restrict itself to A"
-)
+@states(SECTION, "Explores arms of A alone; section 3: an agent can restrict itself to A")
 def theorem_2_arms(evidence: Evidence) -> Finding:
-    """No good policy can do better than the lower bound over the arms of A."""
+    """Theorem 2: no good policy can do better than the lower bound over the arms of A."""
     case = evidence.analyses["informative"].cases[0]
     over_a, over_all = case.theorem2.coefficient, case.theorem2.all_arms.coefficient
     return Finding(
@@ -163,9 +161,9 @@ def theorem_2_arms(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Theorem 2: the maximum is over B(θ°), and section 5 uses a set with ties")
+@states(SECTION, "The maximum is over B(θ°), and section 5 uses a set with ties")
 def theorem_2_ties(evidence: Evidence) -> Finding:
-    """Every model in B(θ°) forces exploration, with ties too."""
+    """Theorem 2: every model in B(θ°) forces exploration, with ties too."""
     bound = evidence.case("tied").theorem2
     cases = evidence.analyses["paper:grid"].cases
     confused = [case for case in cases if case.confusion_set]
@@ -179,9 +177,9 @@ def theorem_2_ties(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Remark 2: achieves the bounds Ω(1) and Ω(log T)")
+@states(SECTION, "Achieves the bounds Ω(1) and Ω(log T)")
 def remark_2(evidence: Evidence) -> Finding:
-    """FP-UCB is order optimal if best arms are unique: logarithmic only where all must be."""
+    """Remark 2: FP-UCB is order optimal, logarithmic only where all must be, without ties."""
     cases = [
         case
         for problem in ("paper:two", "paper:permutations", "constants", "minimum")
@@ -198,9 +196,9 @@ def remark_2(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Remark 2, with the 256 models of section 5")
+@states(SECTION, "With the 256 models of section 5")
 def remark_2_ties(evidence: Evidence) -> Finding:
-    """FP-UCB is order optimal with ties too."""
+    """Remark 2: FP-UCB is order optimal with tied best arms too."""
     slope = evidence.slope("tied", "fp-ucb", 10**6, 10**15)
     coefficient = evidence.case("tied").theorem2.all_arms.coefficient
     return Finding(

@@ -1,0 +1,134 @@
+"""`reproduce`: every experiment and every claim of the paper, measured, on one page.
+
+Results are kept one by one as they are finished, in ``results/`` of the report's folder; the report
+itself, ``report.html`` with ``claims.json`` and ``figures/``, is made from them in memory and
+appears all at once or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fpbandits.errors import InputError, whole_number
+from fpbandits.figures import render
+from fpbandits.files import shown, write_aside, write_together
+from fpbandits.paper.beyond import figures_beyond
+from fpbandits.paper.claims import Claim, judge
+from fpbandits.paper.evidence import Evidence, analyses, numbers
+from fpbandits.paper.experiments import (
+    LEAST_RUNS,
+    RUNS,
+    Episodes,
+    Progress,
+    find,
+    play_episodes,
+    run_or_find,
+)
+from fpbandits.paper.figures import papers_figures
+from fpbandits.paper.page import report_page, tally
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written: the page's path, and the claims with their verdicts."""
+
+    path: Path
+    claims: Sequence[Claim]
+
+    def summary(self) -> str:
+        """Count the verdicts in a line."""
+        return ", ".join(f"{count} {kind}" for kind, count in tally(self.claims).items())
+
+
+def reproduce(
+    out: Path,
+    *,
+    runs: float = RUNS,
+    seed: int = 0,
+    source: Path | None = None,
+    progress: Progress | None = None,
+    drawing: Callable[[float], None] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Report:
+    """Run what is not yet kept, judge every claim, draw every figure, write the report.
+
+    Parameters
+    ----------
+    out
+        The report's folder. Results in it are taken up if they answer the same question.
+    runs, seed
+        Runs of most experiments (the longest have a fifth of them), and the seed of all.
+    source
+        The folder of an earlier report, whose results are used as they are; nothing is run.
+    progress, drawing, say
+        Called with an experiment and the share of it that is done, with the share of the figures
+        that are drawn, and with remarks.
+    """
+    folder = (source or out) / "results"
+    if source is None:
+        count = whole_number("runs", runs, least=LEAST_RUNS)
+        seed = whole_number("seed", seed)
+        _make(folder)
+        results = run_or_find(folder, runs=count, seed=seed, progress=progress, say=say)
+        episodes = play_episodes(seed)
+        _keep(episodes, folder)
+    else:
+        if not folder.is_dir():
+            raise InputError(f"{shown(source)}: there is no folder results in it, as reports have")
+        results = find(folder)
+        episodes = _find_episodes(folder)
+    evidence = Evidence(results, analyses(), numbers(), episodes)
+    claims = judge(evidence)
+    chapters = papers_figures(evidence), figures_beyond(evidence)
+
+    _make(out / "figures")
+    contents: dict[Path, bytes] = {}
+    pictures: dict[str, bytes] = {}
+    everything = [each for part in chapters for chapter in part for each in chapter.drawings]
+    for place, each in enumerate(everything):
+        drawn = each.draw(evidence)
+        for kind in ("png", "svg"):
+            contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
+        pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]
+        if drawing:
+            drawing((place + 1) / len(everything))
+    contents[out / "claims.json"] = claims_json(claims)
+    contents[out / "report.html"] = report_page(results, claims, *chapters, pictures).encode()
+    write_together(contents)
+    return Report(out / "report.html", claims)
+
+
+def claims_json(claims: Sequence[Claim]) -> bytes:
+    """Return the claims as they stand in claims.json."""
+    text = json.dumps([claim.as_dict() for claim in claims], indent=1, ensure_ascii=False)
+    return f"{text}\n".encode()
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{shown(folder)}: cannot be made ({error.strerror})") from None
+
+
+def _keep(episodes: Episodes, folder: Path) -> None:
+    content = {"schema": _SCHEMA, "seed": episodes.seed, "arms": episodes.arms}
+    write_aside(folder / "episodes.json", json.dumps(content).encode())
+
+
+def _find_episodes(folder: Path) -> Episodes:
+    path = folder / "episodes.json"
+    try:
+        content = json.loads(path.read_bytes())
+        if content["schema"] != _SCHEMA:
+            raise InputError(f"{shown(path)}: written by another version of fpbandits")
+        return Episodes(content["seed"], tuple(tuple(played) for played in content["arms"]))
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{shown(path)}: not a whole record of a run") from None
