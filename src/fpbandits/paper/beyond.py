@@ -21,7 +21,7 @@ from fpbandits.paper.drawing import (
     short_title,
     what_was_run,
 )
-from fpbandits.paper.evidence import Evidence
+from fpbandits.paper.evidence import Evidence, paired
 from fpbandits.paper.experiments import FAR, NEAR, PAPER, SETTINGS
 from fpbandits.rewards import Floats
 from fpbandits.simulation.drawing import BANDS, draw_policy
@@ -200,9 +200,9 @@ def _crossing(evidence: Evidence) -> Figure:
     for name in ("permutations", "grid-6", "grid-4"):
         ours, theirs = (evidence.result(name, policy, NEAR) for policy in ("fp-ucb", "ucb1"))
         times = np.intersect1d(ours.times, theirs.times)
-        difference = (
-            theirs.regret("ucb1")[:, np.isin(theirs.times, times)]
-            - ours.regret("fp-ucb")[:, np.isin(ours.times, times)]
+        difference = paired(
+            theirs.regret("ucb1")[:, np.isin(theirs.times, times)],
+            ours.regret("fp-ucb")[:, np.isin(ours.times, times)],
         )
         mean, half = difference.mean(axis=0), _interval(difference)
         colour, label = SETTING_COLOURS[name], SETTINGS[name].title

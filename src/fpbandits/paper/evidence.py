@@ -103,12 +103,11 @@ class Evidence:
                 ours, theirs = (self.result(setting, p, reach) for p in (first, second))
             except KeyError:
                 continue
-            runs = min(ours.runs, theirs.runs)
             times = np.intersect1d(ours.times, theirs.times)
             times = times[times > last_time]
-            differences = (
-                ours.regret(first)[:runs, np.isin(ours.times, times)]
-                - theirs.regret(second)[:runs, np.isin(theirs.times, times)]
+            differences = paired(
+                ours.regret(first)[:, np.isin(ours.times, times)],
+                theirs.regret(second)[:, np.isin(theirs.times, times)],
             )
             for place, time in enumerate(times.tolist()):
                 if limits(differences[:, place])[1] >= 0:
@@ -148,6 +147,13 @@ class Evidence:
         share = difference[place] / (difference[place] - difference[place + 1])
         logs = np.log(times[place : place + 2])
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
+
+
+def paired(first: Floats, second: Floats) -> Floats:
+    """Return the differences within the runs that both have."""
+    runs = min(len(first), len(second))
+    difference: Floats = first[:runs] - second[:runs]
+    return difference
 
 
 def limits(sample: Floats) -> tuple[float, float]:

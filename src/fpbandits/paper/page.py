@@ -120,12 +120,21 @@ def _body(
     yield element("h2", "How this was made", id="made")
     yield element(
         "p",
-        f"{len(results)} experiments, seed {first.seed}, {first.runs:,} runs each; a fifth of them "
-        "where UCB1 goes to T = 10¹² and on the problems that are not the paper’s. The same seed "
-        "gives the same figures and verdicts, bit for bit. FP-UCB and UCB1 leap over stretches in "
-        "which no reward could change a decision; the law of a run is that of a step-by-step one "
-        f"to within {max(_variation(result) for result in results.values()):.0e} in total "
-        "variation.",
+        f"{len(results)} experiments, all with seed {first.seed}; the same seed gives the same "
+        "figures and verdicts, bit for bit. FP-UCB and UCB1 leap over stretches in which no reward "
+        "could change a decision; the law of a run is that of a step-by-step one to within "
+        f"{max(_variation(result) for result in results.values()):.0e} in total variation. "
+        "Thompson sampling is played step by step.",
+    )
+    yield wrapped(
+        "table",
+        [
+            wrapped("tr", (element("th", name) for name in ("experiment", "T", "runs"))),
+            *(
+                wrapped("tr", (element("td", cell) for cell in _row(name, result)))
+                for name, result in results.items()
+            ),
+        ],
     )
     made_with = ", ".join(f"{name} {version}" for name, version in first.versions.items())
     yield element("p", f"Made with {made_with}.")
@@ -137,6 +146,10 @@ def _body(
             "<code>fpbandits reproduce --from DIR</code> draws it all again without running.",
         ],
     )
+
+
+def _row(name: str, result: Result) -> tuple[str, str, str]:
+    return name, time_text(result.horizon), f"{result.runs:,}"
 
 
 def _variation(result: Result) -> float:

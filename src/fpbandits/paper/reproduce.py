@@ -128,6 +128,8 @@ def _find_episodes(folder: Path) -> Episodes:
         if content["schema"] != _SCHEMA:
             raise InputError(f"{shown(path)}: written by another version of fpbandits")
         return Episodes(content["seed"], tuple(tuple(played) for played in content["arms"]))
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):

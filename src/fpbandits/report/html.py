@@ -45,6 +45,8 @@ article { border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1.1r
   break-inside: avoid; }
 article h4 { margin: .35rem 0 .6rem; font-size: 1.02rem; }
 article .id { color: var(--soft); font-size: .85rem; margin-left: .5rem; }
+table { border-collapse: collapse; font-size: .9rem; margin: 0 0 1rem; }
+th, td { text-align: left; padding: .15rem 1.2rem .15rem 0; border-bottom: 1px solid var(--line); }
 dl { display: grid; grid-template-columns: 8rem 1fr; gap: .35rem 1rem; margin: 0;
   font-size: .93rem; }
 dt { color: var(--soft); }

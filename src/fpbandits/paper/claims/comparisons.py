@@ -17,7 +17,7 @@ from fpbandits.paper.claims.statement import (
     power_text,
     time_text,
 )
-from fpbandits.paper.evidence import Evidence, limits, most_of
+from fpbandits.paper.evidence import Evidence, limits, most_of, paired
 from fpbandits.paper.experiments import FAR, NEAR, SETTINGS
 
 BOUNDED = ("two-1", "permutations", "grid-6")
@@ -89,14 +89,14 @@ def ahead_of_thompson(evidence: Evidence, settings: Iterable[str]) -> Finding:
         starts.append(evidence.ahead(setting, "fp-ucb", "thompson"))
         ours = evidence.regret(setting, "fp-ucb", end)
         theirs = evidence.regret(setting, "thompson", end)
-        gap = float((ours - theirs).mean())
+        gap = paired(ours, theirs)
         text = (
             f"{SETTINGS[setting].title}: FP-UCB {ours.mean():.4g}, Thompson sampling "
-            f"{theirs.mean():.4g}, difference {mean_text(ours - theirs)} at T={time_text(end)}"
+            f"{theirs.mean():.4g}, difference {mean_text(gap)} at T={time_text(end)}"
         )
-        if setting in BOUNDED and gap > 0:
+        if setting in BOUNDED and gap.mean() > 0:
             slope = _lai_robbins(setting)
-            meeting = math.log10(end) + gap / slope / math.log(10)
+            meeting = math.log10(end) + float(gap.mean()) / slope / math.log(10)
             text += (
                 f"; growing on by {slope:.3g} a unit of ln t, as it does in the long run, Thompson "
                 f"sampling would meet FP-UCB near T={power_text(meeting)}"

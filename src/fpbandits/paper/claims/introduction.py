@@ -24,7 +24,7 @@ from fpbandits.paper.claims.statement import (
     power_text,
     states,
 )
-from fpbandits.paper.evidence import Evidence, limits
+from fpbandits.paper.evidence import Evidence, limits, paired
 from fpbandits.paper.experiments import PAPER, SETTINGS
 from fpbandits.theory.analysis import Case
 
@@ -111,8 +111,9 @@ def thompson_beats_ucb(evidence: Evidence) -> Finding:
     """Thompson sampling does well in practice: better than UCB."""
     fine, parts, end = [], [], 10**5
     for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        difference = evidence.regret(setting, "thompson", end)
-        difference = difference - evidence.regret(setting, "ucb1", end)
+        difference = paired(
+            evidence.regret(setting, "thompson", end), evidence.regret(setting, "ucb1", end)
+        )
         fine.append(limits(difference)[1] < 0)
         parts.append(f"{SETTINGS[setting].title}: {mean_text(difference)}")
     return Finding(
@@ -133,8 +134,7 @@ def smaller_constant(evidence: Evidence) -> Finding:
     for setting in LOGARITHMIC:
         ours = evidence.slope(setting, "fp-ucb", 10**6, 10**12)
         theirs = evidence.slope(setting, "ucb1", 10**6, 10**12)
-        runs = min(len(ours), len(theirs))
-        fine.append(limits(ours[:runs] - theirs[:runs])[1] < 0)
+        fine.append(limits(paired(ours, theirs))[1] < 0)
         parts.append(
             f"{SETTINGS[setting].title}: FP-UCB {mean_text(ours)}, UCB1 {mean_text(theirs)}"
         )

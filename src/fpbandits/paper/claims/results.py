@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, LOGARITHMIC, keeps_growing
 from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
-from fpbandits.paper.evidence import Evidence, limits
+from fpbandits.paper.evidence import Evidence, limits, paired
 from fpbandits.paper.experiments import FAR, SETTINGS
 
 SECTION = "Section 3: the algorithm and its theorems"
@@ -117,7 +117,7 @@ def remark_1(evidence: Evidence) -> Finding:
     theirs = evidence.slope("constants", "ucb1", 10**6, 10**12)
     return Finding(
         decide(
-            limits(ours - theirs)[1] < 0
+            limits(paired(ours, theirs))[1] < 0
             and case.theorem1.printed.log_coefficient < case.ucb1.log_coefficient
         ),
         f"{SETTINGS['constants'].title}: Δ = {case.gaps[arm]:.3g}, β = {beta:.3g}; bounds "

@@ -1,0 +1,26 @@
+"""One small reproduction, shared by the tests of claims, figures and page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fpbandits.paper.evidence import Evidence, analyses, numbers
+from fpbandits.paper.experiments import play_episodes, run_or_find
+
+RUNS, SEED = 200, 1
+
+
+@pytest.fixture(scope="session")
+def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "results"
+    folder.mkdir()
+    run_or_find(folder, runs=RUNS, seed=SEED)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def evidence(results_folder: Path) -> Evidence:
+    results = run_or_find(results_folder, runs=RUNS, seed=SEED)
+    return Evidence(results, analyses(), numbers(), play_episodes(SEED))

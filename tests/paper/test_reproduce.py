@@ -1,0 +1,260 @@
+"""The report as a whole: whole or not at all, the same for the same seed, and self-contained."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fpbandits import InputError, files
+from fpbandits.cli import main
+from fpbandits.paper import experiments, reproduce
+from fpbandits.paper.beyond import figures_beyond
+from fpbandits.paper.experiments import EXPERIMENTS
+from fpbandits.paper.figures import papers_figures
+from fpbandits.simulation import result
+from fpbandits.simulation.simulate import simulate
+
+KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
+
+
+@pytest.fixture(scope="module")
+def report(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report drawn from the shared results."""
+    folder = tmp_path_factory.mktemp("drawn")
+    shutil.copytree(results_folder, folder / "results")
+    episodes = experiments.play_episodes(1)
+    reproduce._keep(episodes, folder / "results")
+    with pytest.raises(SystemExit) as caught:
+        main(["reproduce", "--from", str(folder)])
+    assert caught.value.code == 0
+    return folder
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(list(words))
+    output = capsys.readouterr()
+    return int(str(caught.value.code)), output.out, output.err
+
+
+def test_everything_is_written(report: Path) -> None:
+    claims = json.loads((report / "claims.json").read_text())
+    assert len(claims) > 40
+    for claim in claims:
+        assert claim.keys() >= KEYS
+        verdict = claim["verdict"]
+        assert verdict in ("holds", "fails") or float(verdict.removeprefix("holds beyond T=")) > 1
+    figures = {path.name for path in (report / "figures").iterdir()}
+    for number in range(1, 9):
+        found = {name for name in figures if name.startswith(f"fig{number}-")}
+        assert len(found) == 4, number  # two pictures, each as PNG and SVG
+    for name in figures:
+        assert f"{Path(name).stem}.png" in figures
+        assert f"{Path(name).stem}.svg" in figures
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: set[str] = set()
+        self.sources: list[str] = []
+        self.tags: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.tags.append(tag)
+        if tag not in ("meta", "link", "img"):
+            self.open.append(tag)
+        if "id" in given:
+            assert given["id"] not in self.ids
+            self.ids.add(given["id"])
+        if "href" in given:
+            self.links.add(given["href"])
+        if "src" in given:
+            self.sources.append(given["src"])
+            assert given["alt"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_but_itself(report: Path) -> None:
+    text = (report / "report.html").read_text()
+    page = _Page()
+    page.feed(text)
+    assert page.open == []
+    assert len(page.sources) == len(list((report / "figures").glob("*.svg")))
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert {link for link in page.links if not link.startswith("#")} == {"data:,"}
+    assert {link[1:] for link in page.links if link.startswith("#")} <= page.ids
+    assert not {"script", "iframe", "object", "video"} & set(page.tags)
+    for word in ("url(", "@import", "http:", "https:"):
+        assert word not in text
+    for claim in json.loads((report / "claims.json").read_text()):
+        assert claim["id"] in page.ids
+
+
+def test_the_same_results_make_the_same_bytes(
+    report: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All claims, and a few of the figures."""
+    monkeypatch.setattr(reproduce, "papers_figures", lambda evidence: papers_figures(evidence)[:2])
+    monkeypatch.setattr(reproduce, "figures_beyond", lambda evidence: figures_beyond(evidence)[:1])
+    code, out, err = run(capsys, "reproduce", "--from", str(report), "--out", str(tmp_path / "b"))
+    assert (code, err) == (0, f"wrote {tmp_path / 'b' / 'report.html'}\n")
+    assert " hold, " in out
+    again = [
+        path for path in (tmp_path / "b").rglob("*") if path.suffix in (".png", ".svg", ".json")
+    ]
+    assert len(again) == 13
+    for path in again:
+        assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the figures, which take most of the time."""
+    monkeypatch.setattr(reproduce, "papers_figures", lambda evidence: [])
+    monkeypatch.setattr(reproduce, "figures_beyond", lambda evidence: [])
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_same_seed_gives_the_same_claims_and_another_one_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = {}
+    for folder, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        words = ["reproduce", "--out", str(tmp_path / folder), "--runs", "10", "--seed", seed]
+        code, out, _ = run(capsys, *words, "--json")
+        assert code == 0
+        written[folder] = (tmp_path / folder / "claims.json").read_bytes()
+        assert out.encode() == written[folder]
+    assert written["a"] == written["b"] != written["c"]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_ctrl_c_keeps_what_is_finished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def until_interrupted(problem: Any, policy: Any, **options: Any) -> Any:
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.append(str(policy))
+        return simulate(problem, policy, **options)
+
+    words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
+    monkeypatch.setattr(experiments, "simulate", until_interrupted)
+    code, _, err = run(capsys, *words)
+    assert code == 130
+    assert "4 of 26 experiments are kept" in err
+    assert "Traceback" not in err
+    assert [path.name for path in (tmp_path / "report").iterdir()] == ["results"]
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "report/results").iterdir()}
+    assert len(kept) == 4
+
+    monkeypatch.setattr(experiments, "simulate", simulate)
+    assert run(capsys, *words)[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(list((tmp_path / "report/results").glob("*.npz"))) == len(EXPERIMENTS)
+    undisturbed = ["reproduce", "--out", str(tmp_path / "other"), "--runs", "10"]
+    assert run(capsys, *undisturbed)[0] == 0
+    for name in ("claims.json", "report.html"):
+        assert (tmp_path / "report" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_full_disk_leaves_no_half_report(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit on the size of files stands for it: the page is larger, all else is smaller."""
+    out = tmp_path / "report"
+    words = ["reproduce", "--from", str(report), "--out", str(out)]
+    limit = round(1.2 * (report / "claims.json").stat().st_size)
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, unlimited[1]))
+    try:
+        code, _, err = run(capsys, *words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert code == 2
+    assert err == f"error: {out / 'report.html'}: cannot be written (File too large)\n"
+    assert [path for path in out.rglob("*") if path.is_file()] == []
+    assert run(capsys, *words)[0] == 0
+    assert (out / "report.html").stat().st_size > limit
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_disk_that_fills_among_the_experiments_keeps_the_finished_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Path] = []
+    write = files.write_aside
+
+    def fills_up(path: Path, content: bytes) -> None:
+        if len(written) == 3:
+            raise InputError(f"{path}: cannot be written (No space left on device)")
+        written.append(path)
+        write(path, content)
+
+    words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
+    monkeypatch.setattr(result, "write_aside", fills_up)
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert err.splitlines()[-1].endswith("cannot be written (No space left on device)")
+    assert sorted((tmp_path / "report/results").iterdir()) == sorted(written)
+    assert not (tmp_path / "report/report.html").exists()
+
+    monkeypatch.setattr(result, "write_aside", write)
+    kept = {path: path.stat().st_mtime_ns for path in written}
+    assert run(capsys, *words)[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in written} == kept
+
+
+def test_mistakes_take_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    for words, message in (
+        (["--runs", "9"], "runs is 9: it must be at least 10"),
+        (["--runs", "many"], "--runs is 'many': expected a number"),
+        (["--seed", "-1"], "seed is -1: it must be at least 0"),
+        (["--from", str(tmp_path)], "there is no folder results in it"),
+        (["--from", str(tmp_path), "--seed", "1"], "leave out --runs and --seed"),
+        (["--out", str(tmp_path / "file")], "cannot be made (Not a directory)"),
+    ):
+        code, out, err = run(capsys, "reproduce", *words)
+        assert (code, out) == (2, "")
+        assert err.startswith("error: ")
+        assert message in err
+        assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_damaged_record_of_episodes_is_refused(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(report / "results", tmp_path / "results")
+    for content, message in (
+        ('{"schema": 1, "seed"', "not a whole record of a run"),
+        ('{"schema": 2, "seed": 0, "arms": []}', "written by another version of fpbandits"),
+    ):
+        (tmp_path / "results" / "episodes.json").write_text(content)
+        code, _, err = run(capsys, "reproduce", "--from", str(tmp_path))
+        assert code == 2
+        assert f"episodes.json: {message}" in err
+    (tmp_path / "results" / "episodes.json").unlink()
+    assert "cannot be read" in run(capsys, "reproduce", "--from", str(tmp_path))[2]
