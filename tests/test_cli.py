@@ -219,7 +219,10 @@ def test_plot_is_written_once_whole(
         (["simulate", "paper:two", "--true", "x", "--true-means", "1"], "give one of them"),
         (["simulate", "paper:two", "--step", "--exact"], "exclude each other"),
         (["simulate", "paper:two", "--times", "5,,7"], "--times is '': expected a number"),
-        (["simulate", "paper:two", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be written"),
+        (
+            ["simulate", "paper:two", "--out", "/dev/null/x"],
+            "/dev/null/x: cannot be written to (Not a directory)",
+        ),
     ],
 )
 def test_mistakes_get_one_line_and_exit_code_2(

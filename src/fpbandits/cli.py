@@ -7,7 +7,6 @@ commands, so that ``--help`` answers at once.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -167,7 +166,7 @@ def simulate(
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
     """Play policies on a problem, many runs each, at any horizon, and show their regret."""
-    from fpbandits.files import load_problem
+    from fpbandits.files import load_problem, make_folder
     from fpbandits.policies import DEFAULT, parse_policy
     from fpbandits.simulation.simulate import simulate
 
@@ -182,7 +181,7 @@ def simulate(
     loaded = load_problem(problem)
     chosen = {word: parse_policy(word) for word in words}
     if out is not None:
-        _make_folder(out)
+        make_folder(out)
     with _warnings_as_notes(), _Bar() as bar:
         result = simulate(
             loaded,
@@ -312,16 +311,6 @@ def _number(option: str, text: str) -> Any:
 
 def _numbers(option: str, text: str) -> list[Any]:
     return [_number(option, part.strip()) for part in text.split(",")]
-
-
-def _make_folder(path: Path) -> None:
-    """Make sure that results can be written before any are computed."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK):
-            raise PermissionError(13, "Permission denied")
-    except OSError as error:
-        raise InputError(f"--out {path}: cannot be written to ({error.strerror})") from None
 
 
 @contextmanager

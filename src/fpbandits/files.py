@@ -106,12 +106,25 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
                 os.fsync(file.fileno())
             asides[path].chmod(0o666 & ~_umask())
         for path in contents:
+            if path.is_dir():
+                raise IsADirectoryError(21, "Is a directory")
+        for path in contents:
             asides[path].replace(path)
     except (OSError, ValueError) as error:
         raise InputError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
     finally:
         for aside_path in asides.values():
             aside_path.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make sure that files can be written to a folder, before any work is done for them."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shown(path)}: cannot be written to ({_reason(error)})") from None
 
 
 def _umask() -> int:

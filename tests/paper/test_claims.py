@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,18 +30,24 @@ VERDICTS = {
     "matches-lower-bound": FAILS,
     "guarantees-superior": BEYOND,
     "lemma-1": HOLDS,
-    "lemma-1-ties": FAILS,
+    "theorem-1": HOLDS,
     "theorem-1-constant": FAILS,
     "theorem-1-coefficient": HOLDS,
+    "theorem-1-d2": FAILS,
     "remark-1-ucb": HOLDS,
+    "remark-1-thompson": HOLDS,
+    "remark-1-ratio": HOLDS,
     "remark-1": FAILS,
     "theorem-2": HOLDS,
     "theorem-2-arms": FAILS,
-    "theorem-2-ties": FAILS,
+    "theorem-2-laws": FAILS,
     "remark-2": HOLDS,
-    "remark-2-ties": FAILS,
-    "proposition-1": FAILS,
+    "proposition-1": HOLDS,
+    "proposition-1-constant": FAILS,
     "proposition-2": FAILS,
+    "inconsistent-episodes": HOLDS,
+    "one-in-a-k": FAILS,
+    "k-is-free-of-t": HOLDS,
     "lemma-2": HOLDS,
     "lemma-2-step-a": FAILS,
     "lemma-2-step-b": FAILS,
@@ -52,21 +59,22 @@ VERDICTS = {
     "two-2-over-log": HOLDS,
     "permutations-count": HOLDS,
     "permutations-empty": HOLDS,
-    "permutations-bounded": HOLDS,
+    "permutations-contrast": HOLDS,
     "permutations-ucb": BEYOND,
-    "permutations-thompson": FAILS,
     "permutations-other": HOLDS,
     "k-2326": FAILS,
     "k-is-3": FAILS,
     "grid-count": HOLDS,
     "grid-tie-rule": HOLDS,
     "grid-6-empty": HOLDS,
-    "grid-6-bounded": HOLDS,
-    "grid-6-ucb": BEYOND,
-    "grid-6-thompson": FAILS,
+    "grid-6-contrast": HOLDS,
     "grid-4-confused": HOLDS,
-    "grid-4-log": BEYOND,
+    "grid-4-log": HOLDS,
+    "grid-4-increasing": BEYOND,
     "grid-4-ucb": BEYOND,
+    "ties-lemma-1": FAILS,
+    "ties-theorem-2": FAILS,
+    "ties-remark-2": FAILS,
     "corrected-propositions": HOLDS,
     "corrected-theorem-1": HOLDS,
 }
@@ -193,34 +201,65 @@ def best(arm: str) -> Callable[[Any], Any]:
     return lambda case: replace(case, best_arm=arm)
 
 
+def linear(name: str) -> Doctor:
+    """Let a tenth of all plays be wasted."""
+
+    def change(result: Result, pulls: Any) -> None:
+        pulls[:, :, _worst(result)] += result.times // 10
+
+    return lambda evidence: _doctored(evidence, name, change)
+
+
+def same_set(case: Any) -> Any:
+    return replace(case, theorem2=replace(case.theorem2, confusion_set=case.confusion_set))
+
+
 OTHER = "0.4,0.6,0.3,0.2"
 
-DOCTORED: dict[str, tuple[Doctor, str]] = {
-    "bounded": (more("permutations-fp-ucb-far", plays=10, since=1e14), FAILS),
-    "standard-grows": (frozen("permutations-ucb1-far", since=1e6), FAILS),
-    "logarithmic": (more("two-2-fp-ucb-far", plays=10**6, since=1e14), FAILS),
-    "oblivious": (frozen("two-2-fp-ucb-far"), FAILS),
-    "superior-ucb": (more("two-1-fp-ucb-far", plays=10**4, since=1e9), FAILS),
-    "superior-thompson": (
+LATE_GROWTH = more("permutations-fp-ucb-far", plays=10, since=1e14)
+NO_COUNTEREXAMPLE = without("minimum-fp-ucb-far")
+
+DOCTORED: list[tuple[str, Doctor, str]] = [
+    ("bounded", LATE_GROWTH, FAILS),
+    ("standard-grows", frozen("permutations-ucb1-far", since=1e6), FAILS),
+    ("standard-grows", frozen("two-1-thompson-near", since=1e4), FAILS),
+    ("logarithmic", more("two-2-fp-ucb-far", plays=10**6, since=1e14), FAILS),
+    ("oblivious", frozen("two-2-fp-ucb-far"), FAILS),
+    ("oblivious", linear("two-2-fp-ucb-far"), FAILS),
+    ("oblivious", more("two-1-fp-ucb-far", plays=10, since=1e14), FAILS),
+    ("superior-ucb", more("two-1-fp-ucb-far", plays=10**4, since=1e9), FAILS),
+    (
+        "superior-thompson",
         more(
             *(f"{name}-thompson-near" for name in ("two-1", "two-2", "permutations", "grid-4")),
             plays=10**6,
         ),
         BEYOND,
     ),
-    "thompson-beats-ucb": (more("grid-4-thompson-near", plays=10**6), FAILS),
-    "smaller-constant": (frozen("two-2-ucb1-far"), FAILS),
-    "matches-lower-bound": (frozen("two-2-fp-ucb-far"), HOLDS),
-    "guarantees-superior": (
+    ("thompson-beats-ucb", more("grid-4-thompson-near", plays=10**6), FAILS),
+    ("smaller-constant", frozen("two-2-ucb1-far"), FAILS),
+    ("matches-lower-bound", frozen("two-2-fp-ucb-far"), HOLDS),
+    (
+        "guarantees-superior",
         of("grid-4", lambda case: replace(case, ucb1=replace(case.ucb1, log_coefficient=1.0))),
         FAILS,
     ),
-    "lemma-1": (number("lemma 1: least β − Δ", 0.0), FAILS),
-    "lemma-1-ties": (cases("paper:grid", lambda case: replace(case, betas={})), HOLDS),
-    "theorem-1-constant": (without("minimum-fp-ucb-far"), HOLDS),
-    "theorem-1-coefficient": (growing("tied-fp-ucb-far", 200), FAILS),
-    "remark-1-ucb": (growing("two-1-ucb1-far", 100), FAILS),
-    "remark-1": (
+    ("lemma-1", number("lemma 1: least β − Δ", 0.0), FAILS),
+    ("lemma-1", of("two-2", lambda case: replace(case, betas=case.gaps)), FAILS),
+    ("theorem-1", LATE_GROWTH, FAILS),
+    ("theorem-1-constant", NO_COUNTEREXAMPLE, HOLDS),
+    ("theorem-1-coefficient", growing("tied-fp-ucb-far", 200), FAILS),
+    (
+        "theorem-1-d2",
+        of("two-2", lambda case: replace(case, confusing_arms=())),
+        HOLDS,
+    ),
+    ("remark-1-ucb", growing("two-1-ucb1-far", 100), FAILS),
+    ("remark-1-ucb", frozen("two-1-ucb1-far", since=1e6), FAILS),
+    ("remark-1-thompson", growing("two-1-thompson-near", 10), FAILS),
+    ("remark-1-ratio", cases("constants", lambda case: replace(case, betas=case.gaps)), FAILS),
+    (
+        "remark-1",
         both(
             growing("constants-ucb1-far", 100),
             of(
@@ -230,56 +269,59 @@ DOCTORED: dict[str, tuple[Doctor, str]] = {
         ),
         HOLDS,
     ),
-    "theorem-2": (frozen("two-2-fp-ucb-far"), FAILS),
-    "theorem-2-arms": (
+    ("theorem-2", frozen("two-2-fp-ucb-far"), FAILS),
+    (
+        "theorem-2-arms",
         cases(
             "informative",
             lambda case: replace(case, theorem2=replace(case.theorem2, coefficient=0.0)),
         ),
         HOLDS,
     ),
-    "theorem-2-ties": (
-        cases(
-            "paper:grid",
-            lambda case: replace(
-                case, theorem2=replace(case.theorem2, confusion_set=case.confusion_set)
-            ),
-        ),
-        HOLDS,
-    ),
-    "remark-2": (cases("paper:permutations", confused_with("x")), FAILS),
-    "remark-2-ties": (frozen("tied-fp-ucb-far"), HOLDS),
-    "proposition-1": (without("minimum-fp-ucb-far"), HOLDS),
-    "proposition-2": (without("grid-4-fp-ucb-near"), HOLDS),
-    "lemma-2": (number("lemma 2: largest share of the bound", 1.5), FAILS),
-    "lemma-2-step-a": (number("lemma 2: step (a)", 1.5), HOLDS),
-    "lemma-2-step-b": (number("lemma 2: step (b)", 1.9), HOLDS),
-    "two-best-arms": (of("two-2", best("arm1")), FAILS),
-    "two-1-empty": (of("two-1", confused_with("theta2")), FAILS),
-    "two-1-flat": (more("two-1-fp-ucb-far", plays=10, since=1e14), FAILS),
-    "two-2-confused": (of("two-2", confused_with()), FAILS),
-    "two-2-log": (frozen("two-2-fp-ucb-far", since=1e9), FAILS),
-    "two-2-over-log": (more("two-2-fp-ucb-far", plays=100, since=1e12), FAILS),
-    "permutations-count": (fewer_models("paper:permutations"), FAILS),
-    "permutations-empty": (of("permutations", confused_with("x")), FAILS),
-    "permutations-bounded": (more("permutations-fp-ucb-far", plays=10, since=1e14), FAILS),
-    "permutations-ucb": (more("permutations-fp-ucb-far", plays=10**5, since=1e9), FAILS),
-    "permutations-thompson": (more("permutations-thompson-near", plays=10**6), BEYOND),
-    "permutations-other": (with_term("permutations", OTHER, alpha=0.3), FAILS),
-    "k-2326": (with_term("permutations", OTHER, k=2326), HOLDS),
-    "k-is-3": (both(number("2√(3/e)", 0.9), number("k just above 2√(3/e)", 3)), HOLDS),
-    "grid-count": (fewer_models("paper:grid"), FAILS),
-    "grid-tie-rule": (cases("paper:grid", best("arm4")), FAILS),
-    "grid-6-empty": (of("grid-6", confused_with("x")), FAILS),
-    "grid-6-bounded": (more("grid-6-fp-ucb-far", plays=100, since=1e14), FAILS),
-    "grid-6-ucb": (more("grid-6-fp-ucb-far", plays=10**5, since=1e9), FAILS),
-    "grid-6-thompson": (more("permutations-thompson-near", plays=10**6), BEYOND),
-    "grid-4-confused": (of("grid-4", confused_with("x")), FAILS),
-    "grid-4-log": (growing("grid-4-fp-ucb-far", 100), HOLDS),
-    "grid-4-ucb": (more("grid-4-fp-ucb-far", plays=10**5, since=1e9), FAILS),
-    "corrected-propositions": (more("minimum-fp-ucb-far", plays=10**10), FAILS),
-    "corrected-theorem-1": (more("two-1-fp-ucb-far", plays=10**4, since=1e15), FAILS),
-}
+    ("theorem-2-laws", cases("laws", same_set), HOLDS),
+    ("remark-2", cases("paper:permutations", confused_with("x")), FAILS),
+    ("remark-2", linear("two-2-fp-ucb-far"), FAILS),
+    ("remark-2", LATE_GROWTH, FAILS),
+    ("proposition-1", more("minimum-fp-ucb-far", plays=1, since=1e12), FAILS),
+    ("proposition-1-constant", NO_COUNTEREXAMPLE, HOLDS),
+    ("proposition-2", without("grid-4-fp-ucb-near"), HOLDS),
+    ("inconsistent-episodes", number("Σ 2 k⁻⁵", 5.0), FAILS),
+    ("one-in-a-k", number("margin of θ°", 0.1), HOLDS),
+    ("k-is-free-of-t", number("K at α = .2", math.inf), FAILS),
+    ("lemma-2", number("lemma 2: largest share of the bound", 1.5), FAILS),
+    ("lemma-2-step-a", number("lemma 2: step (a)", 1.5), HOLDS),
+    ("lemma-2-step-b", number("lemma 2: step (b)", 1.9), HOLDS),
+    ("two-best-arms", of("two-2", best("arm1")), FAILS),
+    ("two-1-empty", of("two-1", confused_with("theta2")), FAILS),
+    ("two-1-flat", more("two-1-fp-ucb-far", plays=10, since=1e14), FAILS),
+    ("two-2-confused", of("two-2", confused_with()), FAILS),
+    ("two-2-log", frozen("two-2-fp-ucb-far", since=1e9), FAILS),
+    ("two-2-log", linear("two-2-fp-ucb-far"), FAILS),
+    ("two-2-over-log", more("two-2-fp-ucb-far", plays=100, since=1e12), FAILS),
+    ("permutations-count", fewer_models("paper:permutations"), FAILS),
+    ("permutations-empty", of("permutations", confused_with("x")), FAILS),
+    ("permutations-contrast", LATE_GROWTH, FAILS),
+    ("permutations-contrast", frozen("permutations-ucb1-far", since=1e6), FAILS),
+    ("permutations-contrast", frozen("permutations-thompson-near", since=1e4), FAILS),
+    ("permutations-ucb", more("permutations-fp-ucb-far", plays=10**5, since=1e9), FAILS),
+    ("permutations-other", with_term("permutations", OTHER, alpha=0.3), FAILS),
+    ("k-2326", with_term("permutations", OTHER, k=2326), HOLDS),
+    ("k-is-3", both(number("2√(3/e)", 0.9), number("k just above 2√(3/e)", 3)), HOLDS),
+    ("grid-count", fewer_models("paper:grid"), FAILS),
+    ("grid-tie-rule", cases("paper:grid", best("arm4")), FAILS),
+    ("grid-6-empty", of("grid-6", confused_with("x")), FAILS),
+    ("grid-6-contrast", more("grid-6-fp-ucb-far", plays=100, since=1e14), FAILS),
+    ("grid-4-confused", of("grid-4", confused_with("x")), FAILS),
+    ("grid-4-log", linear("grid-4-fp-ucb-far"), FAILS),
+    ("grid-4-increasing", growing("grid-4-fp-ucb-far", 100), HOLDS),
+    ("grid-4-increasing", frozen("grid-4-fp-ucb-far"), FAILS),
+    ("grid-4-ucb", more("grid-4-fp-ucb-far", plays=10**5, since=1e9), FAILS),
+    ("ties-lemma-1", cases("paper:grid", lambda case: replace(case, betas={})), HOLDS),
+    ("ties-theorem-2", cases("paper:grid", same_set), HOLDS),
+    ("ties-remark-2", frozen("tied-fp-ucb-far"), HOLDS),
+    ("corrected-propositions", more("minimum-fp-ucb-far", plays=10**10), FAILS),
+    ("corrected-theorem-1", more("two-1-fp-ucb-far", plays=10**4, since=1e15), FAILS),
+]
 
 
 def _matches(verdict: str, expected: str) -> bool:
@@ -287,29 +329,25 @@ def _matches(verdict: str, expected: str) -> bool:
 
 
 def test_every_statement_is_here() -> None:
-    assert set(STATEMENTS) == set(VERDICTS) == set(DOCTORED)
+    assert set(STATEMENTS) == set(VERDICTS) == {name for name, _, _ in DOCTORED}
     assert {statement.section for statement in STATEMENTS.values()} == set(SECTIONS)
 
 
 def test_verdicts(evidence: Evidence) -> None:
-    """On 200 runs. The chance of a false alarm is that of any limit being wrong: under 5 %."""
+    """On 200 runs. With a new seed some limit would be wrong once in twenty times or less."""
     found = {claim.id: claim.verdict for claim in judge(evidence)}
     assert found.keys() == VERDICTS.keys()
     wrong = {name: found[name] for name in found if not _matches(found[name], VERDICTS[name])}
     assert wrong == {}
 
 
-@pytest.mark.parametrize("name", VERDICTS)
-def test_each_verdict_can_come_out_the_other_way(name: str, evidence: Evidence) -> None:
-    doctor, expected = DOCTORED[name]
+@pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)
+def test_each_verdict_can_come_out_the_other_way(
+    name: str, doctor: Doctor, expected: str, evidence: Evidence
+) -> None:
     verdict = STATEMENTS[name].judge(doctor(evidence)).verdict
     assert _matches(verdict, expected)
     assert not _matches(verdict, VERDICTS[name])
-
-
-def test_the_late_logarithm_can_fail_too(evidence: Evidence) -> None:
-    doctored = frozen("grid-4-fp-ucb-far")(evidence)
-    assert STATEMENTS["grid-4-log"].judge(doctored).verdict == FAILS
 
 
 def test_comparisons_name_the_time_from_which_on_they_hold(evidence: Evidence) -> None:
@@ -325,7 +363,11 @@ def test_comparisons_name_the_time_from_which_on_they_hold(evidence: Evidence) -
     behind = replace(ours, pulls={"ucb1": theirs_pulls}, plans={"ucb1": ours.plans["fp-ucb"]})
     doctored = replace(
         evidence,
-        results={"permutations-fp-ucb-near": ahead, "permutations-ucb1-near": behind},
+        results={
+            f"permutations-{policy}-{reach}": result
+            for policy, result in (("fp-ucb", ahead), ("ucb1", behind))
+            for reach in ("near", "far")
+        },
     )
     expected = int(ours.times[np.flatnonzero(ours.times == 10**4)[0] + 1])
     assert doctored.ahead("permutations", "fp-ucb", "ucb1") == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 from html.parser import HTMLParser
@@ -11,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from fpbandits import InputError, files
+from fpbandits import InputError
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
 from fpbandits.paper.beyond import figures_beyond
 from fpbandits.paper.experiments import EXPERIMENTS
 from fpbandits.paper.figures import papers_figures
-from fpbandits.simulation import result
 from fpbandits.simulation.simulate import simulate
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
@@ -117,7 +117,8 @@ def test_the_same_results_make_the_same_bytes(
     again = [
         path for path in (tmp_path / "b").rglob("*") if path.suffix in (".png", ".svg", ".json")
     ]
-    assert len(again) == 13
+    assert len(again) == 14
+    assert len(list((tmp_path / "b" / "results").glob("*.npz"))) == len(EXPERIMENTS)
     for path in again:
         assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
 
@@ -179,7 +180,7 @@ def test_ctrl_c_keeps_what_is_finished(
 def test_a_full_disk_leaves_no_half_report(
     report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A limit on the size of files stands for it: the page is larger, all else is smaller."""
+    """A limit on the size of files stands for it: some files are smaller, some larger."""
     out = tmp_path / "report"
     words = ["reproduce", "--from", str(report), "--out", str(out)]
     limit = round(1.2 * (report / "claims.json").stat().st_size)
@@ -190,7 +191,9 @@ def test_a_full_disk_leaves_no_half_report(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert code == 2
-    assert err == f"error: {out / 'report.html'}: cannot be written (File too large)\n"
+    assert err.startswith(f"error: {out}")
+    assert err.endswith("cannot be written (File too large)\n")
+    assert err.count("\n") == 1
     assert [path for path in out.rglob("*") if path.is_file()] == []
     assert run(capsys, *words)[0] == 0
     assert (out / "report.html").stat().st_size > limit
@@ -200,27 +203,25 @@ def test_a_full_disk_leaves_no_half_report(
 def test_a_disk_that_fills_among_the_experiments_keeps_the_finished_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written: list[Path] = []
-    write = files.write_aside
+    synced: list[int] = []
 
-    def fills_up(path: Path, content: bytes) -> None:
-        if len(written) == 3:
-            raise InputError(f"{path}: cannot be written (No space left on device)")
-        written.append(path)
-        write(path, content)
+    def fills_up(handle: int) -> None:
+        synced.append(handle)
+        if len(synced) > 3:
+            raise OSError(28, "No space left on device")
 
     words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
-    monkeypatch.setattr(result, "write_aside", fills_up)
-    code, _, err = run(capsys, *words)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fills_up)
+        code, _, err = run(capsys, *words)
     assert code == 2
     assert err.splitlines()[-1].endswith("cannot be written (No space left on device)")
-    assert sorted((tmp_path / "report/results").iterdir()) == sorted(written)
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "report").rglob("*.*")}
+    assert len(kept) == 3
     assert not (tmp_path / "report/report.html").exists()
 
-    monkeypatch.setattr(result, "write_aside", write)
-    kept = {path: path.stat().st_mtime_ns for path in written}
     assert run(capsys, *words)[0] == 0
-    assert {path: path.stat().st_mtime_ns for path in written} == kept
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_mistakes_take_one_line(
@@ -234,7 +235,8 @@ def test_mistakes_take_one_line(
         (["--seed", "-1"], "seed is -1: it must be at least 0"),
         (["--from", str(tmp_path)], "there is no folder results in it"),
         (["--from", str(tmp_path), "--seed", "1"], "leave out --runs and --seed"),
-        (["--out", str(tmp_path / "file")], "cannot be made (Not a directory)"),
+        (["--out", str(tmp_path / "file")], "cannot be written to (Not a directory)"),
+        (["--out", ""], "the report needs a folder of its own"),
     ):
         code, out, err = run(capsys, "reproduce", *words)
         assert (code, out) == (2, "")
@@ -250,7 +252,11 @@ def test_a_damaged_record_of_episodes_is_refused(
     shutil.copytree(report / "results", tmp_path / "results")
     for content, message in (
         ('{"schema": 1, "seed"', "not a whole record of a run"),
-        ('{"schema": 2, "seed": 0, "arms": []}', "written by another version of fpbandits"),
+        ('{"schema": 2, "seed": 1, "arms": []}', "written by another version"),
+        ('{"schema": 1, "seed": 0, "arms": []}', "written by another version, or for another seed"),
+        ('{"schema": 1, "seed": 1, "arms": []}', "not a whole record of a run"),
+        ('{"schema": 1, "seed": 1, "arms": [[0, 7]]}', "not a whole record of a run"),
+        ('{"schema": 1, "seed": 1, "arms": [["a"]]}', "not a whole record of a run"),
     ):
         (tmp_path / "results" / "episodes.json").write_text(content)
         code, _, err = run(capsys, "reproduce", "--from", str(tmp_path))
@@ -258,3 +264,23 @@ def test_a_damaged_record_of_episodes_is_refused(
         assert f"episodes.json: {message}" in err
     (tmp_path / "results" / "episodes.json").unlink()
     assert "cannot be read" in run(capsys, "reproduce", "--from", str(tmp_path))[2]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_folder_in_the_reports_place_stops_all_of_it(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    code, _, err = run(capsys, "reproduce", "--from", str(report), "--out", str(tmp_path / "out"))
+    assert code == 2
+    assert "report.html: cannot be written (Is a directory)" in err
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
+def test_a_pipe_is_no_result(report: Path, tmp_path: Path) -> None:
+    shutil.copytree(report / "results", tmp_path / "results")
+    pipe = tmp_path / "results" / "two-1-fp-ucb-near.npz"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="not a regular file"):
+        experiments.find(tmp_path / "results")

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from fpbandits.paper.claims import FAILS, HOLDS, SECTIONS, Claim
+from fpbandits.paper.claims import FAILS, HOLDS, PAPERS_SECTIONS, SECTIONS, Claim
 from fpbandits.paper.claims.statement import time_text
 from fpbandits.paper.drawing import Chapter
 from fpbandits.paper.evidence import LEVEL
+from fpbandits.paper.experiments import RUNS
 from fpbandits.report.html import element, figure, page, wrapped
 from fpbandits.simulation.result import Result
 
 _KINDS = {HOLDS: "hold", "beyond": "hold beyond some time", FAILS: "fail"}
+"""The three kinds of verdicts, which are also classes of the page's style, and their plurals."""
+
 _SIGNS = {HOLDS: "✓", "beyond": "◐", FAILS: "✗"}
 _IN_SHORT = (
     "bounded",
     "two-2-log",
     "superior-ucb",
     "superior-thompson",
-    "grid-4-log",
-    "proposition-1",
+    "grid-4-increasing",
+    "proposition-1-constant",
     "proposition-2",
     "corrected-theorem-1",
 )
@@ -31,8 +34,8 @@ def _kind(claim: Claim) -> str:
 
 
 def tally(claims: Sequence[Claim]) -> dict[str, int]:
-    """Count the verdicts of each kind."""
-    counts = Counter(_kind(claim) for claim in claims)
+    """Count the verdicts of each kind on the paper's own statements."""
+    counts = Counter(_kind(claim) for claim in claims if claim.section in PAPERS_SECTIONS)
     return {text: counts[kind] for kind, text in _KINDS.items()}
 
 
@@ -78,11 +81,11 @@ def _body(
     )
     yield element("h2", "In short", id="short")
     counts = tally(claims)
-    yield element("p", f"Of {len(claims)} statements:")
+    yield element("p", f"Of {sum(counts.values())} statements of the paper:")
     yield wrapped(
         "p",
         (
-            element("span", f"{_SIGNS[kind]} {counts[text]} {text}", kind=f"badge {_style(kind)}")
+            element("span", f"{_SIGNS[kind]} {counts[text]} {text}", kind=f"badge {kind}")
             for kind, text in _KINDS.items()
         ),
         kind="tally",
@@ -105,12 +108,19 @@ def _body(
     yield element("h2", "Every claim", id="claims")
     yield element(
         "p",
-        "Not judged are matters of taste (that the algorithm is simple and easy to implement: it "
-        "is), what the paper reports of the literature, and its plans. Wherever chance is "
-        f"involved, a verdict rests on limits that are wrong in {LEVEL:.1%} of all cases; figures "
-        "in brackets are such limits. “Holds beyond T” names the first recorded time from which "
-        "on a statement holds at every later one, as far as was simulated.",
+        "The paper’s words are given in short. Not judged are matters of taste (that the algorithm "
+        "is simple and easy to implement: it is), most of what the paper reports of the "
+        "literature, and its plans. Wherever chance is involved, a verdict rests on limits that "
+        f"are wrong in {LEVEL:.1%} of all cases; figures in brackets are such limits. “Holds "
+        "beyond T” names the first recorded time from which on a statement holds at every later "
+        "one, as far as was simulated.",
     )
+    if first.runs < RUNS:
+        yield element(
+            "p",
+            f"With {first.runs:,} runs limits are wide: “fails” can mean that {RUNS:,} runs are "
+            "needed to show what is claimed.",
+        )
     for section in SECTIONS:
         chosen = [claim for claim in claims if claim.section == section]
         yield element("h3", section)
@@ -169,13 +179,9 @@ def _chapter(chapter: Chapter, pictures: Mapping[str, bytes]) -> Iterator[str]:
     )
 
 
-def _style(kind: str) -> str:
-    return {HOLDS: "holds", FAILS: "fails"}.get(kind, "beyond")
-
-
 def _badge(claim: Claim) -> str:
     kind = _kind(claim)
-    return element("span", f"{_SIGNS[kind]} {claim.verdict}", kind=f"badge {_style(kind)}")
+    return element("span", f"{_SIGNS[kind]} {claim.verdict}", kind=f"badge {kind}")
 
 
 def _verdicts(claims: Sequence[Claim]) -> str:
@@ -203,13 +209,12 @@ def _card(claim: Claim) -> str:
         measured = wrapped("ul", (_line(line) for line in lines))
     else:
         measured = element("span", claim.measured)
-    horizon = "any time" if claim.horizon is None else f"T = {time_text(claim.horizon)}"
-    rows = (
-        ("The paper", element("span", claim.paper)),
-        ("Measured", measured),
-        ("Judged by", element("span", claim.evidence)),
-        ("Speaks to", element("span", horizon)),
-    )
+    rows = [("The paper", element("span", claim.paper)), ("Measured", measured)]
+    if claim.reason:
+        rows.append(("Why", element("span", f"{claim.reason}.")))
+    rows.append(("Judged by", element("span", claim.evidence)))
+    if claim.horizon is not None:
+        rows.append(("Speaks to", element("span", f"T = {time_text(claim.horizon)}")))
     return wrapped(
         "article",
         [

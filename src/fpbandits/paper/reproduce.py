@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fpbandits.errors import InputError, whole_number
 from fpbandits.figures import render
-from fpbandits.files import shown, write_aside, write_together
+from fpbandits.files import make_folder, shown, write_aside, write_together
 from fpbandits.paper.beyond import figures_beyond
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.evidence import Evidence, analyses, numbers
@@ -69,11 +69,13 @@ def reproduce(
         Called with an experiment and the share of it that is done, with the share of the figures
         that are drawn, and with remarks.
     """
+    if str(out) == ".":
+        raise InputError("the report needs a folder of its own: name one, such as report")
     folder = (source or out) / "results"
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
         seed = whole_number("seed", seed)
-        _make(folder)
+        make_folder(folder)
         results = run_or_find(folder, runs=count, seed=seed, progress=progress, say=say)
         episodes = play_episodes(seed)
         _keep(episodes, folder)
@@ -81,13 +83,17 @@ def reproduce(
         if not folder.is_dir():
             raise InputError(f"{shown(source)}: there is no folder results in it, as reports have")
         results = find(folder)
-        episodes = _find_episodes(folder)
+        episodes = _find_episodes(folder, next(iter(results.values())).seed)
     evidence = Evidence(results, analyses(), numbers(), episodes)
     claims = judge(evidence)
     chapters = papers_figures(evidence), figures_beyond(evidence)
 
-    _make(out / "figures")
+    make_folder(out / "figures")
     contents: dict[Path, bytes] = {}
+    if source is not None and folder.resolve() != (out / "results").resolve():
+        make_folder(out / "results")
+        for path in (*(folder / f"{name}.npz" for name in results), folder / "episodes.json"):
+            contents[out / "results" / path.name] = path.read_bytes()
     pictures: dict[str, bytes] = {}
     everything = [each for part in chapters for chapter in part for each in chapter.drawings]
     for place, each in enumerate(everything):
@@ -109,25 +115,22 @@ def claims_json(claims: Sequence[Claim]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{shown(folder)}: cannot be made ({error.strerror})") from None
-
-
 def _keep(episodes: Episodes, folder: Path) -> None:
     content = {"schema": _SCHEMA, "seed": episodes.seed, "arms": episodes.arms}
     write_aside(folder / "episodes.json", json.dumps(content).encode())
 
 
-def _find_episodes(folder: Path) -> Episodes:
+def _find_episodes(folder: Path, seed: int) -> Episodes:
     path = folder / "episodes.json"
     try:
         content = json.loads(path.read_bytes())
-        if content["schema"] != _SCHEMA:
-            raise InputError(f"{shown(path)}: written by another version of fpbandits")
-        return Episodes(content["seed"], tuple(tuple(played) for played in content["arms"]))
+        arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
+        if content["schema"] != _SCHEMA or content["seed"] != seed:
+            raise InputError(f"{shown(path)}: written by another version, or for another seed")
+        played = {arm for cycle in arms for arm in cycle}
+        if len(played) < 2 or not played <= {0, 1, 2, 3}:
+            raise ValueError
+        return Episodes(seed, arms)
     except InputError:
         raise
     except OSError as error:

@@ -39,7 +39,7 @@ figcaption { font-size: .9rem; color: var(--soft); padding: .3rem .25rem 0; max-
 ul.verdicts { list-style: none; margin: 0 0 1rem; padding: 0; }
 ul.verdicts li { display: flex; gap: .75rem; align-items: baseline; padding: .3rem 0;
   border-bottom: 1px solid var(--line); }
-ul.verdicts li > :first-child { flex: 0 0 12.5rem; }
+ul.verdicts li > :first-child { flex: 0 0 14rem; }
 ul.verdicts li .badge { white-space: normal; }
 article { border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1.1rem; margin: 1rem 0;
   break-inside: avoid; }
@@ -61,7 +61,8 @@ li.lead { list-style: none; margin-left: -1.1rem; }
   ul.verdicts li { display: block; }
 }
 @media print {
-  body { max-width: none; font-size: 10pt; padding: 0; }
+  html { font-size: 9.5pt; }
+  body { max-width: none; padding: 0; }
   nav { display: none; }
   .figures { grid-template-columns: 1fr 1fr; }
   h2, h3 { break-after: avoid; }

@@ -347,6 +347,9 @@ class Result:
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
         try:
+            # A pipe would keep us waiting for ever.
+            if Path(path).exists() and not Path(path).is_file():
+                raise InputError(f"{path}: not a regular file")
             content = io.BytesIO(Path(path).read_bytes())
         except FileNotFoundError:
             raise InputError(f"{path}: there is no such file") from None

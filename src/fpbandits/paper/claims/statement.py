@@ -2,7 +2,8 @@
 
 A check is a function of the evidence and of nothing else, so that other evidence can bring another
 verdict: "holds", "fails", or "holds beyond T=…" for a comparison that needs time. Wherever chance
-is involved, "holds" means that limits of level `LEVEL` say so; what they do not show, fails.
+is involved, limits of level `LEVEL` decide: a statement on how policies do holds if they show it,
+for which runs can be too few; a bound that the paper prints fails if they refute it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Claim:
     measured: str
     verdict: str
     evidence: str
+    reason: str
     horizon: int | None
     section: str
 
@@ -72,14 +74,14 @@ class Statement:
     def judge(self, evidence: Evidence) -> Claim:
         """Return the statement with its verdict."""
         finding = self.check(evidence)
-        explained = finding.reason and finding.verdict != HOLDS
         return Claim(
             id=self.id,
             claim=self.claim,
             paper=self.paper,
-            measured=finding.measured + (f"\n{finding.reason}" if explained else ""),
+            measured=finding.measured,
             verdict=finding.verdict,
             evidence=finding.evidence,
+            reason="" if finding.verdict == HOLDS else finding.reason,
             horizon=finding.horizon,
             section=self.section,
         )
