@@ -263,7 +263,7 @@ def reproduce(
     if json:
         sys.stdout.write(claims_json(report.claims).decode())
     else:
-        sys.stdout.write(f"{len(report.claims)} claims: {report.summary()}\n")
+        sys.stdout.write(f"{report.summary()}\n")
     sys.stderr.write(f"wrote {report.path}\n")
 
 

@@ -41,8 +41,10 @@ class Report:
     claims: Sequence[Claim]
 
     def summary(self) -> str:
-        """Count the verdicts in a line."""
-        return ", ".join(f"{count} {kind}" for kind, count in tally(self.claims).items())
+        """Count the verdicts on the paper's statements in a line."""
+        counts = tally(self.claims)
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        return f"of {sum(counts.values())} statements of the paper {listed}"
 
 
 def reproduce(

@@ -30,6 +30,22 @@ def proposition_1(evidence: Evidence) -> Finding:
     )
 
 
+@states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
+def proposition_1_constant(evidence: Evidence) -> Finding:
+    """Proposition 1: that constant is C_i as printed."""
+    bounds = evidence.case("minimum").theorem1.printed.constants
+    found = within(evidence, "minimum", bounds, 10**12, FAR)
+    return Finding(
+        decide(not any(refuted for refuted, _, _ in found)),
+        f"{SETTINGS['minimum'].title}, B(θ°) empty: plays by T=1e12, "
+        + ", ".join(text for _, _, text in found),
+        f"fails if a lower limit is above C_i ({LIMIT})",
+        10**12,
+        reason="The arm is played while any model with that best arm fits: the hardest to rule out "
+        "counts, not the easiest",
+    )
+
+
 @states(SECTION, "Σ P(1 ∉ A_k) ≤ Σ_k Σ_j 2k⁻⁵ ≤ 4|A|")
 def inconsistent_episodes(evidence: Evidence) -> Finding:
     """The truth is inconsistent in at most 4|A| episodes on average."""
@@ -59,22 +75,6 @@ def k_is_free_of_t(evidence: Evidence) -> Finding:
         decide(part <= total * (1 + 1e-9) < math.inf),
         f"at α = .2 and |A| = 4 the sum to k = 1e5 is {part:.6g}, and to infinity {total:.6g}",
         EXACT,
-    )
-
-
-@states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
-def proposition_1_constant(evidence: Evidence) -> Finding:
-    """Proposition 1: that constant is C_i as printed."""
-    bounds = evidence.case("minimum").theorem1.printed.constants
-    found = within(evidence, "minimum", bounds, 10**12, FAR)
-    return Finding(
-        decide(not any(refuted for refuted, _, _ in found)),
-        f"{SETTINGS['minimum'].title}, B(θ°) empty: plays by T=1e12, "
-        + ", ".join(text for _, _, text in found),
-        f"fails if a lower limit is above C_i ({LIMIT})",
-        10**12,
-        reason="The arm is played while any model with that best arm fits: the hardest to rule out "
-        "counts, not the easiest",
     )
 
 

@@ -45,55 +45,6 @@ def lemma_1(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "The regret of UCB is O(Σ log T/Δ_i)")
-def remark_1_ucb(evidence: Evidence) -> Finding:
-    """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
-    fine, parts = [], []
-    for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        case = evidence.case(setting)
-        slope = evidence.slope(setting, "ucb1", 10**6, 10**12)
-        fine.append(0 < limits(slope)[0] and limits(slope)[1] <= case.ucb1.log_coefficient)
-        parts.append(
-            f"{SETTINGS[setting].title}: {mean_text(slope)} of {case.ucb1.log_coefficient:.4g}"
-        )
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e6 to 1e12 and 8 Σ 1/Δ_i:\n" + "\n".join(parts),
-        f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})",
-        10**12,
-    )
-
-
-@states(SECTION, "lim inf E[R(T)]/log T is at least a minimum over ways to explore")
-def theorem_2(evidence: Evidence) -> Finding:
-    """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
-    fine, parts = [], []
-    for setting in LOGARITHMIC:
-        coefficient = evidence.case(setting).theorem2.coefficient
-        slope = evidence.slope(setting, "fp-ucb", 10**14, 10**15)
-        fine.append(limits(slope)[0] >= coefficient)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, at least {coefficient:.4g}")
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e14 to 1e15:\n" + "\n".join(parts),
-        f"holds if every lower limit is above the coefficient ({LIMIT})",
-        10**15,
-    )
-
-
-@states(SECTION, "The minimum is over A; intuitively, an agent can restrict itself to A")
-def theorem_2_arms(evidence: Evidence) -> Finding:
-    """Theorem 2: no good policy can do better than the lower bound over the arms of A."""
-    case = evidence.analyses["informative"].cases[0]
-    over_a, over_all = case.theorem2.coefficient, case.theorem2.all_arms.coefficient
-    return Finding(
-        decide(over_all >= over_a * (1 - 1e-9)),
-        f"truth (.5, .4, .49) and (.5, .6, .01): {over_a:.4g} over A, {over_all:.4g} when the "
-        "third arm, best nowhere, may be played to inform",
-        f"holds if the linear program over all arms gives no less; {EXACT}",
-    )
-
-
 @states(SECTION, "E[R(T)] ≤ D_1 if B(θ°) is empty, D_1 a constant that does not depend on T")
 def theorem_1(evidence: Evidence) -> Finding:
     """Theorem 1: where B(θ°) is empty, a constant bounds regret at all times."""
@@ -148,6 +99,42 @@ def theorem_1_d2(evidence: Evidence) -> Finding:
     )
 
 
+@states(SECTION, "The regret of UCB is O(Σ log T/Δ_i)")
+def remark_1_ucb(evidence: Evidence) -> Finding:
+    """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
+    fine, parts = [], []
+    for setting in ("two-1", "two-2", "permutations", "grid-4"):
+        case = evidence.case(setting)
+        slope = evidence.slope(setting, "ucb1", 10**6, 10**12)
+        fine.append(0 < limits(slope)[0] and limits(slope)[1] <= case.ucb1.log_coefficient)
+        parts.append(
+            f"{SETTINGS[setting].title}: {mean_text(slope)} of {case.ucb1.log_coefficient:.4g}"
+        )
+    return Finding(
+        decide(all(fine)),
+        "growth a unit of ln t from T=1e6 to 1e12 and 8 Σ 1/Δ_i:\n" + "\n".join(parts),
+        f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})",
+        10**12,
+    )
+
+
+@states(SECTION, "Thompson sampling type algorithms give a problem dependent O(log T) bound")
+def remark_1_thompson(evidence: Evidence) -> Finding:
+    """Remark 1: Thompson sampling's regret is logarithmic."""
+    fine, parts = [], []
+    for setting in ("two-1", "two-2", "permutations", "grid-4"):
+        slope = evidence.slope(setting, "thompson", 10**4, 10**5)
+        final = lai_robbins(setting)
+        fine.append(limits(slope)[1] <= 1.5 * final)
+        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, in the long run {final:.4g}")
+    return Finding(
+        decide(all(fine)),
+        "growth a unit of ln t from T=1e4 to 1e5:\n" + "\n".join(parts),
+        f"holds if every upper limit is within 1.5 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})",
+        10**5,
+    )
+
+
 @states(SECTION, "The preceding constant Δ_i/β_i² is smaller than 1/Δ_i because β_i > Δ_i")
 def remark_1_ratio(evidence: Evidence) -> Finding:
     """Remark 1: Δ_i/β_i² < 1/Δ_i for every confusing arm."""
@@ -189,20 +176,33 @@ def remark_1(evidence: Evidence) -> Finding:
     )
 
 
-@states(SECTION, "Thompson sampling type algorithms give a problem dependent O(log T) bound")
-def remark_1_thompson(evidence: Evidence) -> Finding:
-    """Remark 1: Thompson sampling's regret is logarithmic."""
+@states(SECTION, "lim inf E[R(T)]/log T is at least a minimum over ways to explore")
+def theorem_2(evidence: Evidence) -> Finding:
+    """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
     fine, parts = [], []
-    for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        slope = evidence.slope(setting, "thompson", 10**4, 10**5)
-        final = lai_robbins(setting)
-        fine.append(limits(slope)[1] <= 1.5 * final)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, in the long run {final:.4g}")
+    for setting in LOGARITHMIC:
+        coefficient = evidence.case(setting).theorem2.coefficient
+        slope = evidence.slope(setting, "fp-ucb", 10**14, 10**15)
+        fine.append(limits(slope)[0] >= coefficient)
+        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, at least {coefficient:.4g}")
     return Finding(
         decide(all(fine)),
-        "growth a unit of ln t from T=1e4 to 1e5:\n" + "\n".join(parts),
-        f"holds if every upper limit is within 1.5 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})",
-        10**5,
+        "growth a unit of ln t from T=1e14 to 1e15:\n" + "\n".join(parts),
+        f"holds if every lower limit is above the coefficient ({LIMIT})",
+        10**15,
+    )
+
+
+@states(SECTION, "The minimum is over A; intuitively, an agent can restrict itself to A")
+def theorem_2_arms(evidence: Evidence) -> Finding:
+    """Theorem 2: no good policy can do better than the lower bound over the arms of A."""
+    case = evidence.analyses["informative"].cases[0]
+    over_a, over_all = case.theorem2.coefficient, case.theorem2.all_arms.coefficient
+    return Finding(
+        decide(over_all >= over_a * (1 - 1e-9)),
+        f"truth (.5, .4, .49) and (.5, .6, .01): {over_a:.4g} over A, {over_all:.4g} when the "
+        "third arm, best nowhere, may be played to inform",
+        f"holds if the linear program over all arms gives no less; {EXACT}",
     )
 
 
