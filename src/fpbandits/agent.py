@@ -32,11 +32,11 @@ from fpbandits.errors import InputError, quote, whole_number
 from fpbandits.files import write_aside
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import (
+    COUNTERS,
     MISFITS,
     Counts,
     Policy,
     Tally,
-    desk,
     observe_once,
     plan_once,
     shared_model,
@@ -129,8 +129,8 @@ class Agent:
         """Return what to play next."""
         number = self._next
         if not self._plan:
-            room = desk(len(self._problem.arms))
             model = shared_model(self._policy, self._problem)
+            room = self._policy.desk(model, len(self._problem.arms))
             length = plan_once(model, self._tally, room, self._stream(number, 0))
             self._plan = room.cycle[:length][::-1].tolist()
         arm = self._plan.pop()
@@ -256,7 +256,7 @@ class Agent:
         tally = Tally(
             np.array(state["plays"], np.int64),
             np.array(state["sums"], np.float64),
-            np.array(state["counters"], np.int64),
+            np.array([*state["counters"], *[0] * (COUNTERS - len(state["counters"]))], np.int64),
         )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")

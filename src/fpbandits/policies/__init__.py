@@ -6,16 +6,65 @@ A new policy is a file beside these and a place in `POLICIES`; the tests find it
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 from fpbandits.errors import InputError, quote, unknown
+from fpbandits.policies.ata import ATA
 from fpbandits.policies.base import Policy
+from fpbandits.policies.bpr import BPR
+from fpbandits.policies.fp_llr import FPLLR
 from fpbandits.policies.fp_ucb import FPUCB
+from fpbandits.policies.imed import IMED
+from fpbandits.policies.kl_ucb import KLUCB
+from fpbandits.policies.least_squares import LeastSquares
+from fpbandits.policies.optimist import Optimist
+from fpbandits.policies.ossb import OSSB
 from fpbandits.policies.thompson import Thompson
+from fpbandits.policies.thompson_theta import ThompsonTheta
 from fpbandits.policies.ucb1 import UCB1
+from fpbandits.policies.ucb_c import UCBC
+from fpbandits.policies.ucb_s import UCBS
 
-__all__ = ["DEFAULT", "FPUCB", "POLICIES", "UCB1", "Policy", "Thompson", "parse_policy"]
+__all__ = [
+    "ATA",
+    "BPR",
+    "DEFAULT",
+    "FPLLR",
+    "FPUCB",
+    "IMED",
+    "KLUCB",
+    "OSSB",
+    "POLICIES",
+    "UCB1",
+    "UCBC",
+    "UCBS",
+    "LeastSquares",
+    "Optimist",
+    "Policy",
+    "Thompson",
+    "ThompsonTheta",
+    "parse_policy",
+]
 
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (FPUCB, UCB1, Thompson)}
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy
+    for policy in (
+        FPUCB,
+        FPLLR,
+        Optimist,
+        UCBS,
+        UCBC,
+        ATA,
+        OSSB,
+        LeastSquares,
+        ThompsonTheta,
+        BPR,
+        UCB1,
+        KLUCB,
+        IMED,
+        Thompson,
+    )
+}
 
 DEFAULT = FPUCB
 
@@ -30,7 +79,7 @@ def parse_policy(word: str) -> Policy:
     if name not in POLICIES:
         raise InputError(unknown("policy", name, POLICIES))
     known = [option.name for option in fields(POLICIES[name])]
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     for option in options:
         key, _, text = option.partition("=")
         if key not in known:
@@ -41,6 +90,9 @@ def parse_policy(word: str) -> Policy:
             raise InputError(unknown(f"option of {name}", key, known))
         if key in values:
             raise InputError(f"policy {quote(word)}: {key} is given twice")
+        if key == "prior":
+            values[key] = text
+            continue
         try:
             values[key] = float(text)
         except ValueError:

@@ -82,9 +82,10 @@ def compiled(function: Function) -> Function:
     return cast(Function, dispatcher)
 
 
-CLOCK, REACH, MISFITS = 0, 1, 2
+CLOCK, REACH, MISFITS, STAGE = 0, 1, 2, 3
+COUNTERS = 4
 """The counters of a tally: the policy's own clock (episodes, or plays), how far its last plan
-reached, and in how many episodes no model fitted."""
+reached, in how many plans no model fitted, and one for whatever else a policy must remember."""
 
 
 class Tally(NamedTuple):
@@ -96,16 +97,24 @@ class Tally(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Room to work: the cycle that a plan fills, and scratch space."""
+    """Room to work: the cycle that a plan fills, and scratch space by arm, model and level."""
 
     cycle: Counts
     counts: Counts
     numbers: Floats
+    by_model: Floats
+    by_level: Floats
 
 
-def desk(arms: int) -> Desk:
-    """Make room for plans over so many arms."""
-    return Desk(np.zeros(arms, np.int64), np.zeros((4, arms), np.int64), np.zeros((3, arms)))
+def desk(arms: int, models: int = 0, levels: int = 0) -> Desk:
+    """Make room for plans over so many arms; see `Policy.room` for the rest."""
+    return Desk(
+        np.zeros(arms, np.int64),
+        np.zeros((4, arms), np.int64),
+        np.zeros((3, arms)),
+        np.zeros((3, models)),
+        np.zeros((3, arms, levels)),
+    )
 
 
 class Envelope(NamedTuple):
@@ -158,7 +167,15 @@ class Policy(ABC):
     def tally(self, problem: Problem) -> Tally:
         """Return the tally of someone who has seen nothing."""
         arms = len(problem.arms)
-        return Tally(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(3, np.int64))
+        return Tally(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(COUNTERS, np.int64))
+
+    def room(self, model: Any) -> tuple[int, int]:
+        """Tell how many models and how many means an arm a plan needs room for on its desk."""
+        return 0, 0
+
+    def desk(self, model: Any, arms: int) -> Desk:
+        """Make room for this policy's plans."""
+        return desk(arms, *self.room(model))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
         """Tell by how much each parameter fits what was seen, on [0, 1]; negative: it does not.

@@ -1,23 +1,46 @@
 """Thompson sampling with a Beta(1, 1) prior for each arm (Thompson 1933; Agrawal, Goyal 2012).
 
 Draw a mean for every arm from its posterior Beta(1 + S, 1 + n − S) and play the arm with the
-largest one. For rewards in [0, 1] that are not 0 or 1, a reward r counts as a success with
-probability r, so that the posterior is that of a Bernoulli arm of the same mean.
+largest one, the first of equals. For rewards in [0, 1] that are not 0 or 1, a reward r counts as a
+success with probability r, so that the posterior is that of a Bernoulli arm of the same mean.
+
+With 0/1 rewards it can leap. Take a threshold y below the leader's mean: if the leader's draw is at
+least y and all others are below, the leader is played. Over a window of m plays of the leader its
+posterior is never lower than if all of them failed, so by Hoeffding's inequality (for the binomial
+tail that a Beta tail is) its draw falls below y with probability at most exp(−2N(mean − y)²), N its
+plays in the end; y is chosen so that this is e^−76, for any horizon negligible. The others'
+posteriors do not change during the window, so each step is an *event*, some other draw at y or
+above, with one and the same probability q. So draw how many steps pass until the next event, let
+the leader have them, and at the event draw the others' means given that one of them is at least y.
+
+    P(Beta(a, b) ≥ y) is a regularised incomplete beta, by its continued fraction; draws from a thin
+    tail are made under the tangent exponential, which bounds the log-concave density.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import Policy, add_to_tally, implement, observe, plan
+from numba.extending import register_jitable
+
+from fpbandits.policies.base import COMPILED, STAGE, Policy, add_to_tally, implement, observe, plan
 from fpbandits.problem import Problem
+from fpbandits.rewards import Bernoulli
+
+_NEGLIGIBLE = 38.0
+"""Half of 76: the leader's draw is below the threshold with probability e^−76 or less, a step."""
+
+_LEAST_PLAYS = 200
+"""With fewer plays of the leader there is no room for a threshold."""
 
 
 class ThompsonModel(NamedTuple):
-    """Thompson sampling on arms knows how many there are, and nothing else."""
+    """Thompson sampling on arms knows how many there are, and whether rewards are 0 or 1."""
 
     arms: int
+    binary: bool
 
 
 @dataclass(frozen=True)
@@ -27,18 +50,26 @@ class Thompson(Policy):
     name = "thompson"
     knows = "the number of arms"
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
-    leaps = False
+    leaps = True
     randomised = True
 
     def model(self, problem: Problem) -> ThompsonModel:
-        """Return the number of arms."""
-        return ThompsonModel(len(problem.arms))
+        """Return the number of arms, and whether leaps are possible."""
+        return ThompsonModel(len(problem.arms), isinstance(problem.rewards, Bernoulli))
 
 
 @implement(plan, ThompsonModel)
 def _plan(
     model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
 ) -> tuple[int, int]:
+    if tally.counters[STAGE] == 1:  # an event is due
+        tally.counters[STAGE] = 0
+        desk.cycle[0] = _event(model, tally, desk, desk.counts[0, 0], generator)
+        return 1, 1
+    if budget > 1 and model.binary:
+        rounds = _leap(model, tally, desk, budget, generator)
+        if rounds > 0:
+            return 1, rounds
     best, best_mean = 0, -1.0
     for arm in range(model.arms):
         wins = tally.sums[arm]
@@ -49,9 +80,125 @@ def _plan(
     return 1, 1
 
 
+@register_jitable(**COMPILED)
+def _leap(model: Any, tally: Any, desk: Any, budget: int, generator: Any) -> int:
+    """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
+    leader = 0
+    for arm in range(1, model.arms):
+        if tally.plays[arm] > tally.plays[leader]:
+            leader = arm
+    n, wins = tally.plays[leader], tally.sums[leader]
+    if n < _LEAST_PLAYS:
+        return 0
+    mean, rival = wins / n, 0.0
+    for arm in range(model.arms):
+        if arm != leader:
+            rival = max(rival, (tally.sums[arm] + 1) / (tally.plays[arm] + 2))
+    # Let a window's failures cost a little of the lead: longer windows take a lower threshold, and
+    # that makes more events of which nothing comes.
+    loss = (mean - rival) / 32
+    if loss <= 0:
+        return 0
+    window = min(budget, int(n * loss / (mean - loss)))
+    if window < 2:
+        return 0
+    end = n + window + 1
+    y = wins / end - math.sqrt(_NEGLIGIBLE / end)
+    if y <= rival:
+        return 0
+    log_quiet, chances = 0.0, desk.numbers[0]
+    for arm in range(model.arms):
+        chances[arm] = 0.0
+        if arm != leader:
+            losses = tally.plays[arm] - tally.sums[arm]
+            chances[arm] = _upper_tail(tally.sums[arm] + 1, losses + 1, y)
+            log_quiet += math.log1p(-chances[arm])
+    desk.numbers[1, 0] = y
+    waiting = math.inf if log_quiet == 0 else generator.standard_exponential() / -log_quiet
+    desk.cycle[0] = leader
+    if waiting >= window:
+        return window
+    desk.counts[0, 0] = leader
+    if waiting < 1:
+        desk.cycle[0] = _event(model, tally, desk, leader, generator)
+        return 1
+    tally.counters[STAGE] = 1
+    return int(waiting)
+
+
+@register_jitable(**COMPILED)
+def _event(model: Any, tally: Any, desk: Any, leader: int, generator: Any) -> int:
+    """Draw the others' means given that one of them is at least y, and return who is largest."""
+    chances, y = desk.numbers[0], desk.numbers[1, 0]
+    best, best_mean = (
+        leader,
+        generator.beta(1 + tally.sums[leader], 1 + (tally.plays[leader] - tally.sums[leader])),
+    )
+    happened = False
+    for arm in range(model.arms):
+        if arm == leader:
+            continue
+        chance = chances[arm]
+        if not happened:
+            # Of what is still to come, something must happen.
+            quiet = 0.0
+            for other in range(arm, model.arms):
+                if other != leader:
+                    quiet += math.log1p(-chances[other])
+            chance /= -math.expm1(quiet)
+        if generator.random() < chance:
+            happened = True
+            losses = tally.plays[arm] - tally.sums[arm]
+            mean = _draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], generator)
+            if mean > best_mean or (mean == best_mean and arm < best):
+                best, best_mean = arm, mean
+    return best
+
+
+@register_jitable(**COMPILED)
+def _upper_tail(a: float, b: float, y: float) -> float:
+    """Return P(Beta(a, b) ≥ y) for y above the mean, by Lentz's continued fraction."""
+    x = 1 - y
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + b * math.log(x) + a * math.log(y)
+    )
+    c, d = 1.0, 1 / (1 - (a + b) * x / (b + 1))
+    fraction = d
+    for m in range(1, 10_000):
+        even = m * (a - m) * x / ((b + 2 * m - 1) * (b + 2 * m))
+        d = 1 / (1 + even * d)
+        c = 1 + even / c
+        fraction *= d * c
+        odd = -(b + m) * (a + b + m) * x / ((b + 2 * m) * (b + 2 * m + 1))
+        d = 1 / (1 + odd * d)
+        c = 1 + odd / c
+        fraction *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return min(front * fraction / b, 1.0)
+
+
+@register_jitable(**COMPILED)
+def _draw_above(a: float, b: float, y: float, chance: float, generator: Any) -> float:
+    """Draw from Beta(a, b) given that it is at least y."""
+    if chance > 0.1:
+        while True:
+            mean = generator.beta(a, b)
+            if mean >= y:
+                return mean
+    # The log density is concave: below its tangent at y, whose slope is −rate.
+    rate = (b - 1) / (1 - y) - (a - 1) / y
+    while True:
+        step = generator.standard_exponential() / rate
+        if y + step < 1:
+            ratio = (a - 1) * math.log1p(step / y) + (b - 1) * math.log1p(-step / (1 - y))
+            if generator.standard_exponential() >= -(ratio + rate * step):
+                return y + step
+
+
 @implement(observe, ThompsonModel)
 def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    # Plans are for one round, so `total` is a single reward.
-    if 0.0 < total < 1.0:
+    # Only 0/1 rewards come in more than one at a time.
+    if plays == 1 and 0.0 < total < 1.0:
         total = 1.0 if generator.random() < total else 0.0
     add_to_tally(tally, arm, plays, total)

@@ -73,7 +73,7 @@ class Task:
         plans = np.zeros(len(runs), np.int64)
         problem, truth = self.problem, self.truth
         model = None if self.shuffle else shared_model(self.policy, problem)
-        room = desk(arms)
+        room = desk(arms) if model is None else self.policy.desk(model, arms)
         for place, run in enumerate(runs):
             order = np.arange(arms)
             if self.shuffle:
@@ -83,6 +83,7 @@ class Task:
                 problem = _reordered(self.problem, parameters, order)
                 truth = self.truth.reordered(np.array([0]), order)
                 model = self.policy.model(problem)
+                room = self.policy.desk(model, arms)
             counts = np.zeros((len(self.times), arms), np.int64)
             plans[place] = play(
                 model,

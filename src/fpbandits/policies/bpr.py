@@ -1,0 +1,119 @@
+"""BPR (Bubeck, Perchet, Rigollet 2013): bounded regret for who knows the largest mean and the gap.
+
+Each arm once. Then, if the largest observed mean is at least μ* − Δ/2, play its arm; else draw an
+arm with probability proportional to (μ* − μ̂_i)^−2. μ* and Δ come from Θ, where every model has the
+same largest mean μ*; Δ is the least gap between it and a smaller mean, over all models. Where
+models differ in their largest mean the policy does not apply, and is refused.
+
+The leader is sure to be played while its lowest mean in the envelope is at least μ* − Δ/2 and above
+the others' means. Draws are one at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fpbandits.errors import InputError
+from fpbandits.policies.base import (
+    REACH,
+    Policy,
+    add_to_tally,
+    furthest,
+    implement,
+    mean_range,
+    observe,
+    plan,
+    repeats,
+)
+from fpbandits.problem import Problem
+from fpbandits.rewards import TOLERANCE
+from fpbandits.theory.structure import Structure
+
+
+class BPRModel(NamedTuple):
+    """The largest mean, the gap below it, and how many arms there are."""
+
+    arms: int
+    largest: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class BPR(Policy):
+    """BPR: told the largest mean and the smallest gap."""
+
+    name = "bpr"
+    knows = "the largest mean and the smallest gap, which all parameters must share"
+    guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
+    leaps = True
+    randomised = True
+
+    def model(self, problem: Problem) -> BPRModel:
+        """Find μ* and Δ, or say that there is no such number."""
+        structure = Structure(problem)
+        tops = structure.means.max(axis=1)
+        if tops.max() - tops.min() > TOLERANCE:
+            raise InputError(
+                f"bpr needs one largest mean that all parameters share, and in {problem.name} it "
+                f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
+            )
+        gaps = (tops[:, None] - structure.means)[~structure.best_arms]
+        return BPRModel(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+
+
+@implement(plan, BPRModel)
+def _plan(
+    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
+) -> tuple[int, int]:
+    highest = -1.0
+    for arm in range(model.arms):
+        n = tally.plays[arm]
+        # Live, an arm may have nothing told yet: it is played until something is.
+        if n == 0:
+            desk.cycle[0] = arm
+            return 1, 1
+        if tally.sums[arm] / n > highest:
+            highest = tally.sums[arm] / n
+            desk.cycle[0] = arm
+    if highest < model.largest - model.gap / 2:
+        total = 0.0
+        for arm in range(model.arms):
+            total += (model.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+        left = generator.random() * total
+        for arm in range(model.arms):
+            desk.cycle[0] = arm
+            left -= (model.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+            if left < 0:
+                break
+        return 1, 1
+    rounds = 1
+    if budget > 1:
+        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
+        tally.counters[REACH] = rounds
+    return 1, rounds
+
+
+@implement(repeats, BPRModel)
+def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    leader, more = desk.cycle[0], rounds - 1
+    low, _ = mean_range(
+        tally.plays[leader],
+        tally.sums[leader],
+        envelope.means[leader],
+        more,
+        math.sqrt(more * envelope.spread),
+    )
+    low -= 1e-15
+    if low < model.largest - model.gap / 2:
+        return False
+    for arm in range(model.arms):
+        if arm != leader and tally.sums[arm] / tally.plays[arm] >= low:
+            return False
+    return True
+
+
+@implement(observe, BPRModel)
+def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
+    add_to_tally(tally, arm, plays, total)

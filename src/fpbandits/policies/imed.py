@@ -1,0 +1,107 @@
+"""IMED (Honda, Takemura 2015): the arm whose being best would surprise least.
+
+Each arm once; then the arm with the smallest n_i·kl(μ̂_i, μ̂*) + ln n_i, where μ̂* is the largest
+observed mean and kl the Bernoulli divergence; the first of equals.
+
+How long will the leader, the arm of the largest mean, surely be played? Its own number is ln n, at
+most that of the end. While its mean stays above those of the others, theirs are least at its lowest
+mean in the envelope.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fpbandits.policies.base import (
+    REACH,
+    Policy,
+    add_to_tally,
+    furthest,
+    implement,
+    mean_range,
+    observe,
+    plan,
+    repeats,
+)
+from fpbandits.policies.theta import likelihood_misfit
+from fpbandits.problem import Problem
+
+
+class IMEDModel(NamedTuple):
+    """IMED knows how many arms there are, and nothing else."""
+
+    arms: int
+
+
+@dataclass(frozen=True)
+class IMED(Policy):
+    """IMED: asymptotically optimal, and blind to Θ."""
+
+    name = "imed"
+    knows = "the number of arms"
+    guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
+    leaps = True
+
+    def model(self, problem: Problem) -> IMEDModel:
+        """Return the number of arms."""
+        return IMEDModel(len(problem.arms))
+
+
+@implement(plan, IMEDModel)
+def _plan(
+    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
+) -> tuple[int, int]:
+    leader, highest = 0, -1.0
+    for arm in range(model.arms):
+        n = tally.plays[arm]
+        # Live, an arm may have nothing told yet: it is played until something is.
+        if n == 0:
+            desk.cycle[0] = arm
+            return 1, 1
+        if tally.sums[arm] / n > highest:
+            leader, highest = arm, tally.sums[arm] / n
+    least = math.inf
+    for arm in range(model.arms):
+        n = tally.plays[arm]
+        surprise = math.log(n)
+        if tally.sums[arm] / n < highest:
+            surprise += likelihood_misfit(n, tally.sums[arm], highest)
+        if surprise < least:
+            least = surprise
+            desk.cycle[0] = arm
+    rounds = 1
+    if budget > 1 and desk.cycle[0] == leader:
+        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
+        tally.counters[REACH] = rounds
+    return 1, rounds
+
+
+@implement(repeats, IMEDModel)
+def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    leader, more = desk.cycle[0], rounds - 1
+    n = tally.plays[leader]
+    low, _ = mean_range(
+        n,
+        tally.sums[leader],
+        envelope.means[leader],
+        more,
+        math.sqrt(more * envelope.spread),
+    )
+    low -= 1e-15
+    own = math.log(n + more) + 1e-9
+    for arm in range(model.arms):
+        if arm != leader:
+            plays, total = tally.plays[arm], tally.sums[arm]
+            if (
+                total / plays >= low
+                or math.log(plays) + likelihood_misfit(plays, total, low) <= own
+            ):
+                return False
+    return True
+
+
+@implement(observe, IMEDModel)
+def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
+    add_to_tally(tally, arm, plays, total)

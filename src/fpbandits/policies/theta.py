@@ -1,0 +1,278 @@
+r"""What policies that weigh the models against one another share.
+
+Such a policy looks at the rewards through one number a model, its *misfit*: Σ_i of the misfit of
+arm i's rewards with the mean μ_i(θ). Two kinds are used, and for both the misfit of n rewards on
+[0, 1] that add up to S is a linear function of S and n, but for a term that all models share:
+
+* likelihood: n·kl(S/n, q), with kl the Kullback–Leibler divergence of Bernoulli laws. For 0/1
+  rewards this is −ln of the likelihood at mean q over its maximum. For any other rewards in [0, 1]
+  it is what the inequality behind the guarantees needs (see ``docs/policies.md``): policies use
+  means alone, whatever the family.
+* squares: n·(S/n − q)².
+
+A reward r costs model θ ``r·win + (1 − r)·loss``, of which only differences between models count.
+So over a stretch of plays, the difference in misfit between two models is linear in the plays j and
+the new rewards x, and lies between its values at the corners of the envelope: `bracket` gives, for
+every model, how low and how high its misfit can get, less that of a reference model.
+
+An arm's means take few distinct values as a rule, its *levels*: what depends on an arm's mean is
+computed once a level. Where two models have the same mean on an arm, the arm adds exactly 0 to
+their difference: so a model that looks like the reference on all arms played has a misfit that
+does not move by a single bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
+from fpbandits.policies.base import COMPILED, Counts, mean_range
+from fpbandits.problem import Problem
+from fpbandits.rewards import Bools, Floats
+from fpbandits.theory.structure import Structure
+
+LIKELIHOOD, SQUARES = 0, 1
+
+IMPOSSIBLE = 1e250
+"""The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
+
+_ROUNDING = 1e-7
+"""What is left to spare where rewards move a misfit."""
+
+
+class Theta(NamedTuple):
+    """Θ by level.
+
+    Attributes
+    ----------
+    kind
+        `LIKELIHOOD` or `SQUARES`.
+    best, top, is_best
+        a*(θ) and its mean for every θ; which arms are best under it, is_best[arm, θ].
+    codes
+        codes[arm, θ]: which level of the arm's means.
+    levels, counts
+        levels[arm, level], and how many each arm has.
+    win, loss
+        [arm, level]: what a reward of 1, and one of 0, costs.
+    """
+
+    kind: int
+    best: Counts
+    top: Floats
+    is_best: Bools
+    codes: NDArray[np.int32]
+    levels: Floats
+    counts: Counts
+    win: Floats
+    loss: Floats
+
+
+def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
+    """Sort the means of Θ into levels."""
+    structure = Structure(problem)
+    means = structure.means
+    found = [np.unique(column, return_inverse=True) for column in means.T]
+    counts = np.array([len(levels) for levels, _ in found], np.int64)
+    table = np.full((len(found), counts.max()), 0.5)
+    for row, (levels, _) in zip(table, found, strict=True):
+        row[: len(levels)] = levels
+    if kind == SQUARES:
+        win, loss = (1 - table) ** 2, table**2
+    else:
+        with np.errstate(divide="ignore"):
+            win = np.minimum(-np.log(table), IMPOSSIBLE)
+            loss = np.minimum(-np.log1p(-table), IMPOSSIBLE)
+    everyone = np.arange(len(means))
+    return Theta(
+        kind=kind,
+        best=structure.best_arm.astype(np.int64),
+        top=means[everyone, structure.best_arm].copy(),
+        is_best=np.ascontiguousarray(structure.best_arms.T),
+        codes=np.array([codes.reshape(-1) for _, codes in found], np.int32),
+        levels=table,
+        counts=counts,
+        win=win,
+        loss=loss,
+    )
+
+
+@register_jitable(**COMPILED)
+def likelihood_misfit(n: int, total: float, q: float) -> float:
+    """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
+    rest = n - total
+    excess = total - n * q
+    misfit = 0.0
+    if total > 0:
+        misfit += total * math.log1p(excess / (n * q)) if q > 0 else IMPOSSIBLE * total
+    if rest > 0:
+        misfit += rest * math.log1p(-excess / (n * (1 - q))) if q < 1 else IMPOSSIBLE * rest
+    return max(misfit, 0.0)
+
+
+@register_jitable(**COMPILED)
+def weigh(theta: Any, tally: Any, desk: Any) -> int:
+    """Fill by_model[0] with every model's misfit less the least, and return who has the least.
+
+    by_level[0] holds each level's misfit less that of the best model's level.
+    """
+    misfit, table = desk.by_model[0], desk.by_level[0]
+    arms, models = theta.codes.shape
+    for model in range(models):
+        misfit[model] = 0.0
+    for arm in range(arms):
+        n = tally.plays[arm]
+        if n == 0:
+            continue
+        total = tally.sums[arm]
+        for level in range(theta.counts[arm]):
+            q = theta.levels[arm, level]
+            if theta.kind == SQUARES:
+                table[arm, level] = n * (total / n - q) ** 2
+            else:
+                table[arm, level] = likelihood_misfit(n, total, q)
+        for model in range(models):
+            misfit[model] += table[arm, theta.codes[arm, model]]
+    reference = 0
+    for model in range(1, models):
+        if misfit[model] < misfit[reference]:
+            reference = model
+    # Once more, arm by arm against the best model: equal levels cancel exactly.
+    for model in range(models):
+        misfit[model] = 0.0
+    for arm in range(arms):
+        if tally.plays[arm] == 0:
+            continue
+        own = table[arm, theta.codes[arm, reference]]
+        for level in range(theta.counts[arm]):
+            table[arm, level] -= own
+        for model in range(models):
+            misfit[model] += table[arm, theta.codes[arm, model]]
+    return reference
+
+
+@register_jitable(**COMPILED)
+def bracket(
+    theta: Any, tally: Any, envelope: Any, desk: Any, length: int, more: int, reference: int
+) -> None:
+    """Enclose every model's misfit, less the reference's, while ``more`` further rounds are played.
+
+    by_model[0] holds what `weigh` left there; by_model[1] and [2] get the lowest and highest value
+    for 0 … ``more`` further plays of each of the first ``length`` arms of the cycle.
+    """
+    now, low, high = desk.by_model[0], desk.by_model[1], desk.by_model[2]
+    lowest, highest = desk.by_level[1], desk.by_level[2]
+    models = theta.codes.shape[1]
+    for model in range(models):
+        low[model] = now[model]
+        high[model] = now[model]
+    deviation = math.sqrt(more * envelope.spread)
+    for place in range(length):
+        arm = desk.cycle[place]
+        p = envelope.means[arm]
+        # The corners of what x can be after j plays, besides (0, 0): where the two lower limits
+        # 0 and jp − w cross, the same for the upper limits j and jp + w, and both ends.
+        down = more if deviation >= more * p else deviation / p
+        up = more if deviation >= more * (1 - p) else deviation / (1 - p)
+        least = max(0.0, more * p - deviation)
+        most = min(float(more), more * p + deviation)
+        own = theta.codes[arm, reference]
+        for level in range(theta.counts[arm]):
+            if level == own:
+                lowest[arm, level] = 0.0
+                highest[arm, level] = 0.0
+                continue
+            win = theta.win[arm, level] - theta.win[arm, own]
+            loss = theta.loss[arm, level] - theta.loss[arm, own]
+            a = down * loss
+            b = up * win
+            c = least * win + (more - least) * loss
+            d = most * win + (more - most) * loss
+            spare = _ROUNDING + 1e-12 * max(abs(c), abs(d))
+            lowest[arm, level] = min(min(0.0, a), min(b, min(c, d))) - spare
+            highest[arm, level] = max(max(0.0, a), max(b, max(c, d))) + spare
+        for model in range(models):
+            low[model] += lowest[arm, theta.codes[arm, model]]
+            high[model] += highest[arm, theta.codes[arm, model]]
+
+
+@register_jitable(**COMPILED)
+def stays_best(theta: Any, desk: Any, reference: int, arm: int) -> bool:
+    """Tell from a `bracket` whether no model but those with best arm ``arm`` can fit best.
+
+    With ``arm`` −1, whether the reference itself stays the one that fits best. The first of equals
+    counts, and equals stay equal where no reward moves them.
+    """
+    low, high = desk.by_model[1], desk.by_model[2]
+    for model in range(theta.best.size):
+        if model == reference or (arm >= 0 and theta.best[model] == arm):
+            continue
+        equal = low[model] == high[model] == 0 and model > reference
+        if low[model] <= 0 and not equal:
+            return False
+    return True
+
+
+@register_jitable(**COMPILED)
+def box_now(theta: Any, tally: Any, desk: Any, scale: float, t: int) -> None:
+    """Fill by_model[0] with each model's least margin √(scale·ln t/n_i) − |μ̂_i − μ_i(θ)|."""
+    margin, table = desk.by_model[0], desk.by_level[0]
+    arms, models = theta.codes.shape
+    for model in range(models):
+        margin[model] = math.inf
+    for arm in range(arms):
+        n = tally.plays[arm]
+        if n == 0:
+            continue
+        radius, mean = math.sqrt(scale * math.log(t) / n), tally.sums[arm] / n
+        for level in range(theta.counts[arm]):
+            table[arm, level] = radius - abs(mean - theta.levels[arm, level])
+        for model in range(models):
+            margin[model] = min(margin[model], table[arm, theta.codes[arm, model]])
+
+
+@register_jitable(**COMPILED)
+def box_ahead(
+    theta: Any, tally: Any, envelope: Any, desk: Any, scale: float, t: int, more: int
+) -> None:
+    """Enclose each model's least margin while the first arm of the cycle is played on.
+
+    by_model[1] and [2] get the least and the largest value for 0 … ``more`` further plays.
+    """
+    least, most = desk.by_model[1], desk.by_model[2]
+    lowest, highest = desk.by_level[1], desk.by_level[2]
+    arms, models = theta.codes.shape
+    for model in range(models):
+        least[model] = math.inf
+        most[model] = math.inf
+    for arm in range(arms):
+        n = tally.plays[arm]
+        if n == 0:
+            continue
+        if arm == desk.cycle[0]:
+            low, high = mean_range(
+                n,
+                tally.sums[arm],
+                envelope.means[arm],
+                more,
+                math.sqrt(more * envelope.spread),
+            )
+            inner = math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
+            outer = math.sqrt(scale * math.log(t + more) / n) + 1e-15
+        else:
+            # To the last bit as in `box_now`: see FP-UCB.
+            low = high = tally.sums[arm] / n
+            inner = math.sqrt(scale * math.log(t) / n)
+            outer = math.sqrt(scale * math.log(t + more) / n)
+        for level in range(theta.counts[arm]):
+            q = theta.levels[arm, level]
+            lowest[arm, level] = inner - max(abs(low - q), abs(high - q))
+            highest[arm, level] = outer - max(max(low - q, q - high), 0.0)
+        for model in range(models):
+            code = theta.codes[arm, model]
+            least[model] = min(least[model], lowest[arm, code])
+            most[model] = min(most[model], highest[arm, code])

@@ -1,0 +1,220 @@
+"""Thompson sampling on Θ (Gopalan, Mannor, Mansour 2014): play the best arm of a model drawn.
+
+The posterior of a model is its prior times e^{ℓ(θ)}; draw a model from it and play its best arm.
+The prior is uniform, or given by the models' names. Regret is heavy-tailed: look at quantiles.
+
+Leaps are by thinning. Call the arm that carries most posterior mass the leader. While it alone is
+played, the odds that another arm is drawn stay below some q, which follows from a bracket of every
+model's misfit. So draw how many steps pass until the first candidate, if each step were one with
+probability q; play the leader up to there; and let the candidate be a real change with probability
+(chance of another arm)/q, in which case a model with another best arm is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import quote as escaped
+from urllib.parse import unquote
+
+import numpy as np
+from numba.extending import register_jitable
+
+from fpbandits.errors import InputError, quote
+from fpbandits.policies.base import (
+    COMPILED,
+    REACH,
+    STAGE,
+    Policy,
+    add_to_tally,
+    furthest,
+    implement,
+    observe,
+    plan,
+    repeats,
+)
+from fpbandits.policies.theta import IMPOSSIBLE, Theta, bracket, theta, weigh
+from fpbandits.problem import Problem
+from fpbandits.rewards import Floats
+
+
+class ThompsonThetaModel(NamedTuple):
+    """Θ by level, and −ln of the prior."""
+
+    theta: Theta
+    cost: Floats
+
+
+@dataclass(frozen=True)
+class ThompsonTheta(Policy):
+    """Thompson sampling from the posterior over models."""
+
+    prior: Any = None
+    """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``; none: all alike."""
+
+    name = "thompson-theta"
+    knows = "Θ: the mean of every arm under every parameter; optionally a prior"
+    guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
+    leaps = True
+    randomised = True
+
+    def __post_init__(self) -> None:
+        if self.prior is None:
+            return
+        weights = dict(self.prior) if not isinstance(self.prior, str) else _read(self.prior)
+        for model, weight in weights.items():
+            usable = isinstance(weight, int | float) and not isinstance(weight, bool)
+            if not usable or not 0 <= weight < math.inf:
+                raise InputError(
+                    f"{self.name}: the prior of {quote(model)} is {quote(weight)}: it must be a "
+                    "number, 0 or more"
+                )
+        if not sum(weights.values()) > 0:
+            raise InputError(f"{self.name}: the prior leaves no model possible")
+        object.__setattr__(self, "prior", tuple((str(m), float(w)) for m, w in weights.items()))
+
+    def __str__(self) -> str:
+        if self.prior is None:
+            return self.name
+        parts = ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
+        return f"{self.name}:prior={parts}"
+
+    def model(self, problem: Problem) -> ThompsonThetaModel:
+        """Sort Θ into levels, and put the prior into its order."""
+        weights = np.ones(len(problem.parameters))
+        if self.prior is not None:
+            weights[:] = 0.0
+            for model, weight in self.prior:
+                weights[problem.index(model)] = weight
+        with np.errstate(divide="ignore"):
+            cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
+        return ThompsonThetaModel(theta(problem), cost)
+
+    def room(self, model: ThompsonThetaModel) -> tuple[int, int]:
+        """Room for every model and level."""
+        return model.theta.codes.shape[1], model.theta.levels.shape[1]
+
+
+def _read(text: str) -> Mapping[str, float]:
+    """Read a prior as the command line writes it: name=weight,name=weight."""
+    try:
+        pairs = [part.rpartition("=") for part in text.split(",")]
+        return {unquote(name): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        raise InputError(
+            f"thompson-theta: expected prior=NAME=WEIGHT,…, not {quote(text)}"
+        ) from None
+
+
+@register_jitable(**COMPILED)
+def _draw(model: Any, desk: Any, leader: int, generator: Any) -> int:
+    """Draw a model from the posterior, among those with another best arm than ``leader``."""
+    energy = desk.by_model[0]
+    least, total = math.inf, 0.0
+    for parameter in range(model.cost.size):
+        if model.theta.best[parameter] != leader:
+            least = min(least, energy[parameter])
+    for parameter in range(model.cost.size):
+        if model.theta.best[parameter] != leader:
+            total += math.exp(least - energy[parameter])
+    left = generator.random() * total
+    drawn = 0
+    for parameter in range(model.cost.size):
+        if model.theta.best[parameter] != leader:
+            weight = math.exp(least - energy[parameter])
+            if weight > 0:
+                drawn = parameter
+                left -= weight
+                if left < 0:
+                    break
+    return drawn
+
+
+@register_jitable(**COMPILED)
+def _odds(model: Any, against: Any, for_it: Any, leader: int) -> float:
+    """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
+    least, others, own = math.inf, 0.0, 0.0
+    for parameter in range(model.cost.size):
+        if model.theta.best[parameter] == leader:
+            least = min(least, for_it[parameter])
+    for parameter in range(model.cost.size):
+        if model.theta.best[parameter] == leader:
+            own += math.exp(least - for_it[parameter])
+        else:
+            others += math.exp(min(least - against[parameter], 700.0))
+    return others / own
+
+
+@implement(plan, ThompsonThetaModel)
+def _plan(
+    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
+) -> tuple[int, int]:
+    reference = weigh(model.theta, tally, desk)
+    energy, arms = desk.by_model[0], model.theta.codes.shape[0]
+    for parameter in range(model.cost.size):
+        energy[parameter] += model.cost[parameter]
+    if budget == 1 and tally.counters[STAGE] == 0:
+        desk.cycle[0] = model.theta.best[_draw(model, desk, -1, generator)]
+        return 1, 1
+
+    if tally.counters[STAGE] == 1:  # a candidate is due
+        tally.counters[STAGE] = 0
+        leader, q = desk.counts[2, 0], desk.numbers[2, 0]
+        return 1, _settle(model, desk, leader, q, generator)
+
+    least, mass = math.inf, desk.numbers[0]
+    for parameter in range(model.cost.size):
+        least = min(least, energy[parameter])
+    for arm in range(arms):
+        mass[arm] = 0.0
+    for parameter in range(model.cost.size):
+        mass[model.theta.best[parameter]] += math.exp(least - energy[parameter])
+    leader = 0
+    for arm in range(1, arms):
+        if mass[arm] > mass[leader]:
+            leader = arm
+    desk.cycle[0] = leader
+    odds = _odds(model, energy, energy, leader)
+    if odds > 0.3:
+        desk.cycle[0] = model.theta.best[_draw(model, desk, -1, generator)]
+        return 1, 1
+    desk.counts[2, 0] = leader
+    desk.counts[1, 0] = reference
+    # Twice the odds of now: more would waste candidates, less would waste reach.
+    desk.numbers[1, 0] = max(2 * odds, 1e-25)
+    rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
+    tally.counters[REACH] = rounds
+    q = min(desk.numbers[1, 0], 1.0)
+    waiting = generator.standard_exponential() / -math.log1p(-q)
+    if waiting >= rounds:
+        return 1, rounds
+    if waiting < 1:
+        return 1, _settle(model, desk, leader, q, generator)
+    tally.counters[STAGE] = 1
+    desk.numbers[2, 0] = q
+    return 1, int(waiting)
+
+
+@register_jitable(**COMPILED)
+def _settle(model: Any, desk: Any, leader: int, q: float, generator: Any) -> int:
+    """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
+    odds = _odds(model, desk.by_model[0], desk.by_model[0], leader)
+    desk.cycle[0] = leader
+    if generator.random() * q < odds / (1 + odds):
+        desk.cycle[0] = model.theta.best[_draw(model, desk, leader, generator)]
+    return 1
+
+
+@implement(repeats, ThompsonThetaModel)
+def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    """Tell whether the odds of another arm surely stay below what is on the desk."""
+    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, desk.counts[1, 0])
+    odds = _odds(model, desk.by_model[1], desk.by_model[2], desk.cycle[0])
+    return odds <= desk.numbers[1, 0]
+
+
+@implement(observe, ThompsonThetaModel)
+def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
+    add_to_tally(tally, arm, plays, total)
