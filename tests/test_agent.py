@@ -144,7 +144,7 @@ def test_survivors_and_by_how_much() -> None:
     radius = np.sqrt(3 * np.log(tally.counters[0]) / tally.plays)
     slack = radius - np.abs(tally.sums / tally.plays - [0.6, 0.4])
     assert survivors["x"] == pytest.approx(100 * slack.min())
-    with pytest.raises(InputError, match="ucb1 does not look at the models"):
+    with pytest.raises(InputError, match="ucb1 does not rule any model out"):
         Agent(problem, UCB1()).survivors()
 
 

@@ -141,10 +141,10 @@ def test_a_refused_simulation_leaves_no_folder(
 def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "policies")
     assert code == 0
-    for name in ("fp-ucb (default)", "ucb1", "thompson", "slack=0.0"):
+    for name in ("optimist (default)", "ucb1", "thompson", "slack=0.0"):
         assert name in " ".join(out.split())
     rows = json.loads(run(capsys, "policies", "--json")[1])
-    assert [row["name"] for row in rows if row["default"]] == ["fp-ucb"]
+    assert [row["name"] for row in rows if row["default"]] == ["optimist"]
 
 
 def test_long_jobs_are_announced_in_one_line(

@@ -16,7 +16,22 @@ if TYPE_CHECKING:
     from fpbandits.agent import Agent, Decision
     from fpbandits.errors import InputError
     from fpbandits.files import load_problem, save_problem
-    from fpbandits.policies import FPUCB, UCB1, Thompson
+    from fpbandits.policies import (
+        ATA,
+        BPR,
+        FPLLR,
+        FPUCB,
+        IMED,
+        KLUCB,
+        OSSB,
+        UCB1,
+        UCBC,
+        UCBS,
+        LeastSquares,
+        Optimist,
+        Thompson,
+        ThompsonTheta,
+    )
     from fpbandits.problem import Problem
     from fpbandits.simulation.result import Result
     from fpbandits.simulation.simulate import simulate
@@ -25,16 +40,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ATA",
+    "BPR",
+    "FPLLR",
     "FPUCB",
+    "IMED",
+    "KLUCB",
+    "OSSB",
     "UCB1",
+    "UCBC",
+    "UCBS",
     "Agent",
     "Analysis",
     "Case",
     "Decision",
     "InputError",
+    "LeastSquares",
+    "Optimist",
     "Problem",
     "Result",
     "Thompson",
+    "ThompsonTheta",
     "analyze",
     "load_problem",
     "save_problem",
@@ -42,6 +68,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ThompsonTheta": "policies",
+    "Optimist": "policies",
+    "LeastSquares": "policies",
+    "UCBS": "policies",
+    "UCBC": "policies",
+    "OSSB": "policies",
+    "KLUCB": "policies",
+    "IMED": "policies",
+    "FPLLR": "policies",
+    "BPR": "policies",
+    "ATA": "policies",
     "FPUCB": "policies",
     "UCB1": "policies",
     "Agent": "agent",

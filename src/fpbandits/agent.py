@@ -184,17 +184,17 @@ class Agent:
         return int(self._tally.counters[MISFITS])
 
     def survivors(self) -> dict[str, float]:
-        """Return the models that still fit, the best first, and by how much, in the user's units.
+        """Return the models that still fit, the best first, and by how much.
 
-        By how much: the least that a mean could be off before the model would be ruled out.
+        By how much: for FP-UCB, the least that a mean could be off before the model would be ruled
+        out, in the user's units; for a policy of likelihoods, how much log-likelihood it has left.
         """
         margins = self._policy.margins(self._problem, self._tally)
         if margins is None:
-            raise InputError(f"{self._policy} does not look at the models, so none is ruled out")
-        width = self._problem.rewards.width
+            raise InputError(f"{self._policy} does not rule any model out")
         fitting = np.flatnonzero(margins >= 0)
         order = fitting[np.argsort(-margins[fitting], kind="stable")]
-        return {self._problem.parameters[i]: float(margins[i]) * width for i in order}
+        return {self._problem.parameters[i]: float(margins[i]) for i in order}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a JSON file, whole or not at all."""

@@ -1,4 +1,4 @@
-"""The command line: ``fpbandits analyze | simulate | reproduce | policies``.
+"""The command line: ``fpbandits analyze | simulate | reproduce | leaderboard | policies``.
 
 Commands turn words into calls of the library and results into text. Whatever the caller did wrong
 ends in `main`, as one line on standard error and exit code 2. Heavy imports stand inside the
@@ -139,7 +139,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME[:OPTION=VALUE]",
-            help="A policy; may be given again.  [default: fp-ucb]",
+            help="A policy; may be given again.  [default: optimist]",
         ),
     ] = None,
     horizon: Annotated[str, typer.Option(metavar="T", help="Plays in a run.")] = "1e5",
@@ -268,6 +268,48 @@ def reproduce(
 
 
 @app.command()
+def leaderboard(
+    runs: Annotated[str, typer.Option(metavar="N", help="Runs in each contest.")] = "100",
+    horizon: Annotated[str, typer.Option(metavar="T", help="Plays in a run.")] = "1e5",
+    seed: Annotated[str, typer.Option(metavar="N", help="What random streams come from.")] = "0",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep leaderboard.json, .png and .svg here."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Let every policy play the paper's problems, random ones and wrong models, and rank them."""
+    from fpbandits.files import make_folder
+    from fpbandits.leaderboard import play
+
+    if out is not None:
+        make_folder(out)
+    with _warnings_as_notes(), _Steps(1000) as steps:
+        board = play(
+            runs=_number("--runs", runs),
+            horizon=_number("--horizon", horizon),
+            seed=_number("--seed", seed),
+            progress=steps.move,
+        )
+    if out is not None:
+        board.save(out)
+    if json:
+        from json import dumps
+
+        sys.stdout.write(dumps(board.as_dict()) + "\n")
+    else:
+        from rich.console import Console
+
+        from fpbandits.report.tables import leaderboard_table
+
+        console = Console()
+        console.width = max(console.width, 100)
+        console.print(leaderboard_table(board.as_dict()))
+    if out is not None:
+        sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")
+
+
+@app.command()
 def policies(
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
@@ -387,6 +429,10 @@ class _Steps:
         self._bar.update(
             self._task, completed=share * self.count, description="drawing the figures"
         )
+
+    def move(self, title: str, share: float) -> None:
+        """Show what is under way and the share of all work that is done."""
+        self._bar.update(self._task, completed=share * self.count, description=title)
 
     def say(self, remark: str) -> None:
         """Write a line that stays."""

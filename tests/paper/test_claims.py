@@ -222,7 +222,7 @@ NO_COUNTEREXAMPLE = without("minimum-fp-ucb-far")
 DOCTORED: list[tuple[str, Doctor, str]] = [
     ("bounded", LATE_GROWTH, FAILS),
     ("standard-grows", frozen("permutations-ucb1-far", since=1e6), FAILS),
-    ("standard-grows", frozen("two-1-thompson-near", since=1e4), FAILS),
+    ("standard-grows", frozen("two-1-thompson-far", since=1e6), FAILS),
     ("logarithmic", more("two-2-fp-ucb-far", plays=10**6, since=1e14), FAILS),
     ("oblivious", frozen("two-2-fp-ucb-far"), FAILS),
     ("oblivious", linear("two-2-fp-ucb-far"), FAILS),
@@ -231,7 +231,11 @@ DOCTORED: list[tuple[str, Doctor, str]] = [
     (
         "superior-thompson",
         more(
-            *(f"{name}-thompson-near" for name in ("two-1", "two-2", "permutations", "grid-4")),
+            *(
+                f"{name}-thompson-{reach}"
+                for name in ("two-1", "two-2", "permutations", "grid-4")
+                for reach in ("near", "far")
+            ),
             plays=10**6,
         ),
         BEYOND,
@@ -256,7 +260,7 @@ DOCTORED: list[tuple[str, Doctor, str]] = [
     ),
     ("remark-1-ucb", growing("two-1-ucb1-far", 100), FAILS),
     ("remark-1-ucb", frozen("two-1-ucb1-far", since=1e6), FAILS),
-    ("remark-1-thompson", growing("two-1-thompson-near", 10), FAILS),
+    ("remark-1-thompson", growing("two-1-thompson-far", 10), FAILS),
     ("remark-1-ratio", cases("constants", lambda case: replace(case, betas=case.gaps)), FAILS),
     (
         "remark-1",
@@ -302,7 +306,7 @@ DOCTORED: list[tuple[str, Doctor, str]] = [
     ("permutations-empty", of("permutations", confused_with("x")), FAILS),
     ("permutations-contrast", LATE_GROWTH, FAILS),
     ("permutations-contrast", frozen("permutations-ucb1-far", since=1e6), FAILS),
-    ("permutations-contrast", frozen("permutations-thompson-near", since=1e4), FAILS),
+    ("permutations-contrast", frozen("permutations-thompson-far", since=1e6), FAILS),
     ("permutations-ucb", more("permutations-fp-ucb-far", plays=10**5, since=1e9), FAILS),
     ("permutations-other", with_term("permutations", OTHER, alpha=0.3), FAILS),
     ("k-2326", with_term("permutations", OTHER, k=2326), HOLDS),

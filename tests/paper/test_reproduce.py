@@ -160,7 +160,7 @@ def test_ctrl_c_keeps_what_is_finished(
     monkeypatch.setattr(experiments, "simulate", until_interrupted)
     code, _, err = run(capsys, *words)
     assert code == 130
-    assert "4 of 26 experiments are kept" in err
+    assert "4 of 30 experiments are kept" in err
     assert "Traceback" not in err
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["results"]
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "report/results").iterdir()}

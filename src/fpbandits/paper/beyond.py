@@ -9,7 +9,8 @@ import numpy as np
 
 from fpbandits.errors import counted
 from fpbandits.figures import BLUE, GREEN, ORANGE
-from fpbandits.paper.claims.statement import time_text
+from fpbandits.paper.claims.comparisons import lai_robbins
+from fpbandits.paper.claims.statement import power_text, time_text
 from fpbandits.paper.drawing import (
     SETTING_COLOURS,
     Chapter,
@@ -69,9 +70,29 @@ def figures_beyond(evidence: Evidence) -> list[Chapter]:
                 ),
                 Drawing(
                     "far-permutations",
-                    "The 24 permutations to T = 10¹²: UCB1 grows on, FP-UCB has stopped. Thompson "
-                    "sampling, played step by step, goes to 10⁵.",
+                    "The 24 permutations to T = 10¹²: UCB1 and Thompson sampling grow on, FP-UCB "
+                    "has stopped.",
                     _far_permutations,
+                ),
+            ],
+        ),
+        Chapter(
+            "Where FP-UCB meets Thompson sampling",
+            "Bounded regret must in the end be less than regret that grows: but when? Thompson "
+            "sampling knows nothing of Θ, and grows by Σ Δ_i/kl(μ_i, μ*) a unit of ln t in the "
+            f"long run, which on the 24 permutations is {lai_robbins('permutations'):.3g}. Carried on "
+            f"from T = 10¹⁵ at that rate, it meets FP-UCB near T = {_meeting(evidence)[1]}.",
+            [
+                Drawing(
+                    "meeting-thompson",
+                    "The 24 permutations: measured to T = 10¹⁵, and carried on (dashed) until the "
+                    "two meet.",
+                    _meets_thompson,
+                ),
+                Drawing(
+                    "meeting-thompson-two",
+                    "Two models, truth θ¹, where the two meet early.",
+                    _two_and_thompson,
                 ),
             ],
         ),
@@ -223,16 +244,57 @@ def _crossing(evidence: Evidence) -> Figure:
 
 def _far_permutations(evidence: Evidence) -> Figure:
     figure, axes = canvas(SETTINGS["permutations"].title)
-    ours, ucb1 = (evidence.result("permutations", policy, FAR) for policy in ("fp-ucb", "ucb1"))
-    thompson = evidence.result("permutations", "thompson", NEAR)
-    curves = {"fp-ucb": ours.until(ucb1.horizon), "ucb1": ucb1, "thompson": thompson}
+    ours, ucb1, thompson = (
+        evidence.result("permutations", policy, FAR) for policy in ("fp-ucb", "ucb1", "thompson")
+    )
+    end = ucb1.horizon
+    curves = {"fp-ucb": ours.until(end), "ucb1": ucb1, "thompson": thompson.until(end)}
     axes.set_xscale("log")
     draw_curves(axes, curves, band="ci")
     axes.set_xlim(left=1)
     caption = (
-        f"mean of {counted(ours.runs, 'run')} (UCB1: {ucb1.runs:,}), {BANDS['ci']}; "
+        f"mean of {counted(ours.runs, 'run')} (others: {ucb1.runs:,}), {BANDS['ci']}; "
         f"T = {time_text(ucb1.horizon)}, seed {ours.seed}"
     )
+    return finish(figure, axes, caption)
+
+
+def _meeting(evidence: Evidence) -> tuple[float, str]:
+    """Return log10 of the time at which Thompson sampling's line meets FP-UCB's, and the time."""
+    thompson = evidence.result("permutations", "thompson", FAR)
+    ours = evidence.regret("permutations", "fp-ucb", thompson.horizon, FAR).mean()
+    gap = float(ours - thompson.mean_regret("thompson")[-1])
+    log = math.log10(thompson.horizon) + gap / lai_robbins("permutations") / math.log(10)
+    return log, power_text(log)
+
+
+def _meets_thompson(evidence: Evidence) -> Figure:
+    figure, axes = canvas(SETTINGS["permutations"].title)
+    curves = {
+        policy: evidence.result("permutations", policy, FAR) for policy in ("fp-ucb", "thompson")
+    }
+    axes.set_xscale("log")
+    draw_curves(axes, curves, band="ci")
+    end, level = curves["thompson"].horizon, float(curves["fp-ucb"].mean_regret("fp-ucb")[-1])
+    reached = float(curves["thompson"].mean_regret("thompson")[-1])
+    log, text = _meeting(evidence)
+    axes.plot([end, 10**log], [reached, level], "--", color=GREEN, linewidth=1.5)
+    axes.plot([end, 10**log], [level, level], "--", color=BLUE, linewidth=1.5)
+    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=f"T ≈ {text}")
+    axes.set_xlim(1, 10 ** (log + 1))
+    thompson = curves["thompson"]
+    caption = f"{what_was_run(curves['fp-ucb'], 'ci')}; Thompson sampling {thompson.runs:,} runs"
+    return finish(figure, axes, caption)
+
+
+def _two_and_thompson(evidence: Evidence) -> Figure:
+    figure, axes = canvas(SETTINGS["two-1"].title)
+    curves = {policy: evidence.result("two-1", policy, FAR) for policy in ("fp-ucb", "thompson")}
+    axes.set_xscale("log")
+    draw_curves(axes, curves, band="ci")
+    axes.set_xlim(left=1)
+    thompson = curves["thompson"]
+    caption = f"{what_was_run(curves['fp-ucb'], 'ci')}; Thompson sampling {thompson.runs:,} runs"
     return finish(figure, axes, caption)
 
 

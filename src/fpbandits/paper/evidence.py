@@ -106,8 +106,6 @@ class Evidence:
         """
         last_time, start = 0, None
         for reach in (NEAR, FAR):
-            if reach == FAR and "thompson" in (first, second):
-                continue  # step by step it does not go far
             ours, theirs = (self.result(setting, p, reach) for p in (first, second))
             times = np.intersect1d(ours.times, theirs.times)
             times = times[times > last_time]

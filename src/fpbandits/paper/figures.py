@@ -103,8 +103,7 @@ def papers_figures(evidence: Evidence) -> list[Chapter]:
         _pair(
             "fig7-grid-ucb-thompson",
             "256 models, truth [.6, .4, .3, .2], against UCB and Thompson sampling",
-            "Ten times as many models, B(θ°) still empty. "
-            f"{_behind(evidence, 'grid-6')} Thompson sampling, played step by step, goes to 10⁵.",
+            f"Ten times as many models, B(θ°) still empty. {_behind(evidence, 'grid-6')}",
             "grid-6",
             ["fp-ucb", "ucb1", "thompson"],
         ),

@@ -132,9 +132,9 @@ def _body(
         "p",
         f"{len(results)} experiments, all with seed {first.seed}; the same seed gives the same "
         "figures and verdicts, bit for bit. FP-UCB and UCB1 leap over stretches in which no reward "
-        "could change a decision; the law of a run is that of a step-by-step one to within "
-        f"{max(_variation(result) for result in results.values()):.0e} in total variation. "
-        "Thompson sampling is played step by step.",
+        "could change a decision, Thompson sampling to the next of its draws that could. The law "
+        "of a run is that of a step-by-step one to within "
+        f"{max(_variation(result) for result in results.values()):.0e} in total variation.",
     )
     yield wrapped(
         "table",

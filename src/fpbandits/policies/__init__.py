@@ -66,7 +66,7 @@ POLICIES: dict[str, type[Policy]] = {
     )
 }
 
-DEFAULT = FPUCB
+DEFAULT = Optimist
 
 
 def parse_policy(word: str) -> Policy:

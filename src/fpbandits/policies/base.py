@@ -148,6 +148,8 @@ class Policy(ABC):
     """Whether a plan can reach over more than one round."""
     randomised: ClassVar[bool] = False
     """Whether it draws random numbers of its own."""
+    thins: ClassVar[bool] = False
+    """Whether a leap ends where the policy's own draw says, and not where a certificate does."""
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -178,9 +180,10 @@ class Policy(ABC):
         return desk(arms, *self.room(model))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
-        """Tell by how much each parameter fits what was seen, on [0, 1]; negative: it does not.
+        """Tell by how much each parameter fits what was seen; negative: it does not.
 
-        None for a policy that does not look at the parameters.
+        In the user's units for a policy that looks at means, in units of log-likelihood for one
+        that looks at likelihoods; None for one that rules no parameter out.
         """
         return None
 

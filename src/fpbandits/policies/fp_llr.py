@@ -27,6 +27,7 @@ from fpbandits.policies.base import (
     REACH,
     Counts,
     Policy,
+    Tally,
     add_to_tally,
     furthest,
     implement,
@@ -34,8 +35,9 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import Theta, bracket, theta, weigh
+from fpbandits.policies.theta import EQUAL, Theta, bracket, misfits, theta, weigh
 from fpbandits.problem import Problem
+from fpbandits.rewards import Floats
 
 
 class FPLLRModel(NamedTuple):
@@ -60,6 +62,13 @@ class FPLLR(Policy):
         sorted_theta = theta(problem)
         arms = np.unique(sorted_theta.best)
         return FPLLRModel(sorted_theta, arms, math.log(len(sorted_theta.best)))
+
+    def margins(self, problem: Problem, tally: Tally) -> Floats:
+        """Return what is left of the threshold."""
+        k = max(tally.counters[CLOCK], 1)
+        threshold = 2 * math.log(k) + math.log(len(problem.parameters))
+        margins: Floats = threshold - misfits(problem, tally)
+        return margins
 
     def room(self, model: FPLLRModel) -> tuple[int, int]:
         """Room for every model and level."""
@@ -87,7 +96,7 @@ def _plan(
     for arm in range(playing.size):
         playing[arm] = 0
     for parameter in range(model.theta.best.size):
-        if desk.by_model[0, parameter] <= threshold:
+        if desk.by_model[0, parameter] <= threshold + EQUAL:
             playing[model.theta.best[parameter]] = 1
     length = 0
     for arm in range(playing.size):
@@ -117,7 +126,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
         sure[arm] = 0
     for parameter in range(model.theta.best.size):
         arm = model.theta.best[parameter]
-        if low[parameter] <= end and playing[arm] == 0:
+        if low[parameter] <= end + EQUAL and playing[arm] == 0:
             return False
         if high[parameter] - least <= now:
             sure[arm] = 1

@@ -164,7 +164,7 @@ class FPUCB(Policy):
         plays = tally.plays[arms]
         radius = np.sqrt(3 * math.log(max(tally.counters[CLOCK], 1)) / plays) + self.slack
         distance = np.abs(problem.rewards.unit_means[:, arms] - tally.sums[arms] / plays)
-        least: Floats = (radius - distance).min(axis=1)
+        least: Floats = (radius - distance).min(axis=1) * problem.rewards.width
         return least
 
 

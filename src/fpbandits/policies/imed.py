@@ -14,7 +14,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from numba.extending import register_jitable
+
 from fpbandits.policies.base import (
+    COMPILED,
     REACH,
     Policy,
     add_to_tally,
@@ -25,7 +28,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import likelihood_misfit
+from fpbandits.policies.theta import EQUAL, likelihood_misfit
 from fpbandits.problem import Problem
 
 
@@ -49,37 +52,33 @@ class IMED(Policy):
         return IMEDModel(len(problem.arms))
 
 
-@implement(plan, IMEDModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
+@register_jitable(**COMPILED)
+def imed_plan(tally: Any, desk: Any) -> bool:
+    """Put the arm that IMED plays into the cycle, and tell whether it is the leader."""
     leader, highest = 0, -1.0
-    for arm in range(model.arms):
+    for arm in range(tally.plays.size):
         n = tally.plays[arm]
         # Live, an arm may have nothing told yet: it is played until something is.
         if n == 0:
             desk.cycle[0] = arm
-            return 1, 1
+            return False
         if tally.sums[arm] / n > highest:
             leader, highest = arm, tally.sums[arm] / n
     least = math.inf
-    for arm in range(model.arms):
+    for arm in range(tally.plays.size):
         n = tally.plays[arm]
         surprise = math.log(n)
         if tally.sums[arm] / n < highest:
             surprise += likelihood_misfit(n, tally.sums[arm], highest)
-        if surprise < least:
+        if surprise < least - EQUAL:
             least = surprise
             desk.cycle[0] = arm
-    rounds = 1
-    if budget > 1 and desk.cycle[0] == leader:
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    return bool(desk.cycle[0] == leader)
 
 
-@implement(repeats, IMEDModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+@register_jitable(**COMPILED)
+def imed_repeats(tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    """Tell whether IMED is sure to play the leader so many times."""
     leader, more = desk.cycle[0], rounds - 1
     n = tally.plays[leader]
     low, _ = mean_range(
@@ -90,16 +89,31 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
         math.sqrt(more * envelope.spread),
     )
     low -= 1e-15
-    own = math.log(n + more) + 1e-9
-    for arm in range(model.arms):
+    own = math.log(n + more) + 3 * EQUAL
+    for arm in range(tally.plays.size):
         if arm != leader:
             plays, total = tally.plays[arm], tally.sums[arm]
-            if (
-                total / plays >= low
-                or math.log(plays) + likelihood_misfit(plays, total, low) <= own
-            ):
+            if total / plays >= low:
+                return False
+            if math.log(plays) + likelihood_misfit(plays, total, low) <= own:
                 return False
     return True
+
+
+@implement(plan, IMEDModel)
+def _plan(
+    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
+) -> tuple[int, int]:
+    rounds = 1
+    if imed_plan(tally, desk) and budget > 1:
+        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
+        tally.counters[REACH] = rounds
+    return 1, rounds
+
+
+@implement(repeats, IMEDModel)
+def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    return imed_repeats(tally, envelope, desk, rounds)
 
 
 @implement(observe, IMEDModel)

@@ -12,6 +12,13 @@ e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is 
 probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the proof
 that regret is then bounded where B(θ°) is empty and logarithmic otherwise.
 
+**When no model fits.** Σ_i n_i kl(μ̂_i, μ_i(θ)) is what the rewards cost model θ against the best
+means they could have had. Under θ° it exceeds x + Σ_i ln(n_i + 1), at whatever time, with
+probability at most e^{−x} (a uniform mixture over means is a martingale; Ville's inequality). So
+beyond that for every model, none of them is true but for a chance of e^{−x}. ``safe=x`` makes the
+policy then give up Θ for good and go on with IMED, which is blind to it; without it, such plays are
+just counted.
+
 The cycle is one arm. It is sure to be repeated if no model that could become plausible has a larger
 top, each that has the same top has this arm among its best, and one such is sure to stay plausible.
 """
@@ -27,8 +34,11 @@ from numba.extending import register_jitable
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
+    MISFITS,
     REACH,
+    STAGE,
     Policy,
+    Tally,
     add_to_tally,
     furthest,
     implement,
@@ -36,17 +46,22 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import Theta, bracket, theta, weigh
+from fpbandits.policies.imed import imed_plan, imed_repeats
+from fpbandits.policies.theta import EQUAL, Theta, bracket, likelihood_misfit, misfits, theta, weigh
 from fpbandits.problem import Problem
-from fpbandits.rewards import TOLERANCE
+from fpbandits.rewards import TOLERANCE, Floats
+
+_COUNTED = 7.0
+"""Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
 class OptimistModel(NamedTuple):
-    """Θ by level, and the threshold's slope and offset."""
+    """Θ by level, the threshold's slope and offset, and the alarm's."""
 
     theta: Theta
     slope: float
     offset: float
+    safe: float
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,8 @@ class Optimist(Policy):
     """Optimism over the likelihood set."""
 
     delta: float = 0.1
-    offset: float = 0.0
+    offset: float = 0.7
+    safe: float = 0.0
 
     name = "optimist"
     knows = "Θ: the mean of every arm under every parameter"
@@ -63,7 +79,14 @@ class Optimist(Policy):
 
     def model(self, problem: Problem) -> OptimistModel:
         """Sort Θ into levels."""
-        return OptimistModel(theta(problem), 1 + self.delta, self.offset)
+        return OptimistModel(theta(problem), 1 + self.delta, self.offset, self.safe)
+
+    def margins(self, problem: Problem, tally: Tally) -> Floats:
+        """Return what is left of the threshold."""
+        t = max(tally.counters[CLOCK], 1)
+        threshold = (1 + self.delta) * math.log(t) + self.offset
+        margins: Floats = threshold - misfits(problem, tally)
+        return margins
 
     def room(self, model: OptimistModel) -> tuple[int, int]:
         """Room for every model and level."""
@@ -80,25 +103,39 @@ def _threshold(model: Any, t: int) -> float:
 def _plan(
     model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
 ) -> tuple[int, int]:
+    if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
+        tally.counters[MISFITS] += 1
+        rounds = 1
+        if imed_plan(tally, desk) and budget > 1:
+            rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
+            tally.counters[REACH] = rounds
+        return 1, rounds
     reference = weigh(model.theta, tally, desk)
+    alarm = model.safe if model.safe > 0 else _COUNTED
+    if desk.numbers[2, 0] > alarm + _allowance(tally):
+        tally.counters[MISFITS] += 1
+        if model.safe > 0:
+            tally.counters[STAGE] = 1
+            imed_plan(tally, desk)
+            return 1, 1
     misfit, mass = desk.by_model[0], desk.numbers[0]
     arms, models = model.theta.codes.shape
     threshold = _threshold(model, tally.counters[CLOCK])
     top = 0.0
     for parameter in range(models):
-        if misfit[parameter] <= threshold:
+        if misfit[parameter] <= threshold + EQUAL:
             top = max(top, model.theta.top[parameter])
     for arm in range(arms):
         mass[arm] = -1.0
     for parameter in range(models):
-        if misfit[parameter] <= threshold and model.theta.top[parameter] >= top - TOLERANCE:
+        if misfit[parameter] <= threshold + EQUAL and model.theta.top[parameter] >= top - TOLERANCE:
             weight = math.exp(-misfit[parameter])
             for arm in range(arms):
                 if model.theta.is_best[arm, parameter]:
                     mass[arm] = max(mass[arm], 0.0) + weight
     desk.cycle[0] = 0
     for arm in range(1, arms):
-        if mass[arm] > mass[desk.cycle[0]]:
+        if mass[arm] > max(mass[desk.cycle[0]], 0.0) * (1 + EQUAL):
             desk.cycle[0] = arm
     rounds = 1
     if budget > 1:
@@ -109,8 +146,49 @@ def _plan(
     return 1, rounds
 
 
+@register_jitable(**COMPILED)
+def _allowance(tally: Any) -> float:
+    """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
+    total = 0.0
+    for arm in range(tally.plays.size):
+        total += math.log(tally.plays[arm] + 1)
+    return total
+
+
+@register_jitable(**COMPILED)
+def _keeps_fitting(model: Any, tally: Any, envelope: Any, desk: Any, more: int) -> bool:
+    """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
+
+    Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
+    """
+    played, reference = desk.cycle[0], desk.counts[0, 0]
+    misfit, most = 0.0, 0.0
+    for arm in range(tally.plays.size):
+        n, total = tally.plays[arm], tally.sums[arm]
+        q = model.theta.levels[arm, model.theta.codes[arm, reference]]
+        if arm != played:
+            if n > 0:
+                misfit += likelihood_misfit(n, total, q)
+            continue
+        p, deviation = envelope.means[arm], math.sqrt(more * envelope.spread)
+        down = more if deviation >= more * p else deviation / p
+        up = more if deviation >= more * (1 - p) else deviation / (1 - p)
+        least, largest = max(0.0, more * p - deviation), min(float(more), more * p + deviation)
+        if n > 0:
+            most = likelihood_misfit(n, total, q)
+        most = max(most, likelihood_misfit(n + down, total, q))
+        most = max(most, likelihood_misfit(n + up, total + up, q))
+        most = max(most, likelihood_misfit(n + more, total + least, q))
+        most = max(most, likelihood_misfit(n + more, total + largest, q))
+    return bool(misfit + most + 1e-6 <= model.safe + _allowance(tally))
+
+
 @implement(repeats, OptimistModel)
 def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
+    if tally.counters[STAGE] == 1:
+        return imed_repeats(tally, envelope, desk, rounds)
+    if model.safe > 0 and not _keeps_fitting(model, tally, envelope, desk, rounds - 1):
+        return False
     played, top, t = desk.cycle[0], desk.numbers[1, 0], tally.counters[CLOCK]
     bracket(model.theta, tally, envelope, desk, 1, rounds - 1, desk.counts[0, 0])
     low, high = desk.by_model[1], desk.by_model[2]
@@ -124,7 +202,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     for arm in range(arms):
         told_apart[arm] = 0
     for parameter in range(models):
-        if low[parameter] > end:
+        if low[parameter] > end + EQUAL:
             continue
         if model.theta.top[parameter] > top + TOLERANCE:
             return False
@@ -134,7 +212,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
             return False
         if high[parameter] - least <= now:
             sure = True
-            if high[parameter] < 20:
+            if high[parameter] < 15:
                 for arm in range(played):
                     if not model.theta.is_best[arm, parameter]:
                         told_apart[arm] = 1

@@ -30,7 +30,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from fpbandits.policies.base import COMPILED, Counts, mean_range
+from fpbandits.policies.base import COMPILED, Counts, Tally, mean_range
 from fpbandits.problem import Problem
 from fpbandits.rewards import Bools, Floats
 from fpbandits.theory.structure import Structure
@@ -39,6 +39,9 @@ LIKELIHOOD, SQUARES = 0, 1
 
 IMPOSSIBLE = 1e250
 """The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
+
+EQUAL = 1e-9
+"""Misfits, or shares of mass, that differ by no more are taken for equal, whatever rounding did."""
 
 _ROUNDING = 1e-7
 """What is left to spare where rewards move a misfit."""
@@ -101,6 +104,18 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
     )
 
 
+def misfits(problem: Problem, tally: Tally) -> Floats:
+    """Return the likelihood misfit of every model, less the least."""
+    from scipy.special import rel_entr
+
+    played = tally.plays > 0
+    n, total = tally.plays[played], tally.sums[played]
+    q = problem.rewards.unit_means[:, played]
+    costs = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
+    above: Floats = costs - costs.min()
+    return above
+
+
 @register_jitable(**COMPILED)
 def likelihood_misfit(n: int, total: float, q: float) -> float:
     """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
@@ -116,9 +131,10 @@ def likelihood_misfit(n: int, total: float, q: float) -> float:
 
 @register_jitable(**COMPILED)
 def weigh(theta: Any, tally: Any, desk: Any) -> int:
-    """Fill by_model[0] with every model's misfit less the least, and return who has the least.
+    """Fill by_model[0] with every model's misfit less the least; return the first who has that.
 
-    by_level[0] holds each level's misfit less that of the best model's level.
+    by_level[0] holds each level's misfit less that of the best model's level, and numbers[2, 0] the
+    least misfit itself.
     """
     misfit, table = desk.by_model[0], desk.by_level[0]
     arms, models = theta.codes.shape
@@ -137,10 +153,13 @@ def weigh(theta: Any, tally: Any, desk: Any) -> int:
                 table[arm, level] = likelihood_misfit(n, total, q)
         for model in range(models):
             misfit[model] += table[arm, theta.codes[arm, model]]
+    least = math.inf
+    for model in range(models):
+        least = min(least, misfit[model])
+    desk.numbers[2, 0] = least
     reference = 0
-    for model in range(1, models):
-        if misfit[model] < misfit[reference]:
-            reference = model
+    while misfit[reference] > least + EQUAL:
+        reference += 1
     # Once more, arm by arm against the best model: equal levels cancel exactly.
     for model in range(models):
         misfit[model] = 0.0
@@ -212,7 +231,7 @@ def stays_best(theta: Any, desk: Any, reference: int, arm: int) -> bool:
         if model == reference or (arm >= 0 and theta.best[model] == arm):
             continue
         equal = low[model] == high[model] == 0 and model > reference
-        if low[model] <= 0 and not equal:
+        if low[model] <= EQUAL and not equal:
             return False
     return True
 

@@ -52,6 +52,7 @@ class Thompson(Policy):
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
     leaps = True
     randomised = True
+    thins = True
 
     def model(self, problem: Problem) -> ThompsonModel:
         """Return the number of arms, and whether leaps are possible."""
@@ -183,13 +184,13 @@ def _draw_above(a: float, b: float, y: float, chance: float, generator: Any) -> 
     """Draw from Beta(a, b) given that it is at least y."""
     if chance > 0.1:
         while True:
-            mean = generator.beta(a, b)
+            mean: float = generator.beta(a, b)
             if mean >= y:
                 return mean
     # The log density is concave: below its tangent at y, whose slope is −rate.
     rate = (b - 1) / (1 - y) - (a - 1) / y
     while True:
-        step = generator.standard_exponential() / rate
+        step: float = generator.standard_exponential() / rate
         if y + step < 1:
             ratio = (a - 1) * math.log1p(step / y) + (b - 1) * math.log1p(-step / (1 - y))
             if generator.standard_exponential() >= -(ratio + rate * step):

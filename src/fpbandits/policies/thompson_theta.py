@@ -59,6 +59,7 @@ class ThompsonTheta(Policy):
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     leaps = True
     randomised = True
+    thins = True
 
     def __post_init__(self) -> None:
         if self.prior is None:
@@ -212,7 +213,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     """Tell whether the odds of another arm surely stay below what is on the desk."""
     bracket(model.theta, tally, envelope, desk, 1, rounds - 1, desk.counts[1, 0])
     odds = _odds(model, desk.by_model[1], desk.by_model[2], desk.cycle[0])
-    return odds <= desk.numbers[1, 0]
+    return bool(odds <= desk.numbers[1, 0])
 
 
 @implement(observe, ThompsonThetaModel)

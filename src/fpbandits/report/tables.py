@@ -44,6 +44,34 @@ def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     return table
 
 
+def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
+    """Show who did how well on the paper's problems, and in the mean of each other group."""
+    names = [contest["name"] for contest in board["contests"] if contest["group"] == "paper"]
+    random = [contest["name"] for contest in board["contests"] if contest["group"] == "random"]
+    wrong = [contest["name"] for contest in board["contests"] if contest["group"] == "wrong"]
+    table = _table()
+    table.add_column("policy", no_wrap=True)
+    for name in (*names, "random", "wrong", "score"):
+        table.add_column(name, justify="right")
+    for policy, own in board["policies"].items():
+        cells = [Text(policy, style="bold")]
+        for name in names:
+            found = own["contests"].get(name)
+            cells.append(Text(f"{found['mean']:.3g} ({found['q95']:.3g})" if found else "–"))
+        for group in (random, wrong):
+            means = [own["contests"][name]["mean"] for name in group if name in own["contests"]]
+            whole = len(means) == len(group) and means
+            cells.append(Text(f"{sum(means) / len(means):.3g}" if whole else "–"))
+        cells.append(Text(f"{own['score']:.2f}" if own["score"] else "–"))
+        table.add_row(*cells)
+    words = (
+        f"Mean regret at T = {board['horizon']:.6g} (95 % quantile), {board['runs']:,} runs, arms "
+        "shuffled; the mean over the random problems and over wrong models; score: geometric mean "
+        "of regret over the least, wrong models left out."
+    )
+    return Group(table, Text(words))
+
+
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
     table = _table()
     table.add_column("truth", overflow="fold")

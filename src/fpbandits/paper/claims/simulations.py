@@ -143,11 +143,11 @@ def _contrast(evidence: Evidence, setting: str) -> Finding:
     """FP-UCB stays put, UCB1 and Thompson sampling grow."""
     flat, text = stays_put(evidence, setting)
     ucb, ucb_text = keeps_growing(evidence, setting, "ucb1", 10**6, 10**12)
-    thompson, thompson_text = keeps_growing(evidence, setting, "thompson", 10**4, 10**5)
+    thompson, thompson_text = keeps_growing(evidence, setting, "thompson", 10**6, 10**12)
     return Finding(
         decide(flat and ucb and thompson),
         f"FP-UCB, {text}\nUCB1, growth a unit of ln t from T=1e6 to 1e12, {ucb_text}\n"
-        f"Thompson sampling, from T=1e4 to 1e5, {thompson_text}",
+        f"Thompson sampling, likewise, {thompson_text}",
         "holds if FP-UCB stays put from T=1e6 to 1e15 (as in bounded), and the lower limits of the "
         f"others' growth are above 0 ({LIMIT})",
         10**12,

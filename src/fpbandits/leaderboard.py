@@ -1,0 +1,313 @@
+"""Every policy on the same ground: the paper's problems, random ones, and wrong models.
+
+A *contest* is a set of models and one or several truths. Every policy plays every contest it
+applies to, with arms and parameters shuffled in every run, so that ties favour no one. Of the final
+regrets the mean, the 95 % quantile, and the ratio of the mean to what Theorem 2 asks for are kept.
+
+Three groups of contests:
+
+* ``paper``: the paper's five simulations;
+* ``random``: sets of 2 to 256 models and 2 to 16 arms, drawn once and for all, each with a truth
+  under which regret can stay bounded and one under which it cannot;
+* ``wrong``: the truth is off by ε in each mean, with random signs, and so outside Θ.
+
+A policy's *score* is the geometric mean, over the first two groups, of its mean regret over the
+least of all that apply everywhere; 1 would be best at everything. Half a unit of regret is added to
+both, lest a contest that costs next to nothing decide.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fpbandits.builtin import built_in
+from fpbandits.errors import InputError, whole_number
+from fpbandits.figures import render
+from fpbandits.files import write_together
+from fpbandits.policies import POLICIES, Policy, parse_policy
+from fpbandits.problem import Problem
+from fpbandits.rewards import Floats
+from fpbandits.simulation.result import versions
+from fpbandits.simulation.simulate import simulate
+from fpbandits.theory.lower import theorem2
+from fpbandits.theory.structure import Structure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCHEMA = 1
+RUNS, HORIZON = 100, 10**5
+SAFE = "optimist:safe=7"
+"""The default policy with its option for wrong models, which plays beside all others."""
+
+_SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
+_ERRORS = (0.01, 0.05, 0.1, 0.2)
+_DRAWS = 10
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A set of models and the truths to play under, each a name or a list of means."""
+
+    name: str
+    group: str
+    problem: Problem
+    truths: Sequence[str | list[float]]
+
+    @property
+    def lower_bound(self) -> float:
+        """Theorem 2's coefficient over all arms; 0 where nothing must be paid, or is known."""
+        truth = self.truths[0]
+        if not isinstance(truth, str):
+            return 0.0
+        bound = theorem2(Structure(self.problem), self.problem.index(truth))
+        return bound.all_arms.coefficient * self.problem.rewards.width
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a policy did in a contest; ``ratio`` is to the lower bound, None where there is none."""
+
+    mean: float
+    standard_error: float
+    q95: float
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Who did how well: standings[policy][contest]; a policy that does not apply is left out."""
+
+    contests: Sequence[Contest]
+    standings: Mapping[str, Mapping[str, Standing]]
+    horizon: int
+    runs: int
+    seed: int
+
+    def best(self, contest: str) -> float:
+        """Return the least mean regret in a contest."""
+        return min(own[contest].mean for own in self.standings.values() if contest in own)
+
+    def score(self, policy: str) -> float | None:
+        """Return the geometric mean of a policy's mean regret over the least one."""
+        chosen = [contest.name for contest in self.contests if contest.group != "wrong"]
+        own = self.standings[policy]
+        if not all(name in own for name in chosen):
+            return None
+        logs = [math.log((own[name].mean + 0.5) / (self.best(name) + 0.5)) for name in chosen]
+        return math.exp(sum(logs) / len(logs))
+
+    @property
+    def ranking(self) -> list[str]:
+        """The policies, the best score first, and those without one last."""
+        return sorted(self.standings, key=lambda policy: self.score(policy) or math.inf)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "horizon": self.horizon,
+            "runs": self.runs,
+            "seed": self.seed,
+            "contests": [
+                {
+                    "name": contest.name,
+                    "group": contest.group,
+                    "parameters": len(contest.problem.parameters),
+                    "arms": len(contest.problem.arms),
+                    "lower_bound": contest.lower_bound,
+                }
+                for contest in self.contests
+            ],
+            "policies": {
+                policy: {
+                    "score": self.score(policy),
+                    "contests": {name: vars(own) for name, own in self.standings[policy].items()},
+                }
+                for policy in self.ranking
+            },
+            "versions": versions(),
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write leaderboard.json, .png and .svg."""
+        drawn = self.figure()
+        write_together(
+            {
+                folder / "leaderboard.json": (json.dumps(self.as_dict(), indent=1) + "\n").encode(),
+                **{folder / f"leaderboard.{kind}": render(drawn, kind) for kind in ("png", "svg")},
+            }
+        )
+
+    def figure(self) -> Figure:
+        """Draw how far every policy is from the best in every contest."""
+        from matplotlib.colors import LogNorm
+        from matplotlib.figure import Figure
+
+        ranking, names = self.ranking, [contest.name for contest in self.contests]
+        table = np.full((len(ranking), len(names)), np.nan)
+        for row, policy in enumerate(ranking):
+            for column, name in enumerate(names):
+                if name in self.standings[policy]:
+                    mean = self.standings[policy][name].mean
+                    table[row, column] = (mean + 0.5) / (self.best(name) + 0.5)
+        figure = Figure(
+            figsize=(2.4 + 0.62 * len(names), 2.6 + 0.34 * len(ranking)), layout="constrained"
+        )
+        axes = figure.subplots()
+        image = axes.imshow(table, cmap="cividis_r", norm=LogNorm(1, 100), aspect="auto")
+        for (row, column), ratio in np.ndenumerate(table):
+            if not np.isnan(ratio):
+                mean = self.standings[ranking[row]][names[column]].mean
+                axes.text(
+                    column,
+                    row,
+                    f"{mean:.3g}" if mean < 1000 else f"{mean:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=7,
+                    color="white" if ratio > 10 else "black",
+                )
+        axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)
+        axes.set_yticks(range(len(ranking)), ranking, fontsize=9)
+        figure.colorbar(image, ax=axes, label="mean regret over the least one", pad=0.01)
+        axes.set_title(
+            f"Mean regret at T = {self.horizon:.0e}, {self.runs:,} runs, arms shuffled", fontsize=11
+        )
+        return figure
+
+
+def contests(group: str | None = None) -> list[Contest]:
+    """Return all contests, or those of one group."""
+    found = [*_paper(), *_random(), *_wrong()]
+    return [contest for contest in found if group in (None, contest.group)]
+
+
+def _paper() -> list[Contest]:
+    two, permutations, grid = (built_in(f"paper:{n}") for n in ("two", "permutations", "grid"))
+    return [
+        Contest("two θ¹", "paper", two, ["theta1"]),
+        Contest("two θ²", "paper", two, ["theta2"]),
+        Contest("24 permutations", "paper", permutations, ["0.6,0.4,0.3,0.2"]),
+        Contest("256 [.6 …]", "paper", grid, ["0.6,0.4,0.3,0.2"]),
+        Contest("256 [.4 …]", "paper", grid, ["0.4,0.3,0.2,0.2"]),
+    ]
+
+
+def _random() -> list[Contest]:
+    """Draw means on a grid of twentieths until both kinds of truths are there."""
+    found = []
+    for models, arms in _SIZES:
+        random = np.random.default_rng([models, arms])
+        truths: dict[str, Contest] = {}
+        while len(truths) < 2:
+            levels = random.choice(np.arange(1, 20) / 20, min(6, 2 * models), replace=False)
+            means = np.unique(random.choice(levels, (models, arms)), axis=0)
+            if len(means) < models:
+                continue
+            problem = Problem.bernoulli(means, name=f"{models} models, {arms} arms")
+            structure = Structure(problem)
+            for true in random.permutation(models).tolist():
+                gaps = structure.gaps(true)
+                if (gaps > 0).sum() == 0 or gaps[gaps > 0].min() < 0.1 - 1e-9:
+                    continue
+                if not len(structure.confusion_set(true)):
+                    kind = "bounded"
+                elif theorem2(structure, true).all_arms.coefficient > 0.2:
+                    kind = "logarithmic"
+                else:
+                    continue
+                name = f"{models} × {arms} {kind}"
+                truths.setdefault(
+                    kind, Contest(name, "random", problem, [problem.parameters[true]])
+                )
+        found += [truths["bounded"], truths["logarithmic"]]
+    return found
+
+
+def _wrong() -> list[Contest]:
+    found = []
+    for name, label, base in (
+        ("permutations", "24", (0.6, 0.4, 0.3, 0.2)),
+        ("grid", "256", (0.4, 0.3, 0.2, 0.2)),
+    ):
+        for error in _ERRORS:
+            random = np.random.default_rng(round(1000 * error))
+            truths: list[str | list[float]] = [
+                np.clip(np.array(base) + error * random.choice([-1, 1], 4), 0.01, 0.99).tolist()
+                for _ in range(_DRAWS)
+            ]
+            found.append(
+                Contest(f"{label} off by {error:g}", "wrong", built_in(f"paper:{name}"), truths)
+            )
+    return found
+
+
+def play(
+    *,
+    runs: float = RUNS,
+    horizon: float = HORIZON,
+    seed: int = 0,
+    policies: Mapping[str, Policy] | None = None,
+    among: Sequence[Contest] | None = None,
+    progress: Progress | None = None,
+) -> Leaderboard:
+    """Let policies, by default all of them, play contests, by default all of them.
+
+    ``progress`` is called with what is being played and the share of all that is done.
+    """
+    count = whole_number("runs", runs, least=2)
+    chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
+    board = list(contests() if among is None else among)
+    standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
+    done = 0
+    for contest in board:
+        lower = contest.lower_bound * math.log(horizon)
+        for name, policy in chosen.items():
+            if progress:
+                progress(f"{contest.name}: {name}", done / (len(board) * len(chosen)))
+            done += 1
+            try:
+                policy.model(contest.problem)
+            except InputError:  # it needs to know more than these models tell
+                continue
+            final = _play(contest, policy, count, horizon, seed)
+            mean = float(final.mean())
+            standings[name][contest.name] = Standing(
+                mean=mean,
+                standard_error=float(final.std(ddof=1)) / math.sqrt(len(final)),
+                q95=float(np.quantile(final, 0.95)),
+                ratio=mean / lower if lower > 0 else None,
+            )
+    if progress:
+        progress("", 1.0)
+    return Leaderboard(board, standings, int(horizon), count, seed)
+
+
+def _play(contest: Contest, policy: Policy, runs: int, horizon: float, seed: int) -> Floats:
+    """Return the final regret of every run, spread evenly over the truths."""
+    each = -(-runs // len(contest.truths))
+    parts = []
+    for number, truth in enumerate(contest.truths):
+        result = simulate(
+            contest.problem,
+            {"policy": policy},
+            true=truth,
+            horizon=horizon,
+            runs=each,
+            # Other streams for every truth, the same ones for every policy.
+            seed=seed * 1000 + number,
+            times=[horizon],
+            shuffle=True,
+        )
+        parts.append(result.final_regret("policy"))
+    return np.concatenate(parts)
