@@ -42,7 +42,7 @@ def play(agent: Agent, steps: int, reward: Callable[[Decision], float]) -> list[
 
 
 def test_decisions_have_ids_and_arms(problem: Problem) -> None:
-    agent = Agent(problem)
+    agent = Agent(problem, FPUCB())
     first, second = agent.ask(), agent.ask()
     assert (first.id, first.arm) == (0, "arm1")
     assert (second.id, second.arm) == (1, "arm2")

@@ -100,9 +100,9 @@ def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) ->
 def test_simulate_by_default_plays_the_default_policy(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["simulate", "paper:permutations", "--horizon", "100", "--runs", "1", "--json"]
     result = json.loads(run(capsys, *words)[1])
-    assert list(result["policies"]) == ["fp-ucb"]
+    assert list(result["policies"]) == ["optimist"]
     assert result["true"] == "0.6,0.4,0.3,0.2"
-    assert result["policies"]["fp-ucb"]["std_regret"][-1] is None
+    assert result["policies"]["optimist"]["std_regret"][-1] is None
 
 
 def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +123,7 @@ def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path
     words = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--out", str(out)]
     code, text, err = run(capsys, *words)
     assert code == 0
-    assert "fp-ucb" in text
+    assert "optimist" in text
     assert "wrote" in err
     assert {path.name for path in out.iterdir()} == {"result.npz", "regret.csv", "regret.png"}
     assert Result.load(out / "result.npz").runs == 3
@@ -154,7 +154,7 @@ def test_long_jobs_are_announced_in_one_line(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(simulation, "_play_all", interrupted)
-    words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14"]
+    words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14", "--step"]
     code, out, err = run(capsys, *words)
     assert code == 130
     assert out == ""

@@ -253,10 +253,13 @@ class Agent:
             problem, parse_policy(str(state["policy"])), seed=state["seed"], late=state["late"]
         )
         arms = range(len(problem.arms))
+        counters = state["counters"]
+        if len(counters) == COUNTERS - 1:  # written before the last one was there
+            counters = [*counters, 0]
         tally = Tally(
             np.array(state["plays"], np.int64),
             np.array(state["sums"], np.float64),
-            np.array([*state["counters"], *[0] * (COUNTERS - len(state["counters"]))], np.int64),
+            np.array(counters, np.int64),
         )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")

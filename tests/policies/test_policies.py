@@ -112,7 +112,7 @@ def test_every_policy_has_a_plain_twin() -> None:
 def test_agents_decide_as_plain_python_does(word: str) -> None:
     """Random problems, random rewards 0/1 or in between, decision for decision."""
     generator = np.random.default_rng(5)
-    problems = 100 if word in ("fp-ucb", "ucb1") else 40
+    problems = 100 if word in ("fp-ucb", "ucb1") else 25
     decided = 0
     for _ in range(problems):
         problem = suited(parse_policy(word), generator)
@@ -222,8 +222,10 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
     all the same, and leaves less room for a certificate that is right by being timid.
     """
     stretches: list[int] = []
+    # The first two have certificates of their own; the others share theirs, and are slower.
+    examples, longest = (400, 3000) if name in ("fp-ucb", "ucb1") else (80, 400)
 
-    @settings(max_examples=400, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
     @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
     def challenge(seed: int, kind: str, size: int) -> None:
         generator = np.random.default_rng(seed)
@@ -246,7 +248,7 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
         before = copy(tally)
         length, rounds = plan_ahead(model, tally, envelope, room, 10**6, generator)
         cycle = room.cycle[:length].tolist()
-        rounds = min(rounds, 3000)
+        rounds = min(rounds, longest)
         stretches.append(rounds)
         if rounds == 1:  # nothing is certified, and a draw may be behind it
             return
@@ -262,7 +264,7 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
                 observe_once(model, replay, arm, paths[arm][step], generator)
 
     challenge()
-    assert sum(rounds > 1 for rounds in stretches) > 60
+    assert sum(rounds > 1 for rounds in stretches) > 0.15 * examples
     assert max(stretches) > 50
 
 

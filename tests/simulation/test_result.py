@@ -54,7 +54,7 @@ def test_comparison_is_paired(result: Result) -> None:
 
 
 def test_one_run_has_no_spread() -> None:
-    single = simulate(load_problem("paper:two"), horizon=100, runs=1)
+    single = simulate(load_problem("paper:two"), FPUCB(), horizon=100, runs=1)
     assert np.isnan(single.std_regret("fp-ucb")).all()
     assert single.as_dict()["policies"]["fp-ucb"]["std_regret"][-1] is None
     json.dumps(single.as_dict(), allow_nan=False)
@@ -184,7 +184,7 @@ def test_bad_questions(result: Result) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
         result.quantile_regret("ucb1", 95)
     with pytest.raises(InputError, match="between 0 and 1"):
-        simulate(load_problem("paper:two"), horizon=5, runs=1).compare("fp-ucb", "fp-ucb", 7)
+        simulate(load_problem("paper:two"), UCB1(), horizon=5, runs=1).compare("ucb1", "ucb1", 7)
     with pytest.raises(InputError, match="between 0 and 1"):
         result.confidence_interval("ucb1", 95)
 

@@ -80,7 +80,7 @@ def figures_beyond(evidence: Evidence) -> list[Chapter]:
             "Where FP-UCB meets Thompson sampling",
             "Bounded regret must in the end be less than regret that grows: but when? Thompson "
             "sampling knows nothing of Θ, and grows by Σ Δ_i/kl(μ_i, μ*) a unit of ln t in the "
-            f"long run, which on the 24 permutations is {lai_robbins('permutations'):.3g}. Carried on "
+            f"long run, here {lai_robbins('permutations'):.3g}. Carried on "
             f"from T = 10¹⁵ at that rate, it meets FP-UCB near T = {_meeting(evidence)[1]}.",
             [
                 Drawing(

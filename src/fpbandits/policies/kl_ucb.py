@@ -78,16 +78,25 @@ def _level(model: Any, t: int) -> float:
 
 @register_jitable(**COMPILED)
 def _index(mean: float, bound: float) -> float:
-    """Return the largest q ≥ mean with kl(mean, q) ≤ bound, by halving an interval."""
+    """Return the largest q ≥ mean with kl(mean, q) ≤ bound: an interval halved, then Newton."""
     # kl(p, q) ≥ 2(p − q)²: it cannot be further away than that.
     low, high = mean, min(1.0, mean + math.sqrt(bound / 2))
-    for _ in range(48):
+    for halvings in range(60):
+        # Newton needs a start above the root at which the divergence is finite.
+        if halvings >= 12 and high < 1:
+            break
         middle = (low + high) / 2
         if middle < 1 and _divergence(mean, middle) <= bound:
             low = middle
         else:
             high = middle
-    return low
+    q = high
+    for _ in range(4):
+        # From above, on a convex function: it comes down to the root and never below.
+        if q >= 1 or q <= mean:
+            break
+        q -= (_divergence(mean, q) - bound) * q * (1 - q) / (q - mean)
+    return min(max(q, low), high)
 
 
 @implement(plan, KLUCBModel)

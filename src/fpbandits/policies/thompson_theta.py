@@ -162,8 +162,7 @@ def _plan(
 
     if tally.counters[STAGE] == 1:  # a candidate is due
         tally.counters[STAGE] = 0
-        leader, q = desk.counts[2, 0], desk.numbers[2, 0]
-        return 1, _settle(model, desk, leader, q, generator)
+        return 1, _settle(model, desk, desk.counts[2, 0], generator)
 
     least, mass = math.inf, desk.numbers[0]
     for parameter in range(model.cost.size):
@@ -187,23 +186,22 @@ def _plan(
     desk.numbers[1, 0] = max(2 * odds, 1e-25)
     rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
     tally.counters[REACH] = rounds
-    q = min(desk.numbers[1, 0], 1.0)
-    waiting = generator.standard_exponential() / -math.log1p(-q)
+    waiting = generator.standard_exponential() / -math.log1p(-desk.numbers[1, 0])
     if waiting >= rounds:
         return 1, rounds
     if waiting < 1:
-        return 1, _settle(model, desk, leader, q, generator)
+        return 1, _settle(model, desk, leader, generator)
+    # What is due then needs the leader and the bound, which stay on the desk.
     tally.counters[STAGE] = 1
-    desk.numbers[2, 0] = q
     return 1, int(waiting)
 
 
 @register_jitable(**COMPILED)
-def _settle(model: Any, desk: Any, leader: int, q: float, generator: Any) -> int:
+def _settle(model: Any, desk: Any, leader: int, generator: Any) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
     odds = _odds(model, desk.by_model[0], desk.by_model[0], leader)
     desk.cycle[0] = leader
-    if generator.random() * q < odds / (1 + odds):
+    if generator.random() * desk.numbers[1, 0] < odds / (1 + odds):
         desk.cycle[0] = model.theta.best[_draw(model, desk, leader, generator)]
     return 1
 

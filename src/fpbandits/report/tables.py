@@ -52,7 +52,7 @@ def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
     table = _table()
     table.add_column("policy", no_wrap=True)
     for name in (*names, "random", "wrong", "score"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for policy, own in board["policies"].items():
         cells = [Text(policy, style="bold")]
         for name in names:
