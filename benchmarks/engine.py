@@ -71,7 +71,7 @@ def run_once(
             policy.tally(problem),
             law,
             envelope,
-            desk(arms),
+            policy.desk(model, arms),
             np.random.default_rng(next(seeds)),
             np.array([horizon]),
             1 if stepwise else horizon,
@@ -215,6 +215,12 @@ def leaping() -> None:
     near(), far()
     one, other = best(far, near, rounds=10)
     claim("  ucb1: leaping to 10^12 / stepwise to 10^6", one / other, 1.0)
+    print(f"    {one * 1e3:.1f} ms and {other * 1e3:.1f} ms")
+    far = run_once(Thompson(), problem, true, 10**15)
+    near = run_once(Thompson(), problem, true, 10**6, stepwise=True)
+    near(), far()
+    one, other = best(far, near, rounds=10)
+    claim("  thompson: leaping to 10^15 / stepwise to 10^6", one / other, 1.0)
     print(f"    {one * 1e3:.1f} ms and {other * 1e3:.1f} ms")
 
     print("\nPlans in a run (mean of 20), and milliseconds, by horizon")

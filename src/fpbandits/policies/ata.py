@@ -21,8 +21,6 @@ from numba.extending import register_jitable
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
-    REACH,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -31,7 +29,7 @@ from fpbandits.policies.base import (
     repeats,
 )
 from fpbandits.policies.exploration import Exploration, exploration
-from fpbandits.policies.theta import Theta, bracket, stays_best, theta, weigh
+from fpbandits.policies.theta import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
 from fpbandits.problem import Problem
 
 
@@ -44,13 +42,12 @@ class ATAModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ATA(Policy):
+class ATA(ThetaPolicy):
     """Certainty equivalence, with exploration at the lower bound's rate."""
 
     c: float = 1.0
 
     name = "ata"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "none claimed for this form"
     leaps = True
     randomised = True
@@ -66,10 +63,6 @@ class ATA(Policy):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[true]] = 0.0
         return ATAModel(sorted_theta, found._replace(over_a=shares), self.c)
-
-    def room(self, model: ATAModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @register_jitable(**COMPILED)
@@ -97,12 +90,8 @@ def _plan(
                 if left < 0:
                     break
         return 1, 1
-    rounds = 1
-    if budget > 1:
-        desk.counts[0, 0] = reference
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    desk.counts[0, 0] = reference
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @implement(repeats, ATAModel)

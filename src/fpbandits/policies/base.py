@@ -242,14 +242,16 @@ def add_to_tally(tally: Any, arm: int, plays: int, total: float) -> None:
 
 
 @register_jitable(**COMPILED)
-def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int, guess: int) -> int:
+def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int) -> int:
     """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
 
     Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
     halve the interval that remains once. More tests would cost more than longer leaps save.
     """
+    if most == 1:
+        return 1
     sure, unsure = 1, most + 1
-    rounds = min(most, max(2, guess))
+    rounds = min(most, max(2, tally.counters[REACH]))
     while sure < rounds < unsure:
         if repeats(model, tally, envelope, desk, rounds):
             sure = rounds
@@ -260,6 +262,7 @@ def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int, guess:
     rounds = (sure + unsure) // 2
     if sure < rounds <= most and repeats(model, tally, envelope, desk, rounds):
         sure = rounds
+    tally.counters[REACH] = sure
     return sure
 
 

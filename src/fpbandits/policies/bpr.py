@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from fpbandits.errors import InputError
 from fpbandits.policies.base import (
-    REACH,
     Policy,
     add_to_tally,
     furthest,
@@ -88,11 +87,7 @@ def _plan(
             if left < 0:
                 break
         return 1, 1
-    rounds = 1
-    if budget > 1:
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @implement(repeats, BPRModel)

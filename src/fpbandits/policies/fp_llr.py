@@ -24,9 +24,7 @@ from numba.extending import register_jitable
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
-    REACH,
     Counts,
-    Policy,
     Tally,
     add_to_tally,
     furthest,
@@ -35,7 +33,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import EQUAL, Theta, bracket, misfits, theta, weigh
+from fpbandits.policies.theta import EQUAL, Theta, ThetaPolicy, bracket, misfits, theta, weigh
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
 
@@ -49,11 +47,10 @@ class FPLLRModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FPLLR(Policy):
+class FPLLR(ThetaPolicy):
     """FP-UCB with a joint likelihood test."""
 
     name = "fp-llr"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
     leaps = True
 
@@ -69,10 +66,6 @@ class FPLLR(Policy):
         threshold = 2 * math.log(k) + math.log(len(problem.parameters))
         margins: Floats = threshold - misfits(problem, tally)
         return margins
-
-    def room(self, model: FPLLRModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @register_jitable(**COMPILED)
@@ -107,8 +100,7 @@ def _plan(
     if budget >= 2 * length:
         desk.counts[1, 0] = reference
         desk.counts[2, 0] = length
-        rounds = furthest(model, tally, envelope, desk, budget // length, tally.counters[REACH])
-        tally.counters[REACH] = rounds
+        rounds = furthest(model, tally, envelope, desk, budget // length)
     tally.counters[CLOCK] = k + rounds
     return length, rounds
 

@@ -32,7 +32,6 @@ from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
     MISFITS,
-    REACH,
     Counts,
     Policy,
     Tally,
@@ -202,8 +201,7 @@ def _plan(
 
     rounds = 1
     if budget >= 2 * length and k >= 3:
-        rounds = furthest(model, tally, envelope, desk, budget // length, tally.counters[REACH])
-        tally.counters[REACH] = rounds
+        rounds = furthest(model, tally, envelope, desk, budget // length)
     tally.counters[CLOCK] = k + rounds
     # In the first episode the radius is 0, and nothing fits as a rule.
     if nothing_fits and k > 1:

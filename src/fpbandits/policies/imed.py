@@ -18,7 +18,6 @@ from numba.extending import register_jitable
 
 from fpbandits.policies.base import (
     COMPILED,
-    REACH,
     Policy,
     add_to_tally,
     furthest,
@@ -106,8 +105,7 @@ def _plan(
 ) -> tuple[int, int]:
     rounds = 1
     if imed_plan(tally, desk) and budget > 1:
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
+        rounds = furthest(model, tally, envelope, desk, budget)
     return 1, rounds
 
 

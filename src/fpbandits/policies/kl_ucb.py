@@ -22,7 +22,6 @@ from numba.extending import register_jitable
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
-    REACH,
     Policy,
     add_to_tally,
     furthest,
@@ -116,11 +115,7 @@ def _plan(
         if index > best_index:
             best_index = index
             desk.cycle[0] = arm
-    rounds = 1
-    if budget > 1:
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @implement(repeats, KLUCBModel)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.policies.base import (
-    REACH,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -23,7 +21,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import SQUARES, Theta, bracket, stays_best, theta, weigh
+from fpbandits.policies.theta import SQUARES, Theta, ThetaPolicy, bracket, stays_best, theta, weigh
 from fpbandits.problem import Problem
 
 
@@ -34,21 +32,16 @@ class LeastSquaresModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LeastSquares(Policy):
+class LeastSquares(ThetaPolicy):
     """The best arm of the model that fits best."""
 
     name = "least-squares"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
     leaps = True
 
     def model(self, problem: Problem) -> LeastSquaresModel:
         """Sort Θ into levels."""
         return LeastSquaresModel(theta(problem, SQUARES))
-
-    def room(self, model: LeastSquaresModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @implement(plan, LeastSquaresModel)
@@ -57,12 +50,8 @@ def _plan(
 ) -> tuple[int, int]:
     reference = weigh(model.theta, tally, desk)
     desk.cycle[0] = model.theta.best[reference]
-    rounds = 1
-    if budget > 1:
-        desk.counts[0, 0] = reference
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    desk.counts[0, 0] = reference
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @implement(repeats, LeastSquaresModel)

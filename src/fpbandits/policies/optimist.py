@@ -35,9 +35,7 @@ from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
     MISFITS,
-    REACH,
     STAGE,
-    Policy,
     Tally,
     add_to_tally,
     furthest,
@@ -47,7 +45,16 @@ from fpbandits.policies.base import (
     repeats,
 )
 from fpbandits.policies.imed import imed_plan, imed_repeats
-from fpbandits.policies.theta import EQUAL, Theta, bracket, likelihood_misfit, misfits, theta, weigh
+from fpbandits.policies.theta import (
+    EQUAL,
+    Theta,
+    ThetaPolicy,
+    bracket,
+    likelihood_misfit,
+    misfits,
+    theta,
+    weigh,
+)
 from fpbandits.problem import Problem
 from fpbandits.rewards import TOLERANCE, Floats
 
@@ -65,7 +72,7 @@ class OptimistModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Optimist(Policy):
+class Optimist(ThetaPolicy):
     """Optimism over the likelihood set."""
 
     delta: float = 0.1
@@ -73,7 +80,6 @@ class Optimist(Policy):
     safe: float = 0.0
 
     name = "optimist"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
     leaps = True
 
@@ -87,10 +93,6 @@ class Optimist(Policy):
         threshold = (1 + self.delta) * math.log(t) + self.offset
         margins: Floats = threshold - misfits(problem, tally)
         return margins
-
-    def room(self, model: OptimistModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @register_jitable(**COMPILED)
@@ -107,8 +109,7 @@ def _plan(
         tally.counters[MISFITS] += 1
         rounds = 1
         if imed_plan(tally, desk) and budget > 1:
-            rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-            tally.counters[REACH] = rounds
+            rounds = furthest(model, tally, envelope, desk, budget)
         return 1, rounds
     reference = weigh(model.theta, tally, desk)
     alarm = model.safe if model.safe > 0 else _COUNTED
@@ -137,13 +138,9 @@ def _plan(
     for arm in range(1, arms):
         if mass[arm] > max(mass[desk.cycle[0]], 0.0) * (1 + EQUAL):
             desk.cycle[0] = arm
-    rounds = 1
-    if budget > 1:
-        desk.counts[0, 0] = reference
-        desk.numbers[1, 0] = top
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
-    return 1, rounds
+    desk.counts[0, 0] = reference
+    desk.numbers[1, 0] = top
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @register_jitable(**COMPILED)

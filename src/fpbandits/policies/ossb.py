@@ -20,9 +20,7 @@ from numba.extending import register_jitable
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
-    REACH,
     STAGE,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -31,7 +29,7 @@ from fpbandits.policies.base import (
     repeats,
 )
 from fpbandits.policies.exploration import Exploration, exploration
-from fpbandits.policies.theta import Theta, bracket, stays_best, theta, weigh
+from fpbandits.policies.theta import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
 from fpbandits.problem import Problem
 
 
@@ -45,24 +43,19 @@ class OSSBModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OSSB(Policy):
+class OSSB(ThetaPolicy):
     """OSSB with the estimate confined to Θ."""
 
     gamma: float = 0.0
     epsilon: float = 0.01
 
     name = "ossb"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "none claimed for this form; regret can grow where it need not"
     leaps = True
 
     def model(self, problem: Problem) -> OSSBModel:
         """Sort Θ into levels and solve the lower bound's program for each model."""
         return OSSBModel(theta(problem), exploration(problem), 1 + self.gamma, self.epsilon)
-
-    def room(self, model: OSSBModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @register_jitable(**COMPILED)
@@ -86,8 +79,7 @@ def _plan(
         rounds = 1
         if budget > 1:
             desk.counts[0, 0] = reference
-            rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-            tally.counters[REACH] = rounds
+            rounds = furthest(model, tally, envelope, desk, budget)
         return 1, rounds
     tally.counters[STAGE] += 1
     least = 0

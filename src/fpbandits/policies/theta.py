@@ -30,7 +30,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from fpbandits.policies.base import COMPILED, Counts, Tally, mean_range
+from fpbandits.policies.base import COMPILED, Counts, Policy, Tally, mean_range
 from fpbandits.problem import Problem
 from fpbandits.rewards import Bools, Floats
 from fpbandits.theory.structure import Structure
@@ -114,6 +114,16 @@ def misfits(problem: Problem, tally: Tally) -> Floats:
     costs = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
     above: Floats = costs - costs.min()
     return above
+
+
+class ThetaPolicy(Policy):
+    """A policy whose model holds a `Theta` under that name."""
+
+    knows = "Θ: the mean of every arm under every parameter"
+
+    def room(self, model: Any) -> tuple[int, int]:
+        """Make room for every model and level."""
+        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @register_jitable(**COMPILED)

@@ -25,9 +25,7 @@ from numba.extending import register_jitable
 from fpbandits.errors import InputError, quote
 from fpbandits.policies.base import (
     COMPILED,
-    REACH,
     STAGE,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -35,7 +33,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import IMPOSSIBLE, Theta, bracket, theta, weigh
+from fpbandits.policies.theta import IMPOSSIBLE, Theta, ThetaPolicy, bracket, theta, weigh
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
 
@@ -48,7 +46,7 @@ class ThompsonThetaModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ThompsonTheta(Policy):
+class ThompsonTheta(ThetaPolicy):
     """Thompson sampling from the posterior over models."""
 
     prior: Any = None
@@ -92,10 +90,6 @@ class ThompsonTheta(Policy):
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
         return ThompsonThetaModel(theta(problem), cost)
-
-    def room(self, model: ThompsonThetaModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 def _read(text: str) -> Mapping[str, float]:
@@ -184,8 +178,7 @@ def _plan(
     desk.counts[1, 0] = reference
     # Twice the odds of now: more would waste candidates, less would waste reach.
     desk.numbers[1, 0] = max(2 * odds, 1e-25)
-    rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-    tally.counters[REACH] = rounds
+    rounds = furthest(model, tally, envelope, desk, budget)
     waiting = generator.standard_exponential() / -math.log1p(-desk.numbers[1, 0])
     if waiting >= rounds:
         return 1, rounds

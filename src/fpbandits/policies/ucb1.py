@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from fpbandits.policies.base import (
     CLOCK,
-    REACH,
     Policy,
     add_to_tally,
     furthest,
@@ -77,8 +76,7 @@ def _plan(
     for arm in range(model.arms):
         desk.numbers[0, arm] = tally.sums[arm] / tally.plays[arm]
         desk.numbers[1, arm] = 1 / tally.plays[arm]
-    tally.counters[REACH] = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-    return 1, tally.counters[REACH]
+    return 1, furthest(model, tally, envelope, desk, budget)
 
 
 @implement(repeats, UCB1Model)

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from fpbandits.policies.base import (
     CLOCK,
     MISFITS,
-    REACH,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -24,7 +22,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import Theta, box_ahead, box_now, theta
+from fpbandits.policies.theta import Theta, ThetaPolicy, box_ahead, box_now, theta
 from fpbandits.problem import Problem
 
 
@@ -36,23 +34,18 @@ class UCBCModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UCBC(Policy):
+class UCBC(ThetaPolicy):
     """UCB-C: UCB among the competitive arms."""
 
     alpha: float = 3.0
 
     name = "ucb-c"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "O(log T); O(1) plays of arms that are not competitive (α > 3)"
     leaps = True
 
     def model(self, problem: Problem) -> UCBCModel:
         """Sort Θ into levels."""
         return UCBCModel(theta(problem), self.alpha / 2)
-
-    def room(self, model: UCBCModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @implement(plan, UCBCModel)
@@ -83,8 +76,7 @@ def _plan(
             desk.cycle[0] = arm
     rounds = 1
     if budget > 1 and not nothing_fits and best_index < math.inf:
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
+        rounds = furthest(model, tally, envelope, desk, budget)
     return 1, rounds
 
 

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from fpbandits.policies.base import (
     CLOCK,
     MISFITS,
-    REACH,
-    Policy,
     add_to_tally,
     furthest,
     implement,
@@ -24,7 +22,7 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import Theta, box_ahead, box_now, theta
+from fpbandits.policies.theta import Theta, ThetaPolicy, box_ahead, box_now, theta
 from fpbandits.problem import Problem
 from fpbandits.rewards import TOLERANCE
 
@@ -37,23 +35,18 @@ class UCBSModel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UCBS(Policy):
+class UCBS(ThetaPolicy):
     """UCB-S: optimism over the models that fit arm by arm."""
 
     alpha: float = 4.0
 
     name = "ucb-s"
-    knows = "Θ: the mean of every arm under every parameter"
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
     leaps = True
 
     def model(self, problem: Problem) -> UCBSModel:
         """Sort Θ into levels."""
         return UCBSModel(theta(problem), self.alpha / 4)
-
-    def room(self, model: UCBSModel) -> tuple[int, int]:
-        """Room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
 
 
 @implement(plan, UCBSModel)
@@ -87,8 +80,7 @@ def _plan(
     rounds = 1
     if budget > 1 and tally.plays[desk.cycle[0]] > 0:
         desk.numbers[0, 0] = top
-        rounds = furthest(model, tally, envelope, desk, budget, tally.counters[REACH])
-        tally.counters[REACH] = rounds
+        rounds = furthest(model, tally, envelope, desk, budget)
     return 1, rounds
 
 
