@@ -303,7 +303,7 @@ def leaderboard(
         from fpbandits.report.tables import leaderboard_table
 
         console = Console()
-        console.width = max(console.width, 124)
+        console.width = max(console.width, 132)
         console.print(leaderboard_table(board.as_dict()))
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")
