@@ -253,7 +253,7 @@ def _far_permutations(evidence: Evidence) -> Figure:
     draw_curves(axes, curves, band="ci")
     axes.set_xlim(left=1)
     caption = (
-        f"mean of {counted(ours.runs, 'run')} (others: {ucb1.runs:,}), {BANDS['ci']}; "
+        f"mean of {counted(ours.runs, 'run')} (UCB1: {ucb1.runs:,}), {BANDS['ci']}; "
         f"T = {time_text(ucb1.horizon)}, seed {ours.seed}"
     )
     return finish(figure, axes, caption)
@@ -282,9 +282,7 @@ def _meets_thompson(evidence: Evidence) -> Figure:
     axes.plot([end, 10**log], [level, level], "--", color=BLUE, linewidth=1.5)
     axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=f"T ≈ {text}")
     axes.set_xlim(1, 10 ** (log + 1))
-    thompson = curves["thompson"]
-    caption = f"{what_was_run(curves['fp-ucb'], 'ci')}; Thompson sampling {thompson.runs:,} runs"
-    return finish(figure, axes, caption)
+    return finish(figure, axes, what_was_run(curves["fp-ucb"], "ci"))
 
 
 def _two_and_thompson(evidence: Evidence) -> Figure:
@@ -293,9 +291,7 @@ def _two_and_thompson(evidence: Evidence) -> Figure:
     axes.set_xscale("log")
     draw_curves(axes, curves, band="ci")
     axes.set_xlim(left=1)
-    thompson = curves["thompson"]
-    caption = f"{what_was_run(curves['fp-ucb'], 'ci')}; Thompson sampling {thompson.runs:,} runs"
-    return finish(figure, axes, caption)
+    return finish(figure, axes, what_was_run(curves["fp-ucb"], "ci"))
 
 
 def _slopes(evidence: Evidence) -> Figure:
@@ -310,10 +306,10 @@ def _slopes(evidence: Evidence) -> Figure:
         axes.errorbar([slope.mean()], [-row], xerr=[half], color=BLUE, capsize=4)
         marks = [
             (float(slope.mean()), "o", BLUE, "FP-UCB"),
-            (upper, ">", "0.2", "Theorem 1, at most"),
+            (upper, ">", "0.2", "Theorem 1 (≤)"),
         ]
         if lower:
-            marks.append((lower, "<", "0.2", "Theorem 2, at least"))
+            marks.append((lower, "<", "0.2", "Theorem 2 (≥)"))
         else:
             axes.text(0.115, -row, "Theorem 2: 0", va="center", fontsize=9)
         if name != "tied":

@@ -147,7 +147,7 @@ def _experiments() -> dict[str, Experiment]:
                 Experiment(setting, UCB1(), NEAR, _NEAR_END),
                 Experiment(setting, UCB1(), FAR, _FAR_END, share=0.2),
                 Experiment(setting, Thompson(), NEAR, _NEAR_END),
-                Experiment(setting, Thompson(), FAR, _FURTHEST_END, share=0.2),
+                Experiment(setting, Thompson(), FAR, _FURTHEST_END),
             ]
         return found
 
