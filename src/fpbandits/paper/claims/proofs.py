@@ -32,7 +32,7 @@ def proposition_1(evidence: Evidence) -> Finding:
 
 @states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
 def proposition_1_constant(evidence: Evidence) -> Finding:
-    """Proposition 1: that constant is C_i as printed."""
+    """Proposition 1: its constant C_i is right as printed."""
     bounds = evidence.case("minimum").theorem1.printed.constants
     found = within(evidence, "minimum", bounds, 10**12, FAR)
     return Finding(

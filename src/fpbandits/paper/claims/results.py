@@ -53,7 +53,7 @@ def theorem_1(evidence: Evidence) -> Finding:
 
 @states(SECTION, "D_1 = |A| max Δ_i C_i, with C_i from Proposition 1's proof")
 def theorem_1_constant(evidence: Evidence) -> Finding:
-    """Theorem 1: that constant is D_1 as printed."""
+    """Theorem 1: its constant D_1 is right as printed."""
     refuted, parts = [], []
     for setting in (*BOUNDED, "minimum"):
         regret = evidence.regret(setting, "fp-ucb", 10**12, FAR)
