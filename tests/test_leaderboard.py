@@ -111,7 +111,12 @@ def test_command(
     for word in ("optimist:safe=7", "thompson-theta", "two θ²", "score"):
         assert word in output.out
     assert f"wrote {tmp_path / 'leaderboard.json'}" in output.err
-    with pytest.raises(SystemExit) as caught:
-        main(["leaderboard", "--runs", "1"])
-    assert caught.value.code == 2
-    assert capsys.readouterr().err == "error: runs is 1: it must be at least 2\n"
+    for words, message in (
+        (["--runs", "1"], "runs is 1: it must be at least 2"),
+        (["--horizon", "0"], "horizon is 0: it must be at least 1"),
+        (["--seed", "-1"], "seed is -1: it must be at least 0"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(["leaderboard", *words])
+        assert caught.value.code == 2
+        assert capsys.readouterr().err == f"error: {message}\n"

@@ -113,6 +113,8 @@ class Agent:
             raise InputError(f"late is {quote(late)}: it must be one of {', '.join(LATE)}")
         self._problem = problem
         self._policy = DEFAULT() if policy is None else policy
+        # Where a policy does not apply, say so here.
+        shared_model(self._policy, problem)
         self._seed = whole_number("seed", seed)
         self._late = late
         self._numbers = _packed(self._policy.tally(problem))

@@ -35,7 +35,7 @@ from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
 from fpbandits.simulation.result import versions
-from fpbandits.simulation.simulate import simulate
+from fpbandits.simulation.simulate import LONGEST_HORIZON, simulate
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
@@ -94,14 +94,15 @@ class Leaderboard:
     seed: int
 
     def best(self, contest: str) -> float:
-        """Return the least mean regret in a contest."""
-        return min(own[contest].mean for own in self.standings.values() if contest in own)
+        """Return the least mean regret in a contest, of those who apply to all contests."""
+        everywhere = max(map(len, self.standings.values()))
+        return min(own[contest].mean for own in self.standings.values() if len(own) == everywhere)
 
     def score(self, policy: str) -> float | None:
         """Return the geometric mean of a policy's mean regret over the least one."""
         chosen = [contest.name for contest in self.contests if contest.group != "wrong"]
         own = self.standings[policy]
-        if not all(name in own for name in chosen):
+        if not chosen or not all(name in own for name in chosen):
             return None
         logs = [math.log((own[name].mean + 0.5) / (self.best(name) + 0.5)) for name in chosen]
         return math.exp(sum(logs) / len(logs))
@@ -266,6 +267,8 @@ def play(
     ``progress`` is called with what is being played and the share of all that is done.
     """
     count = whole_number("runs", runs, least=2)
+    horizon = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON)
+    seed = whole_number("seed", seed)
     chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
     board = list(contests() if among is None else among)
     standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}

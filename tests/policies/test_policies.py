@@ -12,9 +12,20 @@ import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import Player
+from scipy import stats
 
-from fpbandits import FPUCB, UCB1, Agent, InputError, Problem, Thompson, analyze, load_problem
-from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+from fpbandits import (
+    FPUCB,
+    UCB1,
+    Agent,
+    InputError,
+    Problem,
+    Thompson,
+    analyze,
+    load_problem,
+    simulate,
+)
+from fpbandits.policies import DEFAULT, POLICIES, parse_policy, thompson
 from fpbandits.policies.base import (
     CLOCK,
     COUNTERS,
@@ -159,6 +170,52 @@ def test_thompson_rounds_rewards_at_random() -> None:
     assert tally.plays[0] == 4000
     assert tally.sums[0] == int(tally.sums[0])
     assert abs(tally.sums[0] / 4000 - 0.3) < 5 * math.sqrt(0.3 * 0.7 / 4000)
+
+
+@compiled
+def draw_above(a: float, b: float, y: float, chance: float, generator: Any) -> float:
+    return thompson._draw_above(a, b, y, chance, generator)
+
+
+@compiled
+def upper_tail(a: float, b: float, y: float) -> float:
+    return thompson._upper_tail(a, b, y)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "y"),
+    [
+        (1, 1, 0.95),
+        (5, 1, 0.99),
+        (1, 5, 0.7),
+        (2, 2, 0.97),
+        (40, 60, 0.55),
+        (40, 60, 0.41),
+        (9, 2, 0.9),
+    ],
+)
+def test_tails_of_beta_laws(a: float, b: float, y: float) -> None:
+    """Against SciPy; 3,000 draws, a K-S test at level 1e-5."""
+    law = stats.beta(a, b)
+    chance = float(law.sf(y))
+    if y > a / (a + b):
+        assert upper_tail(a, b, y) == pytest.approx(chance, rel=1e-10)
+    generator = np.random.default_rng(7)
+    draws = np.array([draw_above(a, b, y, chance, generator) for _ in range(3000)])
+    assert draws.min() >= y
+    assert stats.kstest(1 - law.sf(draws) / chance, "uniform").pvalue > 1e-5
+
+
+def test_means_of_0_and_1_are_leapt_over() -> None:
+    """Such rewards do not vary, so nothing stands in the way of a leap."""
+    problem = Problem.bernoulli([[1.0, 0.5, 0.0], [0.5, 0.6, 0.2], [0.9, 0.95, 0.0]])
+    for name, kind in POLICIES.items():
+        # One does not apply here; and indices of arms played once come too close to a mean of 1.
+        if name in ("bpr", "ucb1", "kl-ucb"):
+            continue
+        result = simulate(problem, kind(), true="theta1", horizon=10**6, runs=2, times=[10**6])
+        assert result.plans[name].max() < 30_000, name
+        assert (result.pulls[name][:, -1].sum(axis=1) == 10**6).all()
 
 
 @compiled

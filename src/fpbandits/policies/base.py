@@ -23,6 +23,7 @@ the type of its model with `implement`; the compiled loop finds them by that typ
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -264,6 +265,15 @@ def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int) -> int
         sure = rounds
     tally.counters[REACH] = sure
     return sure
+
+
+@register_jitable(**COMPILED)
+def strays(envelope: Any, arm: int, more: int) -> float:
+    """Return how far the sum of up to ``more`` rewards of an arm can be from its expectation."""
+    mean = envelope.means[arm]
+    if (mean == 0 or mean == 1) and envelope.spread < math.inf:
+        return 0.0  # such rewards do not vary
+    return math.sqrt(more * envelope.spread)
 
 
 @register_jitable(**COMPILED)

@@ -11,7 +11,6 @@ the others' means. Draws are one at a time.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.problem import Problem
 from fpbandits.rewards import TOLERANCE
@@ -98,7 +98,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
         tally.sums[leader],
         envelope.means[leader],
         more,
-        math.sqrt(more * envelope.spread),
+        strays(envelope, leader, more),
     )
     low -= 1e-15
     if low < model.largest - model.gap / 2:

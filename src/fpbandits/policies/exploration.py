@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fpbandits.errors import InputError
 from fpbandits.policies.base import Counts
 from fpbandits.problem import Problem
 from fpbandits.rewards import Bernoulli, Floats
@@ -34,6 +35,7 @@ class Exploration(NamedTuple):
 
 _solved: dict[object, dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]] = {}
 _MOST_PROBLEMS = 16
+_MOST_MODELS = 5_000
 
 
 def exploration(problem: Problem) -> Exploration:
@@ -44,6 +46,11 @@ def exploration(problem: Problem) -> Exploration:
             arms=problem.arms,
             parameters=problem.parameters,
             name=problem.name,
+        )
+    if len(problem.parameters) > _MOST_MODELS:
+        raise InputError(
+            f"{problem.name}: {len(problem.parameters):,} parameters are too many for a policy "
+            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
         )
     structure = Structure(problem)
     known = _known(problem)

@@ -42,6 +42,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
@@ -219,12 +220,12 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
         nothing_fits = nothing_fits and playing[i] == 0
     more = rounds - 1
     log_now, log_end = math.log(k), math.log(k + more)
-    deviation = math.sqrt(more * envelope.spread)
     center, outer, inner = desk.numbers[0], desk.numbers[1], desk.numbers[2]
     for i in range(count):
         arm = model.arms[i]
         n = tally.plays[arm]
         if playing[i] == 1 or nothing_fits:
+            deviation = strays(envelope, arm, more)
             low, high = mean_range(n, tally.sums[arm], envelope.means[arm], more, deviation)
             center[i] = (low + high) / 2
             # A little to spare for rounding, on the safe side of each question.

@@ -26,6 +26,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.policies.theta import EQUAL, likelihood_misfit
 from fpbandits.problem import Problem
@@ -85,7 +86,7 @@ def imed_repeats(tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
         tally.sums[leader],
         envelope.means[leader],
         more,
-        math.sqrt(more * envelope.spread),
+        strays(envelope, leader, more),
     )
     low -= 1e-15
     own = math.log(n + more) + 3 * EQUAL

@@ -30,6 +30,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.problem import Problem
 
@@ -123,7 +124,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     leader, more, t = desk.cycle[0], rounds - 1, tally.counters[CLOCK]
     n = tally.plays[leader]
     low, _ = mean_range(
-        n, tally.sums[leader], envelope.means[leader], more, math.sqrt(more * envelope.spread)
+        n, tally.sums[leader], envelope.means[leader], more, strays(envelope, leader, more)
     )
     least = _index(max(low, 0.0), _level(model, t) / (n + more)) - 1e-12
     level = _level(model, t + more)

@@ -10,7 +10,7 @@ best under a model carry its mass; the first of equals).
 
 e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at some time with
 probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the proof
-that regret is then bounded where B(θ°) is empty and logarithmic otherwise.
+that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else logarithmic.
 
 **When no model fits.** Σ_i n_i kl(μ̂_i, μ_i(θ)) is what the rewards cost model θ against the best
 means they could have had. Under θ° it exceeds x + Σ_i ln(n_i + 1), at whatever time, with
@@ -43,6 +43,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.policies.imed import imed_plan, imed_repeats
 from fpbandits.policies.theta import (
@@ -80,7 +81,7 @@ class Optimist(ThetaPolicy):
     safe: float = 0.0
 
     name = "optimist"
-    guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
+    guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
     leaps = True
 
     def model(self, problem: Problem) -> OptimistModel:
@@ -167,7 +168,7 @@ def _keeps_fitting(model: Any, tally: Any, envelope: Any, desk: Any, more: int) 
             if n > 0:
                 misfit += likelihood_misfit(n, total, q)
             continue
-        p, deviation = envelope.means[arm], math.sqrt(more * envelope.spread)
+        p, deviation = envelope.means[arm], strays(envelope, arm, more)
         down = more if deviation >= more * p else deviation / p
         up = more if deviation >= more * (1 - p) else deviation / (1 - p)
         least, largest = max(0.0, more * p - deviation), min(float(more), more * p + deviation)
@@ -209,7 +210,8 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
             return False
         if high[parameter] - least <= now:
             sure = True
-            if high[parameter] < 15:
+            # What is surely there must weigh more than what counts as equal.
+            if high[parameter] - least + math.log(models) < 20:
                 for arm in range(played):
                     if not model.theta.is_best[arm, parameter]:
                         told_apart[arm] = 1

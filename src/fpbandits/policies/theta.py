@@ -30,7 +30,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from fpbandits.policies.base import COMPILED, Counts, Policy, Tally, mean_range
+from fpbandits.policies.base import COMPILED, Counts, Policy, Tally, mean_range, strays
 from fpbandits.problem import Problem
 from fpbandits.rewards import Bools, Floats
 from fpbandits.theory.structure import Structure
@@ -199,9 +199,9 @@ def bracket(
     for model in range(models):
         low[model] = now[model]
         high[model] = now[model]
-    deviation = math.sqrt(more * envelope.spread)
     for place in range(length):
         arm = desk.cycle[place]
+        deviation = strays(envelope, arm, more)
         p = envelope.means[arm]
         # The corners of what x can be after j plays, besides (0, 0): where the two lower limits
         # 0 and jp − w cross, the same for the upper limits j and jp + w, and both ends.
@@ -288,7 +288,7 @@ def box_ahead(
                 tally.sums[arm],
                 envelope.means[arm],
                 more,
-                math.sqrt(more * envelope.spread),
+                strays(envelope, arm, more),
             )
             inner = math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
             outer = math.sqrt(scale * math.log(t + more) / n) + 1e-15

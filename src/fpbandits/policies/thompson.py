@@ -182,12 +182,17 @@ def _upper_tail(a: float, b: float, y: float) -> float:
 @register_jitable(**COMPILED)
 def _draw_above(a: float, b: float, y: float, chance: float, generator: Any) -> float:
     """Draw from Beta(a, b) given that it is at least y."""
-    if chance > 0.1:
+    if chance > 0.1 or (b > 1 and (a - 1) * (1 - y) >= (b - 1) * y):
         while True:
             mean: float = generator.beta(a, b)
             if mean >= y:
                 return mean
-    # The log density is concave: below its tangent at y, whose slope is −rate.
+    if b == 1:  # no failure yet: the density rises all the way, and is easily inverted
+        low = y**a
+        drawn: float = (low + generator.random() * (1 - low)) ** (1 / a)
+        return drawn
+    # The log density is concave: below its tangent at y, whose slope is −rate. It falls, for y is
+    # above the mean, and a chance this small takes it beyond the mode.
     rate = (b - 1) / (1 - y) - (a - 1) / y
     while True:
         step: float = generator.standard_exponential() / rate

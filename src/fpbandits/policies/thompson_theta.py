@@ -62,9 +62,15 @@ class ThompsonTheta(ThetaPolicy):
     def __post_init__(self) -> None:
         if self.prior is None:
             return
-        weights = dict(self.prior) if not isinstance(self.prior, str) else _read(self.prior)
+        try:
+            weights = _read(self.prior) if isinstance(self.prior, str) else dict(self.prior)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.name}: a prior gives weights by name, as {{'theta1': 3, 'theta2': 1}}, not "
+                f"{quote(self.prior)}"
+            ) from None
         for model, weight in weights.items():
-            usable = isinstance(weight, int | float) and not isinstance(weight, bool)
+            usable = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
             if not usable or not 0 <= weight < math.inf:
                 raise InputError(
                     f"{self.name}: the prior of {quote(model)} is {quote(weight)}: it must be a "
@@ -96,10 +102,13 @@ def _read(text: str) -> Mapping[str, float]:
     """Read a prior as the command line writes it: name=weight,name=weight."""
     try:
         pairs = [part.rpartition("=") for part in text.split(",")]
+        if not all(name for name, _, _ in pairs):
+            raise ValueError
         return {unquote(name): float(weight) for name, _, weight in pairs}
     except ValueError:
         raise InputError(
-            f"thompson-theta: expected prior=NAME=WEIGHT,…, not {quote(text)}"
+            f"thompson-theta: expected prior=NAME=WEIGHT,… (a comma in a name is %2C), not "
+            f"{quote(text)}"
         ) from None
 
 

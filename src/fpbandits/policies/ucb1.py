@@ -24,6 +24,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.problem import Problem
 
@@ -84,7 +85,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     leader, t = desk.cycle[0], tally.counters[CLOCK]
     more = rounds - 1
     n, total, p = tally.plays[leader], tally.sums[leader], envelope.means[leader]
-    deviation = math.sqrt(more * envelope.spread)
+    deviation = strays(envelope, leader, more)
     crossing = more if deviation >= more * p else deviation / p
     twice_log = desk.numbers[2, 0]
     end = n + more

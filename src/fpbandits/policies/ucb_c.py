@@ -21,6 +21,7 @@ from fpbandits.policies.base import (
     observe,
     plan,
     repeats,
+    strays,
 )
 from fpbandits.policies.theta import Theta, ThetaPolicy, box_ahead, box_now, theta
 from fpbandits.problem import Problem
@@ -86,7 +87,7 @@ def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> b
     box_ahead(model.theta, tally, envelope, desk, model.scale, t, more)
     n = tally.plays[played]
     low, _ = mean_range(
-        n, tally.sums[played], envelope.means[played], more, math.sqrt(more * envelope.spread)
+        n, tally.sums[played], envelope.means[played], more, strays(envelope, played, more)
     )
     least = low + math.sqrt(model.scale * math.log(t) / (n + more)) - 1e-15
     sure, rival = False, desk.counts[1]
