@@ -377,6 +377,8 @@ def test_ucb1_is_never_sure_of_a_leader_who_can_be_overtaken(
     n, total, p, more, deviation = stretch
     t = n + 10**9 + others
     spread = deviation**2 / more
+    if p in (0.0, 1.0) and deviation < math.inf:
+        deviation = 0.0  # such rewards do not vary
     lowest = min(
         (total + limits(j, p, deviation)[0]) / (n + j) + math.sqrt(2 * math.log(t) / (n + j))
         for j in range(more + 1)
