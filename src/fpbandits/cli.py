@@ -1,4 +1,4 @@
-"""The command line: ``fpbandits analyze | simulate | reproduce | leaderboard | policies``.
+"""The command line: ``fpbandits analyze | simulate | sweep | reproduce | leaderboard | policies``.
 
 Commands turn words into calls of the library and results into text. Whatever the caller did wrong
 ends in `main`, as one line on standard error and exit code 2. Heavy imports stand inside the
@@ -8,8 +8,8 @@ commands, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,14 @@ from fpbandits import __version__
 from fpbandits.errors import InputError, quote
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+Workers = Annotated[
+    str | None, typer.Option("--workers", metavar="N", help="Threads.  [default: one a core]")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
+]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -156,17 +164,22 @@ def simulate(
     exact: Annotated[
         bool, typer.Option("--exact", help="Leap only where no rewards could matter.")
     ] = False,
-    workers: Annotated[
-        str | None, typer.Option(metavar="N", help="Threads.  [default: one a core]")
-    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep result.npz, regret.csv and regret.png here."),
+        typer.Option(
+            metavar="DIR",
+            help="Keep finished runs here, and result.npz, regret.csv and regret.png in the end.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """Play policies on a problem, many runs each, at any horizon, and show their regret."""
-    from fpbandits.files import load_problem, make_folder
+    """Play policies on a problem, many runs each, at any horizon, and show their regret.
+
+    With --out, the same command goes on after an interruption, and may ask for more runs.
+    """
+    from fpbandits.files import load_problem
     from fpbandits.policies import DEFAULT, parse_policy
     from fpbandits.simulation.simulate import simulate
 
@@ -180,9 +193,9 @@ def simulate(
             raise InputError(f"--policy {word} is given twice")
     loaded = load_problem(problem)
     chosen = {word: parse_policy(word) for word in words}
-    if out is not None:
-        make_folder(out)
-    with _warnings_as_notes(), _Bar() as bar:
+    if out is not None and (out / "result.npz").exists() and not (out / "manifest.json").exists():
+        raise InputError(f"{out}: holds a result of an earlier version: name another folder")
+    with _playing(out, workers, dask) as (_, how):
         result = simulate(
             loaded,
             chosen,
@@ -194,8 +207,8 @@ def simulate(
             shuffle=shuffle,
             leap=not step,
             exact=exact,
-            workers=None if workers is None else _number("--workers", workers),
-            progress=bar.show,
+            out=out,
+            **how,
         )
     if out is not None:
         result.save(out / "result.npz")
@@ -231,11 +244,13 @@ def reproduce(
             "--from", metavar="DIR", help="Run nothing: draw and judge the results in this report."
         ),
     ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     json: Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")] = False,
 ) -> None:
     """Run every experiment of the paper, judge its claims, and write report.html.
 
-    Finished experiments are kept: after an interruption the same command goes on from there.
+    Finished runs are kept: after an interruption the same command goes on from there.
     """
     from fpbandits.paper.experiments import EXPERIMENTS, RUNS
     from fpbandits.paper.reproduce import claims_json, reproduce
@@ -243,23 +258,16 @@ def reproduce(
     if source is not None and (runs is not None or seed is not None):
         raise InputError("--from takes results as they are: leave out --runs and --seed")
     folder = out or source or Path("report")
-    with _warnings_as_notes(), _Steps(len(EXPERIMENTS)) as steps:
-        try:
-            report = reproduce(
-                folder,
-                runs=RUNS if runs is None else _number("--runs", runs),
-                seed=0 if seed is None else _number("--seed", seed),
-                source=source,
-                progress=lambda experiment, share: steps.show(experiment.title, share),
-                drawing=steps.draw,
-                say=lambda remark: steps.say(f"note: {remark}"),
-            )
-        except KeyboardInterrupt:
-            steps.say(
-                f"interrupted: {steps.done} of {len(EXPERIMENTS)} experiments are kept in "
-                f"{folder}; the same command goes on from there"
-            )
-            raise
+    titles = {name: experiment.title for name, experiment in EXPERIMENTS.items()}
+    with _playing(folder, workers, dask, titles) as (bar, how):
+        report = reproduce(
+            folder,
+            runs=RUNS if runs is None else _number("--runs", runs),
+            seed=0 if seed is None else _number("--seed", seed),
+            source=source,
+            drawing=lambda share: bar.show("drawing the figures", 0.0, share),
+            **how,
+        )
     if json:
         sys.stdout.write(claims_json(report.claims).decode())
     else:
@@ -274,22 +282,28 @@ def leaderboard(
     seed: Annotated[str, typer.Option(metavar="N", help="What random streams come from.")] = "0",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep leaderboard.json, .png and .svg here."),
+        typer.Option(
+            metavar="DIR",
+            help="Keep finished runs here, and leaderboard.json, .png and .svg in the end.",
+        ),
     ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
 ) -> None:
-    """Let every policy play the paper's problems, random ones and wrong models, and rank them."""
-    from fpbandits.files import make_folder
+    """Let every policy play the paper's problems, random ones and wrong models, and rank them.
+
+    With --out, the same command goes on after an interruption, and may ask for more runs.
+    """
     from fpbandits.leaderboard import play
 
-    if out is not None:
-        make_folder(out)
-    with _warnings_as_notes(), _Steps(1000) as steps:
+    with _playing(out, workers, dask) as (_, how):
         board = play(
             runs=_number("--runs", runs),
             horizon=_number("--horizon", horizon),
             seed=_number("--seed", seed),
-            progress=steps.move,
+            out=out,
+            **how,
         )
     if out is not None:
         board.save(out)
@@ -307,6 +321,48 @@ def leaderboard(
         console.print(leaderboard_table(board.as_dict()))
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")
+
+
+@app.command()
+def sweep(
+    study: Annotated[Path, typer.Argument(help="A .toml file; docs/scale.md shows one.")],
+    runs: Annotated[
+        str | None, typer.Option(metavar="N", help="Runs of each cell.  [default: the file's]")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where all goes.  [default: the study's name]"),
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Play a study: problems, truths, policies with options, horizons and seeds, from one file.
+
+    Writes study.csv, a row for each of them, and study.png and .svg, regret against what varies.
+    Finished runs are kept: after an interruption the same command goes on from there.
+    """
+    from fpbandits.sweep.study import load_study
+    from fpbandits.sweep.sweep import sweep
+
+    loaded = load_study(study, runs=None if runs is None else _number("--runs", runs))
+    folder = out or Path(study.stem)
+    with _playing(folder, workers, dask) as (bar, how):
+        for remark in loaded.remarks:
+            bar.say(f"note: {remark}")
+        found = sweep(loaded, out=folder, **how)
+    found.save(folder)
+    if json:
+        from json import dumps
+
+        sys.stdout.write(dumps(found.as_dict(), allow_nan=False) + "\n")
+    else:
+        from rich.console import Console
+
+        from fpbandits.report.tables import sweep_table
+
+        Console().print(sweep_table(loaded.against, found.points()))
+    sys.stderr.write(f"wrote {folder / 'study.csv'}, study.png and study.svg\n")
 
 
 @app.command()
@@ -356,87 +412,76 @@ def _numbers(option: str, text: str) -> list[Any]:
 
 
 @contextmanager
-def _warnings_as_notes() -> Iterator[None]:
+def _playing(
+    out: Path | None,
+    workers: str | None,
+    dask: str | None,
+    titles: Mapping[str, str] | None = None,
+) -> Iterator[tuple[_Bar, dict[str, Any]]]:
+    """Give what all long work has in common: progress, warnings as notes, workers, and Ctrl-C."""
     import warnings
 
-    def note(message: Warning | str, *others: object, **more: object) -> None:
-        sys.stderr.write(f"note: {message}\n")
-
-    with warnings.catch_warnings():
+    if workers is not None and dask is not None:
+        raise InputError("--workers counts threads here, and --dask has workers of its own")
+    how: dict[str, Any] = {}
+    if workers is not None:
+        how["workers"] = _number("--workers", workers)
+    with ExitStack() as stack:
+        bar = stack.enter_context(_Bar(titles))
+        stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always")
-        warnings.showwarning = note
-        yield
+        warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
+        if dask is not None:
+            from fpbandits.simulation.cluster import dask_executor
+
+            how["executor"] = stack.enter_context(dask_executor(dask))
+        try:
+            yield bar, {**how, "progress": bar.show}
+        except KeyboardInterrupt:
+            if out is not None:
+                bar.say(
+                    f"interrupted: {bar.share:.0%} of all runs are kept in {out}; the same command "
+                    "goes on from there"
+                )
+            raise
 
 
 class _Bar:
-    """A progress bar with the time left, a line a policy; nothing where there is no terminal."""
+    """Progress and time left on a terminal; elsewhere a line for each of ``titles``, if any."""
+
+    def __init__(self, titles: Mapping[str, str] | None = None) -> None:
+        self._titles = titles or {}
+        self.share, self._finished = 0.0, 0
 
     def __enter__(self) -> _Bar:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        console = Console(stderr=True)
-        self._bars = Progress(console=console, transient=True, disable=not console.is_terminal)
-        self._tasks: dict[str, Any] = {}
-        self._bars.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bars.stop()
-
-    def show(self, policy: str, share: float) -> None:
-        """Show what share of a policy's work is done."""
-        if policy not in self._tasks:
-            self._tasks[policy] = self._bars.add_task(policy, total=1.0)
-        self._bars.update(self._tasks[policy], completed=share)
-
-
-class _Steps:
-    """Progress through many experiments: a bar on a terminal, else a line for each."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self.done = count, 0
-
-    def __enter__(self) -> _Steps:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
-        self._live = console.is_terminal
         columns = (BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn())
+        self._live = console.is_terminal
         self._bar = Progress(*columns, console=console, transient=True, disable=not self._live)
-        self._task = self._bar.add_task("", total=self.count)
+        self._task = self._bar.add_task("", total=1.0)
         self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def show(self, title: str, share: float) -> None:
-        """Show what share of an experiment is done; 1.0 once, when it is finished."""
-        self.done += share == 1.0
-        number = min(self.done + 1, self.count)
-        self._bar.update(
-            self._task,
-            completed=self.done + (share if share < 1 else 0),
-            description=f"{number} of {self.count}  {title}",
-        )
-        if share == 1.0 and not self._live:
-            self.say(f"{self.done} of {self.count}  {title}")
+    def show(self, name: str, share: float, share_of_all: float) -> None:
+        """Show what is under way; its own share is 1 once, when it is finished."""
+        from rich.markup import escape
 
-    def draw(self, share: float) -> None:
-        """Show what share of the figures is drawn."""
-        self._bar.update(
-            self._task, completed=share * self.count, description="drawing the figures"
-        )
-
-    def move(self, title: str, share: float) -> None:
-        """Show what is under way and the share of all work that is done."""
-        self._bar.update(self._task, completed=share * self.count, description=title)
+        title = self._titles.get(name, name)
+        self.share = share_of_all
+        self._bar.update(self._task, completed=share_of_all, description=escape(title))
+        if share == 1 and self._titles and not self._live:
+            self._finished += 1
+            self.say(f"{self._finished} of {len(self._titles)}  {title}")
 
     def say(self, remark: str) -> None:
         """Write a line that stays."""
-        self._bar.console.print(remark, markup=False, highlight=False, soft_wrap=True)
+        self._bar.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def _progress(cases: Iterable[int]) -> Iterator[int]:

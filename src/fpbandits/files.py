@@ -46,6 +46,8 @@ SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 _COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters")
 _FAMILY_FIELDS = {"bernoulli": (), "beta": ("concentration",), "discrete": ("support",)}
 
+_ASIDE = ".aside"
+
 # The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
     r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
@@ -66,9 +68,9 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     try:
         match _kind(path):
             case ".toml":
-                return problem_from_toml(_read(path), path.stem)
+                return problem_from_toml(read_text(path), path.stem)
             case _:
-                return _from_csv(_read(path), path)
+                return _from_csv(read_text(path), path)
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
 
@@ -98,7 +100,9 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     path = Path()
     try:
         for path, content in contents.items():
-            handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
+            handle, aside = tempfile.mkstemp(
+                dir=path.parent, prefix=f".{path.name[:64]}.", suffix=_ASIDE
+            )
             asides[path] = Path(aside)
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
@@ -115,6 +119,12 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     finally:
         for aside_path in asides.values():
             aside_path.unlink(missing_ok=True)
+
+
+def remove_asides(folder: Path) -> None:
+    """Remove what a process that was killed had written aside; no one else may be at work there."""
+    for path in folder.glob(f".*{_ASIDE}"):
+        path.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:
@@ -153,7 +163,8 @@ def _kind(path: Path) -> str:
     return ending
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a .toml or .csv file, if it is one, is UTF-8 and not too large."""
     limit = SIZE_LIMITS[_kind(path)]
     try:
         # A pipe or a device could keep us waiting for ever.
@@ -180,10 +191,15 @@ def _read(path: Path) -> str:
 
 def problem_from_toml(text: str, name: str) -> Problem:
     """Read a problem from TOML; ``name`` is for one that has none of its own."""
+    return problem_from_table(parse_toml(text), name)
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Read TOML, and say on one line what is wrong with it."""
     if _ENDLESS_KEY.search(text):
         raise InputError("a name has more than 32 parts between dots")
     try:
-        table = tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise InputError("lists are nested too deeply") from None
     except ValueError as error:
@@ -193,6 +209,9 @@ def problem_from_toml(text: str, name: str) -> Problem:
             raise InputError(f"row {row}: a name is given for the second time") from None
         raise InputError(f"not valid TOML: {error}") from None
 
+
+def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
+    """Make a problem of the fields of a TOML table."""
     family = table.get("reward", "bernoulli")
     if not isinstance(family, str):
         raise InputError(f"reward must be a family's name, not {quote(family)}")

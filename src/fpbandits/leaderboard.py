@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits.builtin import built_in
-from fpbandits.errors import InputError, whole_number
+from fpbandits.errors import whole_number
 from fpbandits.figures import render
 from fpbandits.files import write_together
 from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
+from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import versions
-from fpbandits.simulation.simulate import LONGEST_HORIZON, simulate
+from fpbandits.simulation.study import play_cells
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
@@ -50,8 +50,6 @@ SAFE = "optimist:safe=7"
 _SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
 _ERRORS = (0.01, 0.05, 0.1, 0.2)
 _DRAWS = 10
-
-Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -260,57 +258,51 @@ def play(
     seed: int = 0,
     policies: Mapping[str, Policy] | None = None,
     among: Sequence[Contest] | None = None,
-    progress: Progress | None = None,
+    **how: Any,
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default all of them.
 
-    ``progress`` is called with what is being played and the share of all that is done.
+    ``how`` they are played, where they are kept, and who is told, is as in `play_cells`. A policy
+    that needs to know more than a contest's models tell is left out of it.
     """
     count = whole_number("runs", runs, least=2)
-    horizon = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON)
     seed = whole_number("seed", seed)
     chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
     board = list(contests() if among is None else among)
+    cells: dict[str, Cell] = {}
+    parts: dict[tuple[str, str], list[str]] = {}
+    for contest in board:
+        for name, policy in chosen.items():
+            if policy.refusal(contest.problem):
+                continue
+            for number, truth in enumerate(contest.truths):
+                cell = f"{contest.name}: {name}, truth {number + 1}"
+                parts.setdefault((name, contest.name), []).append(cell)
+                cells[cell] = make_cell(
+                    contest.problem,
+                    policy,
+                    true=truth,
+                    horizon=horizon,
+                    runs=-(-count // len(contest.truths)),
+                    # Other streams for every truth, the same ones for every policy.
+                    seed=seed * 1000 + number,
+                    times=[horizon],
+                    shuffle=True,
+                )
+    results = play_cells(cells, **how)
     standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
-    done = 0
     for contest in board:
         lower = contest.lower_bound * math.log(horizon)
         for name, policy in chosen.items():
-            if progress:
-                progress(f"{contest.name}: {name}", done / (len(board) * len(chosen)))
-            done += 1
-            try:
-                policy.model(contest.problem)
-            except InputError:  # it needs to know more than these models tell
-                continue
-            final = _play(contest, policy, count, horizon, seed)
-            mean = float(final.mean())
-            standings[name][contest.name] = Standing(
-                mean=mean,
-                standard_error=float(final.std(ddof=1)) / math.sqrt(len(final)),
-                q95=float(np.quantile(final, 0.95)),
-                ratio=mean / lower if lower > 0 else None,
-            )
-    if progress:
-        progress("", 1.0)
+            if (name, contest.name) in parts:
+                final = np.concatenate(
+                    [results[cell].final_regret(str(policy)) for cell in parts[name, contest.name]]
+                )
+                mean = float(final.mean())
+                standings[name][contest.name] = Standing(
+                    mean=mean,
+                    standard_error=float(final.std(ddof=1)) / math.sqrt(len(final)),
+                    q95=float(np.quantile(final, 0.95)),
+                    ratio=mean / lower if lower > 0 else None,
+                )
     return Leaderboard(board, standings, int(horizon), count, seed)
-
-
-def _play(contest: Contest, policy: Policy, runs: int, horizon: float, seed: int) -> Floats:
-    """Return the final regret of every run, spread evenly over the truths."""
-    each = -(-runs // len(contest.truths))
-    parts = []
-    for number, truth in enumerate(contest.truths):
-        result = simulate(
-            contest.problem,
-            {"policy": policy},
-            true=truth,
-            horizon=horizon,
-            runs=each,
-            # Other streams for every truth, the same ones for every policy.
-            seed=seed * 1000 + number,
-            times=[horizon],
-            shuffle=True,
-        )
-        parts.append(result.final_regret("policy"))
-    return np.concatenate(parts)

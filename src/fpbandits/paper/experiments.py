@@ -5,28 +5,29 @@ experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and a
 own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others. Three more settings
 are problems on which a statement of the paper fails.
 
-A finished experiment is a file in the folder of results. The same question finds it again, so a
-reproduction that was interrupted goes on where it was.
+Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
+where it was.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fpbandits.builtin import built_in
-from fpbandits.errors import InputError, counted
+from fpbandits.errors import InputError
 from fpbandits.files import shown
 from fpbandits.policies import FPUCB, UCB1, Thompson
 from fpbandits.policies.base import Policy, desk, observe_once, plan_once
 from fpbandits.problem import Problem
-from fpbandits.simulation.result import Result, versions
-from fpbandits.simulation.simulate import simulate
+from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.simulation.result import Result
 from fpbandits.simulation.streams import run_stream
+from fpbandits.simulation.study import load_results, play_cells
 
 RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""
@@ -121,6 +122,18 @@ class Experiment:
         """How many runs it has where so many are asked for."""
         return max(LEAST_RUNS, math.ceil(asked * self.share))
 
+    def cell(self, runs: int, seed: int) -> Cell:
+        """Return what is to be played where so many runs are asked for."""
+        return make_cell(
+            self.setting.problem,
+            self.policy,
+            true=self.setting.true,
+            horizon=self.horizon,
+            times=self.times,
+            runs=self.runs(runs),
+            seed=seed,
+        )
+
     def answered_by(self, result: Result) -> bool:
         """Tell whether a result is of this very experiment, whatever its seed and runs."""
         return (
@@ -164,92 +177,24 @@ def _experiments() -> dict[str, Experiment]:
 
 EXPERIMENTS = _experiments()
 
-Progress = Callable[[Experiment, float], None]
-"""Called now and then with an experiment and the share of its work that is done: 1 when kept."""
 
+def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[str, Result]:
+    """Return a result for every experiment: what the folder keeps already, and the rest anew.
 
-def run_or_find(
-    folder: Path,
-    *,
-    runs: int,
-    seed: int,
-    progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-) -> dict[str, Result]:
-    """Return a result for every experiment: what the folder holds already, and the rest anew.
-
-    What the folder holds of another seed, or more runs than are asked for, is refused: it would be
-    lost. What another version computed, or what is damaged, is computed again, and said so.
+    ``how`` they are played, and who is told, is as in `play_cells`.
     """
-    kept = {
-        name: _kept(folder / f"{name}.npz", experiment, runs, seed, say)
-        for name, experiment in EXPERIMENTS.items()
-    }
-    results = {}
-    for name, experiment in EXPERIMENTS.items():
-        result = kept[name]
-        if result is None:
-            result = _run(experiment, runs, seed, progress)
-            result.save(folder / f"{name}.npz")
-        if progress:
-            progress(experiment, 1.0)
-        results[name] = result
-    return results
+    cells = {name: experiment.cell(runs, seed) for name, experiment in EXPERIMENTS.items()}
+    return play_cells(cells, out=folder, **how)
 
 
-def find(folder: Path) -> dict[str, Result]:
+def find_experiments(folder: Path) -> dict[str, Result]:
     """Return the kept result of every experiment, whoever computed it."""
-    results = {}
-    for name, experiment in EXPERIMENTS.items():
-        path = folder / f"{name}.npz"
-        result = Result.load(path)
-        if not experiment.answered_by(result):
-            raise InputError(f"{shown(path)}: holds another simulation than this version needs")
-        results[name] = result
-    seeds = {result.seed for result in results.values()}
-    if len(seeds) > 1:
-        raise InputError(f"{shown(folder)}: holds results of several seeds, {sorted(seeds)}")
+    results = load_results(folder)
+    if results.keys() != EXPERIMENTS.keys() or not all(
+        experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
+    ):
+        raise InputError(f"{shown(folder)}: holds other experiments than this version has")
     return results
-
-
-def _kept(
-    path: Path, experiment: Experiment, runs: int, seed: int, say: Callable[[str], None] | None
-) -> Result | None:
-    if not path.exists():
-        return None
-    try:
-        result = Result.load(path)
-    except InputError as error:
-        reason = str(error)
-    else:
-        wanted = experiment.runs(runs)
-        if result.seed != seed or result.runs > wanted:
-            raise InputError(
-                f"{shown(path)}: holds {counted(result.runs, 'run')} of seed {result.seed}, and "
-                f"{wanted:,} of seed {seed} are asked for: name another folder with --out"
-            )
-        if result.versions != versions() or not experiment.answered_by(result):
-            reason = f"{shown(path)}: made by another version"
-        elif result.runs < wanted:
-            return None
-        else:
-            return result
-    if say:
-        say(f"{reason}; computing it again")
-    return None
-
-
-def _run(experiment: Experiment, runs: int, seed: int, progress: Progress | None) -> Result:
-    return simulate(
-        experiment.setting.problem,
-        experiment.policy,
-        true=experiment.setting.true,
-        horizon=experiment.horizon,
-        times=experiment.times,
-        runs=experiment.runs(runs),
-        seed=seed,
-        progress=None if progress is None else lambda _, share: progress(experiment, 0.99 * share),
-    )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`reproduce`: every experiment and every claim of the paper, measured, on one page.
 
-Results are kept one by one as they are finished, in ``results/`` of the report's folder; the report
+Runs are kept as they are finished, in ``results/`` of the report's folder; the report
 itself, ``report.html`` with ``claims.json`` and ``figures/``, is made from them in memory and
 appears all at once or not at all.
 """
@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fpbandits.errors import InputError, whole_number
 from fpbandits.figures import render
@@ -22,10 +23,9 @@ from fpbandits.paper.experiments import (
     LEAST_RUNS,
     RUNS,
     Episodes,
-    Progress,
-    find,
+    find_experiments,
     play_episodes,
-    run_or_find,
+    run_experiments,
 )
 from fpbandits.paper.figures import papers_figures
 from fpbandits.paper.page import report_page, tally
@@ -53,9 +53,8 @@ def reproduce(
     runs: float = RUNS,
     seed: int = 0,
     source: Path | None = None,
-    progress: Progress | None = None,
     drawing: Callable[[float], None] | None = None,
-    say: Callable[[str], None] | None = None,
+    **how: Any,
 ) -> Report:
     """Run what is not yet kept, judge every claim, draw every figure, write the report.
 
@@ -67,9 +66,10 @@ def reproduce(
         Runs of most experiments (the longest have a fifth of them), and the seed of all.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
-    progress, drawing, say
-        Called with an experiment and the share of it that is done, with the share of the figures
-        that are drawn, and with remarks.
+    drawing
+        Called with the share of the figures that are drawn.
+    how
+        Workers, executor and progress, as in `play_cells`.
     """
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
@@ -77,14 +77,13 @@ def reproduce(
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
         seed = whole_number("seed", seed)
-        make_folder(folder)
-        results = run_or_find(folder, runs=count, seed=seed, progress=progress, say=say)
+        results = run_experiments(folder, runs=count, seed=seed, **how)
         episodes = play_episodes(seed)
         _keep(episodes, folder)
     else:
         if not folder.is_dir():
             raise InputError(f"{shown(source)}: there is no folder results in it, as reports have")
-        results = find(folder)
+        results = find_experiments(folder)
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
     evidence = Evidence(results, analyses(), numbers(), episodes)
     claims = judge(evidence)
@@ -93,9 +92,13 @@ def reproduce(
     make_folder(out / "figures")
     contents: dict[Path, bytes] = {}
     if source is not None and folder.resolve() != (out / "results").resolve():
-        make_folder(out / "results")
-        for path in (*(folder / f"{name}.npz" for name in results), folder / "episodes.json"):
-            contents[out / "results" / path.name] = path.read_bytes()
+        make_folder(out / "results" / "chunks")
+        for path in (
+            folder / "manifest.json",
+            folder / "episodes.json",
+            *folder.glob("chunks/*.npz"),
+        ):
+            contents[out / "results" / path.relative_to(folder)] = path.read_bytes()
     pictures: dict[str, bytes] = {}
     everything = [each for part in chapters for chapter in part for each in chapter.drawings]
     for place, each in enumerate(everything):

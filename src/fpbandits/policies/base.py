@@ -167,6 +167,14 @@ class Policy(ABC):
     def model(self, problem: Problem) -> Any:
         """Make the arrays that the policy's functions work on."""
 
+    def refusal(self, problem: Problem) -> str | None:
+        """Say why the policy cannot play a problem, if so: some must know more than Θ tells."""
+        try:
+            shared_model(self, problem)
+        except InputError as error:
+            return str(error)
+        return None
+
     def tally(self, problem: Problem) -> Tally:
         """Return the tally of someone who has seen nothing."""
         arms = len(problem.arms)

@@ -5,6 +5,7 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from fpbandits.theory.analysis import Analysis, Case
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
+_MOST_ROWS, _MOST_COLUMNS = 40, 8
 
 
 def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
@@ -70,6 +72,53 @@ def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
         "of regret over the least, wrong models left out."
     )
     return Group(table, Text(words))
+
+
+def sweep_table(against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any]]]) -> Group:
+    """Show the points of a study's figure: policies and values, the fewer of them as columns."""
+    parts: list[RenderableType] = []
+    cut = False
+    for title, panel in points.items():
+        values = list(dict.fromkeys(value for line in panel.values() for value in line))
+        if all(isinstance(value, int | float) for value in values if value is not None):
+            values.sort(key=lambda value: -math.inf if value is None else value)
+        cells = {
+            (line, value): _with_error(own.get(value))
+            for line, own in panel.items()
+            for value in values
+        }
+        table = _table()
+        named = {value: _value(value) for value in values}
+        if len(values) <= len(panel):
+            head, down, across, flip = f"policy, {against} →", list(panel), values, False
+        else:
+            head, down, across, flip = against, values, list(panel), True
+        table.add_column(head, overflow="fold")
+        for column in across[:_MOST_COLUMNS]:
+            label = (column or "mean regret") if flip else named[column]
+            table.add_column(Text(str(label)), justify="right", overflow="fold")
+        for row in down[:_MOST_ROWS]:
+            own = [
+                cells[(column, row) if flip else (row, column)] for column in across[:_MOST_COLUMNS]
+            ]
+            table.add_row(Text(named[row] if flip else row), *own)
+        cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
+        parts += [Text(title, style="bold"), table] if title else [table]
+    more = " There is more in study.csv." if cut else ""
+    return Group(*parts, Text(f"Mean regret ± its standard error, all seeds together.{more}"))
+
+
+def _value(value: Any) -> str:
+    """Return a value as a table shows it; None is that of a policy without the option."""
+    if value is None:
+        return "any"
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _with_error(point: Any) -> Text:
+    if point is None:
+        return Text("–")
+    return Text(f"{point.mean:.4g}" + ("" if point.runs == 1 else f" ± {point.standard_error:.2g}"))
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:

@@ -15,7 +15,7 @@ import os
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,11 @@ SCHEMA = 1
 
 def versions() -> dict[str, str]:
     """Return what a result depends on besides the question: versions, and the engine's sources."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
     import numba
 
     return {
@@ -44,7 +49,7 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "numba": numba.__version__,
         "python": platform.python_version(),
-        "sources": digest_of_sources("simulation/simulate.py", "simulation/streams.py")[:16],
+        "sources": digest_of_sources("simulation/cell.py", "simulation/streams.py")[:16],
     }
 
 

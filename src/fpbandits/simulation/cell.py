@@ -1,0 +1,222 @@
+"""`Cell`: one policy on one problem under one truth, and the runs that are asked for.
+
+A cell holds all that decides what a run will be, but for its number. Whatever is simulated is a
+list of cells, and a run of one can be played anywhere, at any time, in any company: by the compiled
+loop of `kernel`, with a random stream of its own (`streams`).
+
+Leaping runs have the law of stepwise ones up to a total variation of ``plans × arms × LEAP_ERROR``,
+some 1e-15 a run: that often may the rewards of a leap leave the envelope that certified it. With
+``exact=True`` the envelope is the worst case, and the law is the same.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fpbandits.errors import InputError, quote, whole_number
+from fpbandits.policies.base import Counts, Envelope, Policy, desk, shared_model
+from fpbandits.problem import Problem
+from fpbandits.rewards import Bernoulli, Beta, RewardFamily
+from fpbandits.simulation.kernel import play
+from fpbandits.simulation.result import Result, versions
+from fpbandits.simulation.streams import order_stream, run_stream
+
+LEAP_ERROR = 1e-18
+"""The chance, a leap and arm, that rewards leave the envelope."""
+
+LONGEST_HORIZON = 2**53
+_TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
+
+TIME, STOP, RUNS, END = range(4)
+"""What a clock shows: the time in the run under way, whether to stop, runs finished, and T."""
+
+
+def new_clock() -> Counts:
+    """Return a clock for someone who plays runs, and those who watch."""
+    return np.zeros(4, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """All that decides what a run will be, but for its number; see `make_cell`."""
+
+    problem: Problem
+    true: str
+    truth: RewardFamily
+    policy: Policy
+    seed: int
+    times: Counts
+    runs: int
+    shuffle: bool = False
+    leap: bool = True
+    exact: bool = False
+
+    @property
+    def horizon(self) -> int:
+        """T, the last time."""
+        return int(self.times[-1])
+
+    @property
+    def leaps(self) -> bool:
+        """Tell whether runs leap here, or go step by step."""
+        return self.leap and self.policy.leaps and self.truth.sum_in_one_draw
+
+    def play(self, runs: range, clock: Counts, deadline: float = math.inf) -> tuple[Counts, Counts]:
+        """Play these runs; return pulls[run, time, arm] and the number of plans of each run.
+
+        Once the deadline has passed no other run is begun, and those played are returned; whoever
+        sets ``clock[STOP]`` also ends the run under way, which then does not count.
+        """
+        arms = len(self.problem.arms)
+        pulls = np.zeros((len(runs), len(self.times), arms), np.int64)
+        plans = np.zeros(len(runs), np.int64)
+        problem, truth = self.problem, self.truth
+        spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
+        # Not far where rewards are drawn one by one, for Ctrl-C.
+        reach = LONGEST_HORIZON if self.truth.sum_in_one_draw else 10**6
+        model = None if self.shuffle else shared_model(self.policy, problem)
+        room = desk(arms) if model is None else self.policy.desk(model, arms)
+        clock[END] = self.horizon
+        played = 0
+        for run in runs:
+            order = np.arange(arms)
+            if self.shuffle:
+                stream = order_stream(self.seed, run)
+                order = stream.permutation(arms)
+                parameters = stream.permutation(len(self.problem.parameters))
+                problem = _reordered(self.problem, parameters, order)
+                truth = self.truth.reordered(np.array([0]), order)
+                model = self.policy.model(problem)
+                room = self.policy.desk(model, arms)
+            counts = np.zeros((len(self.times), arms), np.int64)
+            plans[played] = play(
+                model,
+                self.policy.tally(problem),
+                truth.law(0),
+                Envelope(np.array(truth.unit_means[0]), spread),
+                room,
+                run_stream(self.seed, run),
+                self.times,
+                reach if self.leap else 1,
+                clock,
+                counts,
+            )
+            if clock[STOP] != 0:
+                break
+            pulls[played][:, order] = counts
+            played += 1
+            clock[TIME] = 0
+            clock[RUNS] += 1
+            if time.perf_counter() > deadline:
+                break
+        return pulls[:played], plans[:played]
+
+    def result(
+        self, pulls: Counts, plans: Counts, made_with: dict[str, str] | None = None
+    ) -> Result:
+        """Return the runs of this cell as a result, under the policy's own name."""
+        return Result(
+            problem=self.problem,
+            true=self.true,
+            true_means=self.truth.means[0],
+            seed=self.seed,
+            times=self.times,
+            pulls={str(self.policy): pulls},
+            plans={str(self.policy): plans},
+            settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
+            leap_error=0.0 if self.exact or not self.leap else LEAP_ERROR,
+            versions=made_with or versions(),
+        )
+
+
+def make_cell(
+    problem: Problem,
+    policy: Policy,
+    *,
+    true: str | Sequence[float] | None = None,
+    horizon: float = 10**5,
+    runs: float = 100,
+    seed: int = 0,
+    times: Sequence[float] | None = None,
+    shuffle: bool = False,
+    leap: bool = True,
+    exact: bool = False,
+) -> Cell:
+    """Check what is asked for, as `simulate` describes it, and return it as a cell."""
+    if not isinstance(problem, Problem):
+        raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
+    if not isinstance(policy, Policy):
+        raise InputError(f"expected a policy such as FPUCB(), not {quote(policy)}")
+    truth, label = _truth(problem, true)
+    T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
+    count = whole_number("runs", runs, least=1)
+    seed = whole_number("seed", seed)
+    moments = _times(times, T)
+    if exact and not leap:
+        raise InputError("exact=True says how to leap, and leap=False not to: choose one")
+    return Cell(problem, label, truth, policy, seed, moments, count, shuffle, leap, exact)
+
+
+def _reordered(problem: Problem, parameters: Any, arms: Any) -> Problem:
+    return replace(
+        problem,
+        arms=tuple(problem.arms[arm] for arm in arms),
+        parameters=tuple(problem.parameters[parameter] for parameter in parameters),
+        rewards=problem.rewards.reordered(parameters, arms),
+    )
+
+
+def _truth(problem: Problem, true: str | Sequence[float] | None) -> tuple[RewardFamily, str]:
+    """Return the laws of the truth as a family of one parameter, and what to call it."""
+    if true is None:
+        if problem.true is None:
+            shown = ", ".join(quote(name) for name in problem.parameters[:8])
+            more = ", …" if len(problem.parameters) > 8 else ""
+            raise InputError(
+                f"{problem.name} does not say which parameter is true: name one of {shown}{more}"
+            )
+        true = problem.true
+    everything = np.arange(len(problem.arms))
+    if isinstance(true, str):
+        return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
+    if not isinstance(true, Sequence | np.ndarray):
+        raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
+    rewards = problem.rewards
+    common: dict[str, Any] = {
+        "arms": problem.arms,
+        "parameters": ["the truth"],
+        "range": problem.range,
+    }
+    match rewards:
+        case Bernoulli():
+            outside = Problem.bernoulli([list(true)], **common)
+        case Beta():
+            outside = Problem.beta([list(true)], rewards.concentration, **common)
+        case _:
+            raise InputError(
+                "means alone do not make a discrete law: name a true parameter instead"
+            )
+    return outside.rewards, ",".join(repr(float(mean)) for mean in true)
+
+
+def _times(times: Sequence[float] | None, horizon: int) -> Counts:
+    if times is None:
+        spaced = np.geomspace(1, horizon, 100)
+        moments = {*(int(moment) for moment in np.rint(spaced)), horizon}
+    elif not isinstance(times, Sequence | np.ndarray):
+        raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
+    else:
+        moments = {
+            *(
+                whole_number("a time", moment, least=1, most=horizon, why="the horizon")
+                for moment in times
+            ),
+            horizon,
+        }
+    return np.array(sorted(moment for moment in moments if moment <= horizon), np.int64)

@@ -1,0 +1,347 @@
+"""`Checkpoint`: a folder in which finished runs are kept, so that a crash costs seconds.
+
+In the folder are
+
+- ``manifest.json``: what was asked for. The cells, by name and in order, and the versions of what
+  computes them.
+- ``chunks/…npz``: finished runs. A header in JSON says what they answer and lists pieces
+  ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of all pieces, one after another. The
+  file's name is the digest of its content: what was cut off or altered is found out, and played
+  again.
+- ``lock``: who is at work there, while someone is.
+
+Each file is written aside and renamed. The same cells resume, and may ask for other numbers of
+runs; other cells are refused. Chunks of another version are left alone, and played again by this
+one: a result has one version.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import math
+import os
+import platform
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from fpbandits.errors import InputError, counted, quote
+from fpbandits.files import (
+    make_folder,
+    problem_from_toml,
+    problem_to_toml,
+    remove_asides,
+    shown,
+    write_aside,
+)
+from fpbandits.policies import parse_policy
+from fpbandits.policies.base import Counts
+from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.simulation.pieces import Piece, Played, Tables
+from fpbandits.simulation.result import versions
+
+SCHEMA = 1
+_KIND, _CHUNK_KIND = "fpbandits runs", "fpbandits chunk of runs"
+
+EVERY = 1.0
+"""How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
+
+_at_work: set[Path] = set()
+
+
+class _DamagedError(InputError):
+    """A file that is not as it was written."""
+
+
+class Checkpoint:
+    """The folder of these cells, locked for as long as it is open.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    cells
+        What is asked for, by name. If the folder holds other cells, it is refused.
+    """
+
+    def __init__(self, folder: Path, cells: Mapping[str, Cell]) -> None:
+        self.folder, self._cells = folder, list(cells.values())
+        self._manifest = _manifest(cells)
+        self._fresh: list[Played] = []
+        self._opened = self._written = time.monotonic()
+
+    def __enter__(self) -> Checkpoint:
+        make_folder(self.folder / "chunks")
+        self._lock = _lock(self.folder)
+        try:
+            for place in (self.folder, self.folder / "chunks"):
+                remove_asides(place)
+            path = self.folder / "manifest.json"
+            found = None
+            try:
+                found = _read_manifest(path) if path.exists() else None
+            except _DamagedError as error:  # chunks say themselves what they answer
+                warnings.warn(f"{error}; it is written again", stacklevel=2)
+            if found is not None and found["question"] != self._manifest["question"]:
+                raise InputError(
+                    f"{shown(self.folder)}: holds other runs ({_difference(found, self._manifest)})"
+                    ": name another folder"
+                )
+            if found != self._manifest:
+                write_aside(path, json.dumps(self._manifest, indent=1).encode())
+        except BaseException:
+            _unlock(self.folder, self._lock)
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _unlock(self.folder, self._lock)
+
+    def kept(self) -> Iterator[Played]:
+        """Yield what is kept from before; damaged files are removed, and said so."""
+        others = 0
+        for path in sorted((self.folder / "chunks").glob("*.npz")):
+            try:
+                played = _read_chunk(path, self._manifest, self._cells)
+            except _DamagedError as error:
+                path.unlink()
+                warnings.warn(f"{error}; its runs are played again", stacklevel=2)
+                continue
+            others += played is None
+            yield from played or ()
+        if others:
+            warnings.warn(
+                f"{shown(self.folder)}: what another version played is left, and played again",
+                stacklevel=2,
+            )
+
+    def add(self, played: Played) -> None:
+        """Take what was played, to be written soon."""
+        self._fresh.append(played)
+
+    def write_if_due(self) -> None:
+        """Write what was added, unless that was done just now."""
+        now = time.monotonic()
+        if now - self._written > max(EVERY, 0.01 * (now - self._opened)):
+            self.write()
+
+    def write(self) -> None:
+        """Write what was added as one chunk."""
+        if self._fresh:
+            content = _chunk(self._fresh, self._manifest)
+            name = f"{hashlib.sha256(content).hexdigest()[:32]}.npz"
+            write_aside(self.folder / "chunks" / name, content)
+            self._fresh.clear()
+        self._written = time.monotonic()
+
+
+def load_cells(folder: Path) -> Iterator[tuple[str, Cell, Counts, Counts, dict[str, str]]]:
+    """Yield each cell that a folder holds, with all runs that were asked for, and its versions.
+
+    Nothing is computed, and whoever computed it may have had other versions.
+    """
+    path = folder / "manifest.json"
+    manifest = _read_manifest(path)
+    cells = _cells(manifest)
+    tables = Tables(cells.values())
+    for chunk in sorted((folder / "chunks").glob("*.npz")):
+        for each in _read_chunk(chunk, manifest, list(cells.values())) or ():
+            tables.put(each)
+    missing = sum(piece.runs for piece in tables.missing())
+    if missing:
+        raise InputError(
+            f"{shown(folder)}: {counted(missing, 'run')} of {tables.total:,} are not finished: "
+            "the command that began them goes on from there"
+        )
+    for (name, cell), pulls, plans in zip(cells.items(), tables.pulls, tables.plans, strict=True):
+        yield name, cell, pulls, plans, manifest["versions"]
+
+
+def _manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    problems: dict[str, int] = {}
+    times: dict[tuple[int, ...], int] = {}
+    texts: dict[int, str] = {}
+    entries = []
+    for name, cell in cells.items():
+        key = id(cell.problem)
+        if key not in texts:
+            texts[key] = problem_to_toml(cell.problem)
+        entries.append(
+            {
+                "name": name,
+                "problem": problems.setdefault(texts[key], len(problems)),
+                "true": cell.true,
+                "true_means": cell.truth.means[0].tolist(),
+                "policy": str(cell.policy),
+                "seed": cell.seed,
+                "times": times.setdefault(tuple(cell.times.tolist()), len(times)),
+                "shuffle": cell.shuffle,
+                "leap": cell.leap,
+                "exact": cell.exact,
+                "runs": cell.runs,
+            }
+        )
+    manifest = {
+        "schema": SCHEMA,
+        "kind": _KIND,
+        "versions": versions(),
+        "problems": list(problems),
+        "times": [list(moments) for moments in times],
+        "cells": entries,
+    }
+    return {**manifest, "question": _digest(manifest)}
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    """Return a digest of what is asked for, but for the number of runs."""
+    cells = [{**entry, "runs": None} for entry in manifest["cells"]]
+    asked = json.dumps([manifest["problems"], manifest["times"], cells])
+    return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _cells(manifest: Mapping[str, Any]) -> dict[str, Cell]:
+    problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
+    cells = {}
+    for entry in manifest["cells"]:
+        problem, moments = problems[entry["problem"]], manifest["times"][entry["times"]]
+        known = entry["true"] in problem.parameters
+        cells[entry["name"]] = make_cell(
+            problem,
+            parse_policy(entry["policy"]),
+            true=entry["true"] if known else entry["true_means"],
+            horizon=moments[-1],
+            times=moments,
+            **{key: entry[key] for key in ("seed", "runs", "shuffle", "leap", "exact")},
+        )
+    return cells
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"{shown(path)}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+    except ValueError:
+        raise _DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
+    if not isinstance(manifest, dict) or manifest.get("kind") != _KIND:
+        raise InputError(f"{shown(path)}: not a manifest of fpbandits")
+    if manifest.get("schema") != SCHEMA:
+        raise InputError(
+            f"{shown(path)}: written with schema {manifest.get('schema')}, and this version of "
+            f"fpbandits reads schema {SCHEMA}"
+        )
+    try:
+        whole = manifest["question"] == _digest(manifest)
+    except (KeyError, TypeError):
+        whole = False
+    if not whole:
+        raise _DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+    return manifest
+
+
+def _difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Say in a few words how two manifests ask for different things."""
+    names = [", ".join(each["name"] for each in side["cells"]) for side in (there, here)]
+    if names[0] != names[1]:
+        return f"{quote(names[0])} there, {quote(names[1])} here"
+    for one, other in zip(there["cells"], here["cells"], strict=True):
+        horizons = [
+            side["times"][each["times"]][-1] for side, each in ((there, one), (here, other))
+        ]
+        if horizons[0] != horizons[1]:
+            return f"T = {horizons[0]:g} there, {horizons[1]:g} here"
+        for key in ("true", "policy", "seed", "shuffle", "leap", "exact"):
+            if one[key] != other[key]:
+                return f"{key} {quote(one[key])} there, {quote(other[key])} here"
+    return "another problem, or other times"
+
+
+def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
+    header = {
+        "schema": SCHEMA,
+        "kind": _CHUNK_KIND,
+        "question": manifest["question"],
+        "versions": manifest["versions"],
+        "pieces": [played.piece for played in everything],
+    }
+    stream = io.BytesIO()
+    np.savez_compressed(
+        stream,
+        header=np.array(json.dumps(header)),
+        pulls=np.concatenate([played.pulls.ravel() for played in everything]),
+        plans=np.concatenate([played.plans for played in everything]),
+    )
+    return stream.getvalue()
+
+
+def _read_chunk(
+    path: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]
+) -> list[Played] | None:
+    """Return what a file holds; nothing if it answers another question, or another version did."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+    if hashlib.sha256(content).hexdigest()[:32] != path.stem:
+        raise _DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            header = json.loads(str(arrays["header"]))
+            pulls, plans = arrays["pulls"], arrays["plans"]
+        if (header["kind"], header["schema"]) != (_CHUNK_KIND, SCHEMA):
+            raise ValueError("another kind or schema")
+        if any(header[key] != manifest[key] for key in ("question", "versions")):
+            return None
+        everything = []
+        run = place = 0
+        for cell, start, stop in header["pieces"]:
+            shape = stop - start, len(cells[cell].times), len(cells[cell].problem.arms)
+            counts = pulls[place : place + math.prod(shape)].reshape(shape)
+            everything.append(
+                Played(Piece(cell, start, stop), counts, plans[run : run + stop - start])
+            )
+            run, place = run + stop - start, place + counts.size
+        return everything
+    except Exception as error:  # archives raise whatever their decoders do
+        reason = " ".join(str(error).split())
+        raise _DamagedError(f"{shown(path)}: not a chunk of runs ({reason})") from None
+
+
+def _lock(folder: Path) -> IO[str]:
+    """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
+    path = folder.resolve() / "lock"
+    if path.parent in _at_work:
+        raise InputError(f"{shown(folder)}: this process is at work there already")
+    try:
+        file = path.open("a+")
+        try:
+            # Not inherited by forked workers, which may outlive us.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            file.seek(0)
+            owner = file.read(40).strip() or "another process"
+            file.close()
+            raise InputError(
+                f"{shown(folder)}: {owner} is at work there: wait for it, or name another folder"
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {platform.node()}"[:40])
+        file.flush()
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be locked ({error.strerror})") from None
+    _at_work.add(path.parent)
+    return file
+
+
+def _unlock(folder: Path, lock: IO[str]) -> None:
+    _at_work.discard(folder.resolve())
+    lock.close()

@@ -1,0 +1,236 @@
+"""Runs go out to an executor in chunks, and come back.
+
+A *piece* is some runs of a cell, and a *chunk* some pieces that go out together. How long a run
+takes is not known beforehand, and may differ a millionfold between cells. So a chunk takes a share
+of all that is left, and whoever plays it stops after about `SECONDS` and returns what is done; the
+rest goes back into the queue. That keeps every worker busy to the end, whatever the cells are, and
+a lost worker costs a second or two.
+
+How many workers an executor has is not known either, and on a cluster it changes. A chunk that came
+back at once had no others before it: then one more goes out from now on.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from fpbandits.errors import InputError
+from fpbandits.policies.base import Counts
+from fpbandits.problem import Problem
+from fpbandits.simulation.cell import END, RUNS, STOP, TIME, Cell, new_clock
+from fpbandits.simulation.pieces import Piece, Played
+from fpbandits.simulation.result import versions
+
+SECONDS = 1.0
+"""After so long a worker begins no other run of its chunk."""
+
+_LEAST_SECONDS = 0.05
+_MOST_BYTES = 2**26
+
+
+class _Reply(NamedTuple):
+    played: list[Played]
+    seconds: float
+    versions: dict[str, str]
+
+
+@dataclass
+class _Chunk:
+    pieces: list[Piece]
+    sent: float
+    clock: Counts = field(default_factory=new_clock)
+
+
+def play_pieces(
+    cells: Sequence[Cell],
+    pieces: Iterable[Piece],
+    pool: Executor,
+    width: int,
+    *,
+    took: Callable[[Played], None],
+    tick: Callable[[Mapping[int, float]], None],
+) -> None:
+    """Have all pieces played, on some ``width`` workers to begin with.
+
+    ``took`` is called with what came back, and ``tick``, several times a second, with the runs of
+    each cell that are under way, as far as they have come: where workers share our memory.
+    """
+    queue = deque(pieces)
+    left = sum(piece.runs for piece in queue)
+    ours = isinstance(pool, ThreadPoolExecutor)
+    window, pace = 2 * width, 0.0
+    out: dict[Future[_Reply], _Chunk] = {}
+    try:
+        while queue or out:
+            while queue and len(out) < window:
+                runs = max(left // (2 * window), round(_LEAST_SECONDS / pace) if pace else 1, 1)
+                chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter())
+                left -= sum(piece.runs for piece in chunk.pieces)
+                out[_send(chunk, cells, pool, ours)] = chunk
+            finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
+            for future in finished:
+                chunk = out.pop(future)
+                reply = _reply(future)
+                rest = _rest(chunk.pieces, reply.played)
+                queue.extendleft(reversed(rest))
+                left += sum(piece.runs for piece in rest)
+                pace = reply.seconds / sum(each.piece.runs for each in reply.played)
+                waited = time.perf_counter() - chunk.sent - reply.seconds
+                if waited < max(0.5 * reply.seconds, 0.02):
+                    window += 1
+                elif waited > 2 * max(reply.seconds, 0.5) and window > 2 * width:
+                    window -= 1
+                for each in reply.played:
+                    took(each)
+            tick(_under_way(out.values()) if ours else {})
+    except BaseException:
+        for future, chunk in out.items():
+            chunk.clock[STOP] = 1
+            future.cancel()
+        raise
+
+
+def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int) -> list[Piece]:
+    """Take so many runs from the queue, or fewer where they would not fit into a chunk."""
+    pieces: list[Piece] = []
+    room = float(_MOST_BYTES)
+    while queue and runs > 0 and room > 0:
+        cell, start, stop = queue.popleft()
+        size = 8 * len(cells[cell].times) * len(cells[cell].problem.arms)
+        taken = min(runs, stop - start, math.ceil(room / size))
+        pieces.append(Piece(cell, start, start + taken))
+        if start + taken < stop:
+            queue.appendleft(Piece(cell, start + taken, stop))
+        runs -= taken
+        room -= taken * size
+    return pieces
+
+
+def _rest(pieces: Sequence[Piece], played: Sequence[Played]) -> list[Piece]:
+    """Return what was not played of the pieces, which are played in order."""
+    rest = list(pieces)
+    for place, each in enumerate(played):
+        rest[place] = pieces[place]._replace(start=each.piece.stop)
+    return [piece for piece in rest if piece.runs > 0]
+
+
+def _under_way(chunks: Iterable[_Chunk]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for chunk in chunks:
+        done = chunk.clock[RUNS] + chunk.clock[TIME] / max(chunk.clock[END], 1)
+        for piece in chunk.pieces:
+            if done <= 0:
+                break
+            found[piece.cell] = found.get(piece.cell, 0.0) + min(done, piece.runs)
+            done -= piece.runs
+    return found
+
+
+def _send(chunk: _Chunk, cells: Sequence[Cell], pool: Executor, ours: bool) -> Future[_Reply]:
+    wanted = {piece.cell: cells[piece.cell] for piece in chunk.pieces}
+    if ours:
+        return pool.submit(_play, wanted, chunk.pieces, chunk.clock)
+    return pool.submit(_play_packed, *_pack(wanted, chunk.pieces))
+
+
+def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], clock: Counts) -> _Reply:
+    """Play pieces in order until the time is over; at least one run."""
+    begun = time.perf_counter()
+    deadline = begun + SECONDS
+    played = []
+    for piece in pieces:
+        pulls, plans = cells[piece.cell].play(range(piece.start, piece.stop), clock, deadline)
+        if len(plans):
+            done = Piece(piece.cell, piece.start, piece.start + len(plans))
+            played.append(Played(done, pulls, plans))
+        if clock[STOP] or time.perf_counter() > deadline:
+            break
+    return _Reply(played, time.perf_counter() - begun, versions())
+
+
+def _reply(future: Future[_Reply]) -> _Reply:
+    """Return what a worker found, or say why there is nothing."""
+    try:
+        reply = future.result()
+    except (BrokenExecutor, CancelledError, ImportError, OSError) as error:
+        raise _lost(error) from error
+    except Exception as error:
+        if type(error).__module__.startswith("distributed"):
+            raise _lost(error) from error
+        raise
+    for what, version in versions().items():
+        if reply.versions.get(what) != version:
+            raise InputError(
+                f"a worker has {what} {reply.versions.get(what)}, and here it is {version}: "
+                "results would depend on who computes them; install the same versions everywhere"
+            )
+    return reply
+
+
+def _lost(error: BaseException) -> InputError:
+    reason = " ".join(str(error).split()) or "no reason is given"
+    return InputError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")
+
+
+# Workers that do not share our memory get a chunk as bytes. A problem may be large, and chunks are
+# many: it is packed once here and unpacked once there.
+
+
+class _Pickler(pickle.Pickler):
+    problems: dict[str, bytes]
+
+    def persistent_id(self, value: object) -> str | None:
+        if not isinstance(value, Problem):
+            return None
+        self.problems[value.fingerprint] = _packed(value)
+        return value.fingerprint
+
+
+class _Unpickler(pickle.Unpickler):
+    problems: Mapping[str, bytes]
+
+    def persistent_load(self, fingerprint: str) -> Problem:
+        return _unpacked(self.problems[fingerprint])
+
+
+@lru_cache(maxsize=64)
+def _packed(problem: Problem) -> bytes:
+    return pickle.dumps(problem)
+
+
+@lru_cache(maxsize=64)
+def _unpacked(packed: bytes) -> Problem:
+    problem: Problem = pickle.loads(packed)
+    return problem
+
+
+def _pack(cells: Mapping[int, Cell], pieces: Sequence[Piece]) -> tuple[bytes, Mapping[str, bytes]]:
+    stream = io.BytesIO()
+    pickler = _Pickler(stream)
+    pickler.problems = {}
+    pickler.dump((cells, pieces))
+    return stream.getvalue(), pickler.problems
+
+
+def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
+    unpickler = _Unpickler(io.BytesIO(packed))
+    unpickler.problems = problems
+    cells, pieces = unpickler.load()
+    return _play(cells, pieces, new_clock())

@@ -1,0 +1,1 @@
+"""Studies of your own: many problems, truths, policies, horizons and seeds, from one file."""

@@ -1,0 +1,243 @@
+"""`Study`: what a study file asks for, as cells with labels.
+
+A study file is TOML. All that vary are crossed with one another::
+
+    problems = ["paper:two", "pricing/*.toml", { problem = "paper:grid", true = "all" }]
+    policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.02, 0.05] }]
+    horizons = [1e3, 1e4, 1e5]       # default 1e5
+    seeds = [0, 1]                   # default 0
+    runs = 100                       # of each cell; default 100
+    shuffle = true                   # default false
+    against = "slack"                # what regret is drawn against; default: what is varied
+
+A problem is a built-in name, a file (beside the study's own; ``*`` stands for any letters), or a
+table: of a ``problem`` and what is ``true``, or of the fields of a problem file. ``true`` is a
+name, a list of names, a list of lists of means, or "all". An option of a policy may be a list.
+
+Horizons are times at which the same runs are recorded: no policy knows when it will end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fpbandits.errors import InputError, quote, unknown, whole_number
+from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text, shown
+from fpbandits.policies import DEFAULT, Policy, parse_policy
+from fpbandits.problem import Problem
+from fpbandits.simulation.cell import Cell, make_cell
+
+_FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
+NUMBERS = ("horizon", "models", "arms", "gap")
+NAMES = ("problem", "true", "policy")
+MOST_NAMES = 24
+"""More names than this do not fit on an axis."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """Cells by name, what each is labelled with, and what regret is drawn against.
+
+    Attributes
+    ----------
+    name
+        What to call the study.
+    cells, labels
+        What to play, and the columns that tell one cell from another, both by the cells' names.
+    options
+        The options of policies that the study sets: columns too.
+    against
+        A column: one of `NUMBERS`, `NAMES` or ``options``.
+    remarks
+        Which policies do not apply to which problems, and why.
+    """
+
+    name: str
+    cells: Mapping[str, Cell]
+    labels: Mapping[str, Mapping[str, Any]]
+    options: Sequence[str]
+    against: str
+    remarks: Sequence[str]
+
+
+def load_study(path: Path, *, runs: float | None = None) -> Study:
+    """Read a study file; ``runs``, if given, stands for the file's own."""
+    try:
+        if path.suffix.lower() != ".toml":
+            raise InputError("a study is a .toml file")
+        return _study(parse_toml(read_text(path)), path, runs)
+    except InputError as error:
+        raise InputError(f"{shown(path)}: {error}") from None
+
+
+def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
+    for field in table:
+        if field not in _FIELDS:
+            raise InputError(unknown("field", field, _FIELDS))
+    if "problems" not in table:
+        raise InputError("the field 'problems' is missing: a list of files or built-in names")
+    policies, options = _policies(_listed(table.get("policies", DEFAULT.name)))
+    horizons = [
+        whole_number("a horizon", value, least=1) for value in _listed(table.get("horizons", 10**5))
+    ]
+    seeds = [whole_number("a seed", value) for value in _listed(table.get("seeds", 0))]
+    shuffle = table.get("shuffle", False)
+    if not isinstance(shuffle, bool):
+        raise InputError(f"shuffle is true or false, not {quote(shuffle)}")
+    for what, values in (("horizon", horizons), ("seed", seeds)):
+        for value in values:
+            if values.count(value) > 1:
+                raise InputError(f"the {what} {value} is given twice")
+
+    cells: dict[str, Cell] = {}
+    labels: dict[str, dict[str, Any]] = {}
+    remarks: dict[str, None] = {}
+    for (problem, true), (word, policy) in product(_problems(table["problems"], path), policies):
+        refusal = policy.refusal(problem)
+        if refusal:
+            remarks[f"{word} is left out of {problem.name}: {refusal}"] = None
+            continue
+        first: Cell | None = None
+        for seed in seeds:
+            cell = make_cell(
+                problem,
+                policy,
+                true=true,
+                horizon=max(horizons),
+                times=horizons,
+                runs=table.get("runs", 100) if runs is None else runs,
+                seed=seed,
+                shuffle=shuffle,
+            )
+            first = first or cell
+            name = f"{problem.name}, truth {cell.true}: {word}, seed {seed}"
+            if name in cells:
+                raise InputError(f"{quote(name)} is there twice: give problems names of their own")
+            cells[name] = cell
+            labels[name] = _labels(first, word, options) | {"seed": seed}
+    if not cells:
+        raise InputError(next(iter(remarks), "there is nothing to play"))
+    columns = (*NUMBERS, *NAMES, *options)
+    against = table.get("against") or _varied(labels, options, horizons)
+    if against not in columns:
+        raise InputError(unknown("column to draw against", str(against), columns))
+    return Study(str(table.get("name", path.stem)), cells, labels, options, against, list(remarks))
+
+
+def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:
+    means = cell.truth.means[0]
+    gaps = means.max() - means
+    return {
+        "problem": cell.problem.name,
+        "models": len(cell.problem.parameters),
+        "arms": len(cell.problem.arms),
+        "true": cell.true,
+        # Rounded, lest equal gaps differ by how they were computed.
+        "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
+        "policy": word,
+        **{option: getattr(cell.policy, option, None) for option in options},
+    }
+
+
+def _varied(
+    labels: Mapping[str, Mapping[str, Any]], options: Sequence[str], horizons: Sequence[int]
+) -> str:
+    """Return what is most worth drawing against, of all that take several values."""
+    if len(horizons) > 1 and not options:
+        return "horizon"
+    for column in (*options, "models", "arms", "true", "problem"):
+        count = len({label[column] for label in labels.values()} - {None})
+        if count > 1 and (column not in NAMES or count <= MOST_NAMES):
+            return column
+    return "horizon" if len(horizons) > 1 else "policy"
+
+
+def _listed(value: Any) -> list[Any]:
+    values = value if isinstance(value, list) else [value]
+    if not values:
+        raise InputError("a list is empty: leave it out, or give it a value")
+    return values
+
+
+def _policies(given: Sequence[Any]) -> tuple[list[tuple[str, Policy]], list[str]]:
+    """Return every policy by its name and options, and the options that are set anywhere."""
+    words: list[str] = []
+    for entry in given:
+        if isinstance(entry, str):
+            words.append(entry)
+            continue
+        if not isinstance(entry, dict) or not isinstance(entry.get("policy"), str):
+            raise InputError(
+                'a policy is a name, or a table such as { policy = "fp-ucb", slack = [0, 0.05] }, '
+                f"not {quote(entry)}"
+            )
+        values = {key: _listed(value) for key, value in entry.items() if key != "policy"}
+        words += [
+            ":".join(
+                [
+                    entry["policy"],
+                    *(f"{key}={value}" for key, value in zip(values, chosen, strict=True)),
+                ]
+            )
+            for chosen in product(*values.values())
+        ]
+    found: dict[str, Policy] = {}
+    options: dict[str, None] = {}
+    for word in words:
+        policy = parse_policy(word)
+        # A policy's own name for itself is the same however its options were written.
+        if str(policy) in found:
+            raise InputError(f"the policy {quote(str(policy))} is given twice")
+        found[str(policy)] = policy
+        named = {part.partition("=")[0] for part in word.split(":")[1:]}
+        options |= {field.name: None for field in fields(policy) if field.name in named}
+    return list(found.items()), list(options)
+
+
+def _problems(given: Any, path: Path) -> Iterator[tuple[Problem, Any]]:
+    """Yield every problem with every truth that it is to be played under."""
+    for place, entry in enumerate(_listed(given), 1):
+        where = f"problem {place}"
+        table = {"problem": entry} if isinstance(entry, str) else entry
+        if not isinstance(table, dict):
+            raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")
+        true = table.get("true")
+        rest = {key: value for key, value in table.items() if key != "true"}
+        try:
+            for problem in _loaded(rest, where, path.parent):
+                for truth in _truths(problem, true):
+                    yield problem, truth
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+
+
+def _loaded(table: Mapping[str, Any], name: str, folder: Path) -> Iterator[Problem]:
+    if "problem" not in table:
+        yield problem_from_table(table, name)
+        return
+    source = table["problem"]
+    for field in table:
+        if field != "problem":
+            raise InputError(unknown("field", field, ("problem", "true")))
+    if not isinstance(source, str):
+        raise InputError(f"expected a file or a built-in name, not {quote(source)}")
+    if source.startswith("paper:"):
+        yield load_problem(source)
+        return
+    paths = sorted(folder.glob(source)) if "*" in source else [folder / source]
+    if not paths:
+        raise InputError(f"no file is called like {quote(source)}")
+    for path in paths:
+        yield load_problem(path)
+
+
+def _truths(problem: Problem, true: Any) -> Sequence[Any]:
+    if true == "all" and "all" not in problem.parameters:
+        return problem.parameters
+    if isinstance(true, list) and true and not isinstance(true[0], int | float):
+        return true
+    return [true]
