@@ -23,8 +23,8 @@ from numba import njit
 
 from fpbandits import FPUCB, UCB1, Agent, Problem, Thompson, load_problem, simulate
 from fpbandits.policies.base import Envelope, Policy, desk, plan_once
+from fpbandits.simulation.cell import LEAP_ERROR
 from fpbandits.simulation.kernel import play
-from fpbandits.simulation.simulate import LEAP_ERROR
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".bench"

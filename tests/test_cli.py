@@ -14,7 +14,7 @@ import pytest
 
 from fpbandits import Result
 from fpbandits.cli import main
-from fpbandits.simulation import simulate as simulation
+from fpbandits.simulation import study
 
 COMMAND = [sys.executable, "-c", "from fpbandits.cli import main; main()"]
 
@@ -125,7 +125,8 @@ def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path
     assert code == 0
     assert "optimist" in text
     assert "wrote" in err
-    assert {path.name for path in out.iterdir()} == {"result.npz", "regret.csv", "regret.png"}
+    products = {"result.npz", "regret.csv", "regret.png"}
+    assert {path.name for path in out.iterdir()} == products | {"manifest.json", "chunks", ".lock"}
     assert Result.load(out / "result.npz").runs == 3
 
 
@@ -150,10 +151,10 @@ def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_long_jobs_are_announced_in_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: object) -> None:
+    def interrupted(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(simulation, "_play_all", interrupted)
+    monkeypatch.setattr(study, "play_pieces", interrupted)
     words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14", "--step"]
     code, out, err = run(capsys, *words)
     assert code == 130

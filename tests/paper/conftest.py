@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fpbandits.paper.evidence import Evidence, analyses, numbers
-from fpbandits.paper.experiments import play_episodes, run_or_find
+from fpbandits.paper.experiments import play_episodes, run_experiments
 
 RUNS, SEED = 200, 1
 
@@ -15,12 +15,11 @@ RUNS, SEED = 200, 1
 @pytest.fixture(scope="session")
 def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "results"
-    folder.mkdir()
-    run_or_find(folder, runs=RUNS, seed=SEED)
+    run_experiments(folder, runs=RUNS, seed=SEED)
     return folder
 
 
 @pytest.fixture(scope="session")
 def evidence(results_folder: Path) -> Evidence:
-    results = run_or_find(results_folder, runs=RUNS, seed=SEED)
+    results = run_experiments(results_folder, runs=RUNS, seed=SEED)
     return Evidence(results, analyses(), numbers(), play_episodes(SEED))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, InputError, Result
+from fpbandits import FPUCB, UCB1, InputError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
     EXPERIMENTS,
@@ -18,30 +19,22 @@ from fpbandits.paper.experiments import (
     PAPER,
     SETTINGS,
     Experiment,
-    find,
+    find_experiments,
     play_episodes,
-    run_or_find,
+    run_experiments,
 )
 from fpbandits.simulation.simulate import simulate
 from fpbandits.simulation.streams import run_stream
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Leave two short experiments, and count which of them are simulated."""
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave two short experiments."""
     chosen = [
         Experiment(SETTINGS["two-1"], FPUCB(), NEAR, 1000),
-        Experiment(SETTINGS["two-2"], UCB1(), FAR, 1000),
+        Experiment(SETTINGS["two-2"], UCB1(), FAR, 1000, share=0.5),
     ]
     monkeypatch.setattr(experiments, "EXPERIMENTS", {each.name: each for each in chosen})
-    simulated: list[str] = []
-
-    def counting(problem: Any, policy: Any, **options: Any) -> Result:
-        simulated.append(f"{options['true']} {policy} {options['runs']}")
-        return simulate(problem, policy, **options)
-
-    monkeypatch.setattr(experiments, "simulate", counting)
-    return simulated
 
 
 def test_the_papers_experiments_are_all_here() -> None:
@@ -72,70 +65,44 @@ def test_policies_without_models_do_the_same_under_the_same_truth() -> None:
         assert np.array_equal(small.pulls[policy.name], large.pulls[policy.name])
 
 
-def test_finished_experiments_are_found_again(few: list[str], tmp_path: Path) -> None:
-    first = run_or_find(tmp_path, runs=20, seed=1)
-    assert few == ["theta1 fp-ucb 20", "theta2 ucb1 20"]
-    (tmp_path / "two-2-ucb1-far.npz").unlink()
-    again = run_or_find(tmp_path, runs=20, seed=1)
-    assert few[2:] == ["theta2 ucb1 20"]
-    for name, result in first.items():
-        assert again[name].as_dict() == result.as_dict() == find(tmp_path)[name].as_dict()
-
-
-def test_more_runs_may_be_asked_for_and_other_questions_not(few: list[str], tmp_path: Path) -> None:
-    run_or_find(tmp_path, runs=20, seed=1)
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    for runs, seed in ((20, 2), (15, 1)):
-        message = f"holds 20 runs of seed 1, and {runs} of seed {seed} are asked for.*--out"
-        with pytest.raises(InputError, match=message):
-            run_or_find(tmp_path, runs=runs, seed=seed)
-    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-    more = run_or_find(tmp_path, runs=30, seed=1)
-    assert few[2:] == ["theta1 fp-ucb 30", "theta2 ucb1 30"]
-    assert {result.runs for result in more.values()} == {30}
-
-
-def test_damaged_and_foreign_results_are_computed_again(
-    few: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_or_find(tmp_path, runs=20, seed=1)
-    path = tmp_path / "two-1-fp-ucb-near.npz"
-    path.write_bytes(path.read_bytes()[:-40])
-    remarks: list[str] = []
-    run_or_find(tmp_path, runs=20, seed=1, say=remarks.append)
-    assert few[2:] == ["theta1 fp-ucb 20"]
-    assert len(remarks) == 1
-    assert "not a whole result file" in remarks[0]
-    assert "computing it again" in remarks[0]
-
-    monkeypatch.setattr(experiments, "versions", lambda: {"fpbandits": "9.9"})
-    run_or_find(tmp_path, runs=20, seed=1, say=remarks.append)
-    assert len(few) == 5
-    assert [remark.split(": ")[1] for remark in remarks[1:]] == [
-        "made by another version; computing it again"
-    ] * 2
-
-
-def test_results_of_another_kind_are_refused(few: list[str], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("few")
+def test_finished_experiments_are_found_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
-        find(tmp_path)
-    run_or_find(tmp_path, runs=20, seed=1)
-    other = tmp_path / "two-2-ucb1-far.npz"
-    other.write_bytes((tmp_path / "two-1-fp-ucb-near.npz").read_bytes())
-    with pytest.raises(InputError, match=r"two-2-ucb1-far\.npz: holds another simulation"):
-        find(tmp_path)
-    Result.load(other)
-    simulate(
-        SETTINGS["two-2"].problem,
-        UCB1(),
-        true="theta2",
-        horizon=1000,
-        runs=20,
-        seed=7,
-        times=experiments.EXPERIMENTS["two-2-ucb1-far"].times,
-    ).save(other)
-    with pytest.raises(InputError, match=r"results of several seeds, \[1, 7\]"):
-        find(tmp_path)
+        find_experiments(tmp_path)
+    first = run_experiments(tmp_path, runs=30, seed=1)
+    assert [result.runs for result in first.values()] == [30, 15]
+    for name, result in find_experiments(tmp_path).items():
+        assert result.as_dict() == first[name].as_dict()
+        experiment = experiments.EXPERIMENTS[name]
+        alone = simulate(
+            experiment.setting.problem,
+            experiment.policy,
+            true=experiment.setting.true,
+            horizon=1000,
+            times=experiment.times,
+            runs=result.runs,
+            seed=1,
+        )
+        assert alone.as_dict() == result.as_dict()
+    with pytest.raises(InputError, match=r"holds other runs \(seed 1 there, 2 here\)"):
+        run_experiments(tmp_path, runs=30, seed=2)
+
+
+@pytest.mark.usefixtures("few")
+def test_other_experiments_are_not_taken_for_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_experiments(tmp_path, runs=20, seed=1)
+    others = {
+        name: replace(experiment, horizon=100)
+        for name, experiment in experiments.EXPERIMENTS.items()
+    }
+    monkeypatch.setattr(experiments, "EXPERIMENTS", others)
+    with pytest.raises(InputError, match="holds other experiments than this version has"):
+        find_experiments(tmp_path)
+    monkeypatch.setattr(experiments, "EXPERIMENTS", {})
+    with pytest.raises(InputError, match="holds other experiments than this version has"):
+        find_experiments(tmp_path)
 
 
 def test_episodes_are_those_of_algorithm_1() -> None:

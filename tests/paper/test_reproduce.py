@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import shutil
 from html.parser import HTMLParser
@@ -12,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from fpbandits import InputError
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
 from fpbandits.paper.beyond import figures_beyond
-from fpbandits.paper.experiments import EXPERIMENTS
 from fpbandits.paper.figures import papers_figures
-from fpbandits.simulation.simulate import simulate
+from fpbandits.simulation import study, workers
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
 
@@ -117,8 +114,8 @@ def test_the_same_results_make_the_same_bytes(
     again = [
         path for path in (tmp_path / "b").rglob("*") if path.suffix in (".png", ".svg", ".json")
     ]
-    assert len(again) == 14
-    assert len(list((tmp_path / "b" / "results").glob("*.npz"))) == len(EXPERIMENTS)
+    assert len(again) == 15
+    assert len(list((tmp_path / "b" / "results" / "chunks").glob("*.npz"))) >= 1
     for path in again:
         assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
 
@@ -148,28 +145,31 @@ def test_the_same_seed_gives_the_same_claims_and_another_one_others(
 def test_ctrl_c_keeps_what_is_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done: list[str] = []
+    def interrupted(*arguments: Any, took: Any, **more: Any) -> None:
+        done: list[int] = []
 
-    def until_interrupted(problem: Any, policy: Any, **options: Any) -> Any:
-        if len(done) == 4:
-            raise KeyboardInterrupt
-        done.append(str(policy))
-        return simulate(problem, policy, **options)
+        def until(played: Any) -> None:
+            done.append(played.piece.runs)
+            took(played)
+            if sum(done) > 100:
+                raise KeyboardInterrupt
+
+        workers.play_pieces(*arguments, took=until, **more)
 
     words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
-    monkeypatch.setattr(experiments, "simulate", until_interrupted)
-    code, _, err = run(capsys, *words)
+    with monkeypatch.context() as impatient:
+        impatient.setattr(study, "play_pieces", interrupted)
+        code, _, err = run(capsys, *words)
     assert code == 130
-    assert "4 of 30 experiments are kept" in err
+    assert "% of all runs are kept in" in err
     assert "Traceback" not in err
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["results"]
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "report/results").iterdir()}
-    assert len(kept) == 4
+    chunks = tmp_path / "report" / "results" / "chunks"
+    kept = {path: path.stat().st_mtime_ns for path in chunks.iterdir()}
+    assert len(kept) == 1
 
-    monkeypatch.setattr(experiments, "simulate", simulate)
     assert run(capsys, *words)[0] == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert len(list((tmp_path / "report/results").glob("*.npz"))) == len(EXPERIMENTS)
     undisturbed = ["reproduce", "--out", str(tmp_path / "other"), "--runs", "10"]
     assert run(capsys, *undisturbed)[0] == 0
     for name in ("claims.json", "report.html"):
@@ -197,31 +197,6 @@ def test_a_full_disk_leaves_no_half_report(
     assert [path for path in out.rglob("*") if path.is_file()] == []
     assert run(capsys, *words)[0] == 0
     assert (out / "report.html").stat().st_size > limit
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_a_disk_that_fills_among_the_experiments_keeps_the_finished_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-
-    def fills_up(handle: int) -> None:
-        synced.append(handle)
-        if len(synced) > 3:
-            raise OSError(28, "No space left on device")
-
-    words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
-    with monkeypatch.context() as full:
-        full.setattr(os, "fsync", fills_up)
-        code, _, err = run(capsys, *words)
-    assert code == 2
-    assert err.splitlines()[-1].endswith("cannot be written (No space left on device)")
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "report").rglob("*.*")}
-    assert len(kept) == 3
-    assert not (tmp_path / "report/report.html").exists()
-
-    assert run(capsys, *words)[0] == 0
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_mistakes_take_one_line(
@@ -275,12 +250,3 @@ def test_a_folder_in_the_reports_place_stops_all_of_it(
     assert code == 2
     assert "report.html: cannot be written (Is a directory)" in err
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-
-
-def test_a_pipe_is_no_result(report: Path, tmp_path: Path) -> None:
-    shutil.copytree(report / "results", tmp_path / "results")
-    pipe = tmp_path / "results" / "two-1-fp-ucb-near.npz"
-    pipe.unlink()
-    os.mkfifo(pipe)
-    with pytest.raises(InputError, match="not a regular file"):
-        experiments.find(tmp_path / "results")

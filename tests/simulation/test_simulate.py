@@ -25,8 +25,8 @@ from fpbandits import (
 )
 from fpbandits.policies import POLICIES
 from fpbandits.policies.base import Policy
-from fpbandits.simulation import simulate as module
-from fpbandits.simulation.simulate import LONGEST_HORIZON
+from fpbandits.simulation import study, workers
+from fpbandits.simulation.cell import LONGEST_HORIZON
 
 CASES = [
     ("paper:two", "theta1"),
@@ -171,7 +171,9 @@ def test_results_do_not_depend_on_how_they_are_computed(monkeypatch: pytest.Monk
         again.append(simulate(problem, policies, executor=threads, **common))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         again.append(simulate(problem, policies, executor=processes, **common))
-    monkeypatch.setattr(module, "CHUNK", 1)
+    monkeypatch.setattr(workers, "SECONDS", 0.0)  # a run a chunk
+    again.append(simulate(problem, policies, **common))
+    monkeypatch.setattr(workers, "_MOST_BYTES", 1)
     again.append(simulate(problem, policies, **common))
     for result in again:
         for name in result.policies:
@@ -260,7 +262,7 @@ def test_leaps_reach_far_where_no_model_fits() -> None:
 
 def test_long_stepwise_jobs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = load_problem("paper:two")
-    monkeypatch.setattr(module, "_play_all", lambda *a: (np.zeros((1, 1, 2)), np.zeros(1)))
+    monkeypatch.setattr(study, "play_pieces", lambda *others, **more: None)
     with pytest.warns(UserWarning, match=r"thompson goes step by step here, 1e\+14 steps in all"):
         simulate(problem, Thompson(), horizon=10**12, runs=100, leap=False)
     with pytest.warns(UserWarning, match="fp-ucb goes step by step"):
@@ -273,17 +275,21 @@ def test_long_stepwise_jobs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_progress_ends_at_one() -> None:
     shares: dict[str, list[float]] = {}
+    totals: list[float] = []
+
+    def note(name: str, share: float, share_of_all: float) -> None:
+        shares.setdefault(name, []).append(share)
+        totals.append(share_of_all)
+
     simulate(
-        load_problem("paper:two"),
-        [FPUCB(), Thompson()],
-        horizon=10**4,
-        runs=20,
-        progress=lambda name, share: shares.setdefault(name, []).append(share),
+        load_problem("paper:two"), [FPUCB(), Thompson()], horizon=10**4, runs=20, progress=note
     )
     for values in shares.values():
         assert values[-1] == 1
+        assert values.count(1) == 1
         assert all(0 <= value <= 1 for value in values)
     assert set(shares) == {"fp-ucb", "thompson"}
+    assert totals[-1] == 1
 
 
 @pytest.mark.parametrize(
@@ -299,6 +305,7 @@ def test_progress_ends_at_one() -> None:
         ({"runs": 10**10}, "ask for fewer runs or times"),
         ({"seed": -1}, "seed is -1: it must be at least 0"),
         ({"seed": 0.5}, "seed is 0.5: it must be a whole number"),
+        ({"executor": 4}, "expected an Executor of concurrent.futures, not 4"),
         ({"workers": 0}, "workers is 0: it must be at least 1"),
         ({"times": [0]}, "a time is 0: it must be at least 1"),
         ({"times": [200]}, "a time is 200: it must be at most 100, the horizon"),
@@ -338,7 +345,7 @@ def test_slow_leapers_say_so_once_under_way(monkeypatch: pytest.MonkeyPatch) -> 
     ticks = iter(range(0, 10**12, 10**5))
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     problem = Problem.bernoulli([[0.0, 0.0]], true="theta1")
-    with pytest.warns(UserWarning, match="ucb1 finds little to leap over here: about"):
+    with pytest.warns(UserWarning, match="1 run at the pace so far: about"):
         simulate(problem, UCB1(), horizon=3 * 10**7, runs=1)
 
 

@@ -8,7 +8,7 @@ In the folder are
   ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of all pieces, one after another. The
   file's name is the digest of its content: what was cut off or altered is found out, and played
   again.
-- ``lock``: who is at work there, while someone is.
+- ``.lock``: who is at work there, while someone is.
 
 Each file is written aside and renamed. The same cells resume, and may ask for other numbers of
 runs; other cells are refused. Chunks of another version are left alone, and played again by this
@@ -78,10 +78,12 @@ class Checkpoint:
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Checkpoint:
-        make_folder(self.folder / "chunks")
+        places = self.folder, self.folder / "chunks"
+        for place in places:
+            make_folder(place)
         self._lock = _lock(self.folder)
         try:
-            for place in (self.folder, self.folder / "chunks"):
+            for place in places:
                 remove_asides(place)
             path = self.folder / "manifest.json"
             found = None
@@ -318,7 +320,7 @@ def _read_chunk(
 
 def _lock(folder: Path) -> IO[str]:
     """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
-    path = folder.resolve() / "lock"
+    path = folder.resolve() / ".lock"
     if path.parent in _at_work:
         raise InputError(f"{shown(folder)}: this process is at work there already")
     try:

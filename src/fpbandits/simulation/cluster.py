@@ -6,7 +6,9 @@ worker is lost. It is an extra: ``pip install 'fpbandits[dask]'``.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -16,25 +18,43 @@ from fpbandits.errors import InputError, quote
 PATIENCE = 10
 """How many seconds a scheduler has to answer."""
 
+_LIKE = "; expected one such as tcp://10.0.0.1:8786"
+
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[Executor]:
-    """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed."""
+def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
+    """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed.
+
+    Gives an executor, and how many workers it has now.
+    """
     try:
         from distributed import Client
+        from distributed.comm.core import connect
     except ImportError:
         raise InputError("Dask is not installed: pip install 'fpbandits[dask]'") from None
+
+    async def knock() -> None:
+        # The client itself would wait much longer for someone who listens and does not answer.
+        comm = await asyncio.wait_for(connect(address, timeout=PATIENCE), PATIENCE)
+        await comm.close()
+
     # What it logs while it connects or is interrupted, an error says in one line.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
+        asyncio.run(knock())
         client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())[:120]
+    except ValueError as error:
         raise InputError(
-            f"no Dask scheduler answers at {quote(address)} within {PATIENCE} s ({reason}): "
-            "expected an address such as tcp://10.0.0.1:8786"
+            f"{quote(address)} is no Dask scheduler's address: {error}{_LIKE}"
+        ) from None
+    except OSError:
+        raise InputError(
+            f"no Dask scheduler answers at {quote(address)} within {PATIENCE} s{_LIKE}"
         ) from None
     try:
-        yield client.get_executor()
+        width = sum(client.nthreads().values())
+        if width == 0:
+            warnings.warn(f"the scheduler at {address} has no workers yet: waiting", stacklevel=3)
+        yield client.get_executor(), max(width, 1)
     finally:
         client.close(timeout=2)

@@ -57,7 +57,7 @@ def simulate(
         change a decision.
     workers, executor
         How many threads, by default one a core; or any executor of your own, such as a process
-        pool or a Dask client's.
+        pool or a Dask client's, and how many workers it has, which is found out if it is not said.
     out
         A folder that keeps finished runs: asked again, the same question goes on from there, and
         may ask for more runs. Another question is refused.

@@ -52,12 +52,13 @@ def play_cells(
         A folder that keeps finished runs. If it holds some of these very cells, they are not played
         again; if it holds others, it is refused.
     workers, executor
-        How many threads, by default one a core; or any executor of your own.
+        How many threads, by default one a core; or any executor of your own, and how many workers
+        it has, which is found out if it is not said.
     progress
         Called with a cell's name, the share of it that is done, and the share of all.
     """
     if workers is not None:
-        workers = whole_number("workers", workers, least=1, most=4096)
+        workers = whole_number("workers", workers, least=1, most=10**6 if executor else 4096)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
     width = workers or os.cpu_count() or 1
@@ -131,7 +132,7 @@ class _Watch:
         self.names, self.cells = list(cells), list(cells.values())
         self._done, self._progress = done, progress
         self._total, self._sum = sum(cell.runs for cell in self.cells), sum(done)
-        self._begun, self._first, self._said = math.inf, 0, False
+        self._begun, self._first, self._said = math.inf, float(self._sum), False
         if progress:
             for number, cell in enumerate(self.cells):
                 if done[number] == cell.runs:
@@ -141,8 +142,6 @@ class _Watch:
         number, runs = played.piece.cell, played.piece.runs
         self._done[number] += runs
         self._sum += runs
-        if self._begun == math.inf:  # from now on, since the first chunk may have compiled a policy
-            self._begun, self._first = time.perf_counter(), self._sum
         if self._progress:
             share = self._done[number] / self.cells[number].runs
             self._progress(self.names[number], share, self._sum / self._total)
@@ -154,7 +153,10 @@ class _Watch:
                 # Not 1: that is for the end.
                 share = min((self._done[number] + runs) / self.cells[number].runs, 1 - 1e-9)
                 self._progress(self.names[number], share, min(done / self._total, 1.0))
-        # Some problems leave little to leap over, which shows only once they are under way.
+        # Some problems leave little to leap over, which shows only once they are under way; before
+        # that, a policy may have to be compiled.
+        if self._begun == math.inf and done > self._first:
+            self._begun, self._first = time.perf_counter(), done
         spent = time.perf_counter() - self._begun
         if spent > 30 and done > self._first and not self._said:
             self._said = True
@@ -176,6 +178,8 @@ def _warn_if_long(name: str, cell: Cell, width: int) -> None:
     steps = cell.horizon * cell.runs
     if cell.leaps or steps < 10**9:
         return
+    # The first run may have to load or compile the policy.
+    replace(cell, times=np.array([1])).play(range(1), new_clock())
     sample, seconds = 500, 0.0
     while seconds < 0.02 and sample < min(cell.horizon, 10**5):
         sample *= 2

@@ -6,8 +6,10 @@ of all that is left, and whoever plays it stops after about `SECONDS` and return
 rest goes back into the queue. That keeps every worker busy to the end, whatever the cells are, and
 a lost worker costs a second or two.
 
-How many workers an executor has is not known either, and on a cluster it changes. A chunk that came
-back at once had no others before it: then one more goes out from now on.
+How many workers an executor has may not be known either, and on a cluster it changes. So it is
+found out: a chunk that went out as the n-th and came back at once was on one of n workers or more;
+one that took k times as long to come back as to play was on one of n/k or so (Little's law). Twice
+as many chunks are out, so that no one waits for us.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ class _Reply(NamedTuple):
 class _Chunk:
     pieces: list[Piece]
     sent: float
+    rank: int
     clock: Counts = field(default_factory=new_clock)
 
 
@@ -75,13 +78,13 @@ def play_pieces(
     queue = deque(pieces)
     left = sum(piece.runs for piece in queue)
     ours = isinstance(pool, ThreadPoolExecutor)
-    window, pace = 2 * width, 0.0
+    window, pace = 2.0 * width, 0.0
     out: dict[Future[_Reply], _Chunk] = {}
     try:
         while queue or out:
             while queue and len(out) < window:
-                runs = max(left // (2 * window), round(_LEAST_SECONDS / pace) if pace else 1, 1)
-                chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter())
+                runs = max(int(left / (2 * window)), round(_LEAST_SECONDS / pace) if pace else 1, 1)
+                chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter(), len(out) + 1)
                 left -= sum(piece.runs for piece in chunk.pieces)
                 out[_send(chunk, cells, pool, ours)] = chunk
             finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
@@ -92,11 +95,10 @@ def play_pieces(
                 queue.extendleft(reversed(rest))
                 left += sum(piece.runs for piece in rest)
                 pace = reply.seconds / sum(each.piece.runs for each in reply.played)
-                waited = time.perf_counter() - chunk.sent - reply.seconds
-                if waited < max(0.5 * reply.seconds, 0.02):
-                    window += 1
-                elif waited > 2 * max(reply.seconds, 0.5) and window > 2 * width:
-                    window -= 1
+                absent = max(time.perf_counter() - chunk.sent, reply.seconds)
+                found = chunk.rank * reply.seconds / absent
+                wanted = 3 * found if absent < 1.5 * reply.seconds else 2 * found
+                window = max(2.0 * width, wanted, 0.99 * window)
                 for each in reply.played:
                     took(each)
             tick(_under_way(out.values()) if ours else {})

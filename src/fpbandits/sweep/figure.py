@@ -120,8 +120,9 @@ def sweep_figure(study: Study, rows: Sequence[Mapping[str, Any]]) -> Figure:
             axes.set_ylim(bottom=0)
         axes.set_title(title, fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
-        axes.set_ylabel("mean regret")
         axes.grid(alpha=0.25)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("mean regret")
     if lines != [""]:
         legend = figure.legend(
             [drawn[line] for line in lines],

@@ -1,0 +1,206 @@
+"""Chunks: every run is played once, whatever the executor, and every worker has enough to do."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import Counter
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fpbandits import UCB1, InputError, Problem, load_problem, simulate
+from fpbandits.simulation import workers
+from fpbandits.simulation.cell import Cell, make_cell, new_clock
+from fpbandits.simulation.pieces import Piece, Played, Tables
+from fpbandits.simulation.result import versions
+from fpbandits.simulation.workers import play_pieces
+
+
+class Whimsical(Executor):
+    """Three workers who seem not to share our memory, and finish in any order."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.threads = ThreadPoolExecutor(3)
+
+    def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        pause = self.random.choice([0, 0, 0.003])
+
+        def work() -> Any:
+            time.sleep(pause)
+            return function(*arguments, **more)
+
+        return self.threads.submit(work)
+
+    def shutdown(self, *arguments: Any, **more: Any) -> None:
+        self.threads.shutdown()
+
+
+def cells_of(counts: list[int]) -> list[Cell]:
+    problem = load_problem("paper:two")
+    return [
+        make_cell(problem, UCB1(), runs=runs, horizon=5 + number, times=[5], seed=number)
+        for number, runs in enumerate(counts)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    kept=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 29), st.integers(1, 10))),
+    seconds=st.sampled_from([0.0, 0.001, 1.0]),
+    seed=st.integers(0, 10**6),
+)
+def test_every_missing_run_is_played_once(
+    counts: list[int], kept: list[tuple[int, int, int]], seconds: float, seed: int
+) -> None:
+    cells = cells_of(counts)
+    tables = Tables(cells)
+    for cell, start, length in kept:
+        if cell < len(cells):
+            piece = Piece(cell, start, start + length)
+            tables.put(
+                Played(
+                    piece, np.zeros((length, len(cells[cell].times), 2), int), np.ones(length, int)
+                )
+            )
+    missing = {
+        (number, run)
+        for number, plans in enumerate(tables.plans)
+        for run in range(len(plans))
+        if plans[run] == 0
+    }
+    pieces = list(tables.missing())
+    assert {(piece.cell, run) for piece in pieces for run in range(*piece[1:])} == missing
+    took: Counter[tuple[int, int]] = Counter()
+
+    def take(played: Played) -> None:
+        took.update((played.piece.cell, run) for run in range(*played.piece[1:]))
+        cell = cells[played.piece.cell]
+        for place, run in enumerate(range(*played.piece[1:])):
+            alone, _ = cell.play(range(run, run + 1), new_clock())
+            assert np.array_equal(played.pulls[place], alone[0])
+
+    with pytest.MonkeyPatch.context() as patch, Whimsical(seed) as pool:
+        patch.setattr(workers, "SECONDS", seconds)
+        play_pieces(cells, pieces, pool, 2, took=take, tick=lambda under_way: None)
+    assert took == Counter(missing)
+
+
+class Scripted(Executor):
+    """A cluster of so many workers in a time of its own, where a run takes as long as we say."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, width: int, seconds_a_run: float) -> None:
+        self.free, self.pace, self.now = [0.0] * width, seconds_a_run, 0.0
+        self.chunks: list[tuple[float, int]] = []
+        self.waiting: list[tuple[float, Future[Any], Any]] = []
+        monkeypatch.setattr(workers, "_pack", lambda cells, pieces: (cells, pieces))
+        monkeypatch.setattr(workers, "wait", self.wait)
+        monkeypatch.setattr(workers, "time", self)
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        _, pieces = arguments
+        worker = self.free.index(min(self.free))
+        left = math.ceil(workers.SECONDS / self.pace)
+        played = []
+        for piece in pieces:
+            runs = min(left, piece.runs)
+            if runs:
+                done = piece._replace(stop=piece.start + runs)
+                played.append(Played(done, np.zeros((runs, 1, 1), int), np.ones(runs, int)))
+                left -= runs
+        seconds = self.pace * sum(each.piece.runs for each in played)
+        self.free[worker] = max(self.free[worker], self.now) + seconds
+        self.chunks.append((seconds, sum(each.piece.runs for each in played)))
+        future: Future[Any] = Future()
+        reply = workers._Reply(played, seconds, versions())
+        self.waiting.append((self.free[worker], future, reply))
+        return future
+
+    def wait(self, futures: Any, **more: Any) -> tuple[set[Future[Any]], None]:
+        self.waiting.sort(key=lambda item: item[0])
+        self.now, future, reply = self.waiting.pop(0)
+        future.set_result(reply)
+        return {future}, None
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("width", [1, 8, 200])
+@pytest.mark.parametrize("seconds_a_run", [1e-3, 0.02, 0.9, 30.0])
+def test_a_cluster_of_any_size_is_kept_busy(
+    monkeypatch: pytest.MonkeyPatch, seconds_a_run: float, width: int, told: bool
+) -> None:
+    """No one says how long a run takes; how many workers there are is told, or found out.
+
+    A minute's work for each of them, or ten runs. Finding 200 workers takes five rounds: each time
+    three times as many chunks go out.
+    """
+    runs = math.ceil(width * max(60, 10 * seconds_a_run) / seconds_a_run)
+    problem = load_problem("paper:two")
+    cells = [make_cell(problem, UCB1(), runs=runs, horizon=1)]
+    pool = Scripted(monkeypatch, width, seconds_a_run)
+    took: list[int] = []
+    play_pieces(
+        cells,
+        [Piece(0, 0, runs)],
+        pool,
+        width if told else 2,
+        took=lambda played: took.append(played.piece.runs),
+        tick=lambda under_way: None,
+    )
+    assert sum(took) == runs
+    ideal = runs * seconds_a_run / width
+    chunk = seconds_a_run + 1
+    assert pool.now < 1.02 * ideal + (1 if told or width == 1 else 5) * chunk
+    assert max(seconds for seconds, _ in pool.chunks) < 2 + seconds_a_run
+    if seconds_a_run < 0.1:
+        # Chunks are about a second, but for the last ones.
+        assert len(pool.chunks) < 1.5 * runs * seconds_a_run + 60 * width
+
+
+def test_large_problems_are_sent_once_and_found_again() -> None:
+    """The same object comes out of the same bytes, and so does what a policy makes of it."""
+    problem = Problem.bernoulli(np.linspace(0.1, 0.9, 4000).reshape(2000, 2))
+    cells = {
+        number: make_cell(problem, UCB1(), true="theta1", horizon=10, seed=number)
+        for number in range(50)
+    }
+    packed, problems = workers._pack(cells, [Piece(0, 0, 1)])
+    assert len(problems) == 1
+    assert len(packed) < 50 * 2000
+    first, second = (workers._play_packed(packed, problems) for _ in range(2))
+    assert np.array_equal(first.played[0].pulls, second.played[0].pulls)
+    assert workers._unpacked(problems[problem.fingerprint]) is workers._unpacked(
+        bytes(problems[problem.fingerprint])
+    )
+
+
+def test_a_policys_own_error_comes_through() -> None:
+    """What goes wrong in a worker is not taken for a lost worker."""
+
+    class Broken(UCB1):
+        def tally(self, problem: Problem) -> Any:
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        simulate(load_problem("paper:two"), Broken(), runs=3, horizon=5)
+
+
+def test_workers_without_the_package_are_told_apart() -> None:
+    class Bare(Executor):
+        def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(ModuleNotFoundError("No module named 'fpbandits'"))
+            return future
+
+    with pytest.raises(InputError, match=r"the workers are lost \(ModuleNotFoundError: No module"):
+        simulate(load_problem("paper:two"), runs=3, horizon=5, executor=Bare())
