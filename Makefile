@@ -16,9 +16,10 @@ test: .venv/installed-test
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: .venv/installed
+bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/scale.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -13,6 +13,7 @@ from fpbandits import FPUCB, UCB1, Optimist, analyze, simulate
 from fpbandits.cli import main
 from fpbandits.leaderboard import Contest, Leaderboard, contests, play
 from fpbandits.policies import BPR
+from fpbandits.simulation import study
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,21 @@ def test_command(
     for word in ("optimist:safe=7", "thompson-theta", "two θ²", "score"):
         assert word in output.out
     assert f"wrote {tmp_path / 'leaderboard.json'}" in output.err
+    board = (tmp_path / "leaderboard.json").read_bytes()
+
+    def idle(cells: object, pieces: object, *others: object, **more: object) -> None:
+        assert pieces == []
+
+    with monkeypatch.context() as resumed:
+        resumed.setattr(study, "play_pieces", idle)
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+    assert caught.value.code == 0
+    assert (tmp_path / "leaderboard.json").read_bytes() == board
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--seed", "1"])
+    assert caught.value.code == 2
+    assert "holds other runs (seed 0 there, 1000 here)" in capsys.readouterr().err
     for words, message in (
         (["--runs", "1"], "runs is 1: it must be at least 2"),
         (["--horizon", "0"], "horizon is 0: it must be at least 1"),

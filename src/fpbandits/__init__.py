@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fpbandits.problem import Problem
     from fpbandits.simulation.result import Result
     from fpbandits.simulation.simulate import simulate
+    from fpbandits.simulation.study import load_results
     from fpbandits.theory.analysis import Analysis, Case, analyze
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ __all__ = [
     "ThompsonTheta",
     "analyze",
     "load_problem",
+    "load_results",
     "save_problem",
     "simulate",
 ]
@@ -91,6 +93,7 @@ _HOMES = {
     "Thompson": "policies",
     "analyze": "theory.analysis",
     "load_problem": "files",
+    "load_results": "simulation.study",
     "save_problem": "files",
     "simulate": "simulation.simulate",
 }

@@ -69,6 +69,9 @@ def test_policies_without_models_do_the_same_under_the_same_truth() -> None:
 def test_finished_experiments_are_found_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         find_experiments(tmp_path)
+    (tmp_path / "two-1-fp-ucb-near.npz").write_bytes(b"")
+    with pytest.raises(InputError, match="made by an earlier version, and has to be made again"):
+        find_experiments(tmp_path)
     first = run_experiments(tmp_path, runs=30, seed=1)
     assert [result.runs for result in first.values()] == [30, 15]
     for name, result in find_experiments(tmp_path).items():

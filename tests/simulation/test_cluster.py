@@ -92,6 +92,17 @@ def test_the_command_runs_on_a_cluster(
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
     assert list(load_results(tmp_path)) == ["optimist"]
+    study = tmp_path / "study.toml"
+    study.write_text('problems = ["paper:two", "paper:grid"]\nruns = 5\nhorizons = [10, 20]')
+    for name, more in (("threads", []), ("dask", ["--dask", local.scheduler_address])):
+        with pytest.raises(SystemExit) as caught:
+            main(["sweep", str(study), "--out", str(tmp_path / name), *more])
+        assert caught.value.code == 0
+    tables = [(tmp_path / name / "study.csv").read_bytes() for name in ("threads", "dask")]
+    assert tables[0] == tables[1]
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--workers", "2", "--dask", local.scheduler_address])
+    assert caught.value.code == 2
 
 
 def test_other_versions_on_a_worker_are_refused(

@@ -189,6 +189,8 @@ def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[s
 
 def find_experiments(folder: Path) -> dict[str, Result]:
     """Return the kept result of every experiment, whoever computed it."""
+    if not (folder / "manifest.json").exists() and any(folder.glob("*.npz")):
+        raise InputError(f"{shown(folder)}: made by an earlier version, and has to be made again")
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
         experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()

@@ -56,6 +56,8 @@ class Tables:
     def missing(self) -> Iterator[Piece]:
         """Yield the pieces that have not been put in: a run takes a plan at least."""
         for cell, plans in enumerate(self.plans):
+            if plans.all():
+                continue
             edges = np.flatnonzero(np.diff(plans == 0, prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2).tolist():
                 yield Piece(cell, start, stop)

@@ -80,6 +80,9 @@ def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
             raise InputError(unknown("field", field, _FIELDS))
     if "problems" not in table:
         raise InputError("the field 'problems' is missing: a list of files or built-in names")
+    name = table.get("name", path.stem)
+    if not isinstance(name, str):
+        raise InputError(f"name is a text, not {quote(name)}")
     policies, options = _policies(_listed(table.get("policies", DEFAULT.name)))
     horizons = [
         whole_number("a horizon", value, least=1) for value in _listed(table.get("horizons", 10**5))
@@ -101,7 +104,7 @@ def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
         if refusal:
             remarks[f"{word} is left out of {problem.name}: {refusal}"] = None
             continue
-        first: Cell | None = None
+        shared: dict[str, Any] = {}
         for seed in seeds:
             cell = make_cell(
                 problem,
@@ -113,19 +116,19 @@ def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
                 seed=seed,
                 shuffle=shuffle,
             )
-            first = first or cell
-            name = f"{problem.name}, truth {cell.true}: {word}, seed {seed}"
-            if name in cells:
-                raise InputError(f"{quote(name)} is there twice: give problems names of their own")
-            cells[name] = cell
-            labels[name] = _labels(first, word, options) | {"seed": seed}
+            shared = shared or _labels(cell, word, options)
+            key = f"{problem.name}, truth {cell.true}: {word}, seed {seed}"
+            if key in cells:
+                raise InputError(f"{quote(key)} is there twice: give problems names of their own")
+            cells[key] = cell
+            labels[key] = {**shared, "seed": seed}
     if not cells:
         raise InputError(next(iter(remarks), "there is nothing to play"))
     columns = (*NUMBERS, *NAMES, *options)
     against = table.get("against") or _varied(labels, options, horizons)
     if against not in columns:
         raise InputError(unknown("column to draw against", str(against), columns))
-    return Study(str(table.get("name", path.stem)), cells, labels, options, against, list(remarks))
+    return Study(name, cells, labels, options, against, list(remarks))
 
 
 def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:

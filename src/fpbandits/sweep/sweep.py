@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from fpbandits.sweep.figure import Points, points, sweep_figure
 from fpbandits.sweep.study import Study
 
 SCHEMA = 1
-_FOUND = ("mean_regret", "std_regret", "q05_regret", "median_regret", "q95_regret")
 
 
 @dataclass(frozen=True)
@@ -74,17 +73,35 @@ class Sweep:
 
 def sweep(study: Study, **how: Any) -> Sweep:
     """Play a study; ``how``, where it is kept and who is told is as in `play_cells`."""
-    results = play_cells(study.cells, **how)
-    rows = [row for name, result in results.items() for row in _rows(study.labels[name], result)]
-    return Sweep(study, rows)
+    return Sweep(study, _rows(study, play_cells(study.cells, **how)))
 
 
-def _rows(labels: Mapping[str, Any], result: Result) -> Iterable[dict[str, Any]]:
-    (policy,) = result.policies
-    regret = result.regret(policy)
-    quantiles = np.quantile(regret, (0.05, 0.5, 0.95), axis=0)
-    std = regret.std(axis=0, ddof=1) if result.runs > 1 else np.full(len(result.times), np.nan)
-    columns = (regret.mean(axis=0), std, *quantiles)
-    for place, horizon in enumerate(result.times.tolist()):
-        found = {name: float(column[place]) for name, column in zip(_FOUND, columns, strict=True)}
-        yield {**labels, "horizon": horizon, "runs": result.runs, **found}
+def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """Return a row for each cell and horizon; cells of one shape are summed up together."""
+    shapes: dict[tuple[int, ...], list[str]] = {}
+    for name, result in results.items():
+        shapes.setdefault((result.runs, len(result.times)), []).append(name)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for names in shapes.values():
+        regret = np.stack([results[name].regret(*results[name].policies) for name in names])
+        low, median, high = np.quantile(regret, (0.05, 0.5, 0.95), axis=1)
+        std = regret.std(axis=1, ddof=1) if regret.shape[1] > 1 else np.full_like(low, np.nan)
+        columns = {
+            "mean_regret": regret.mean(axis=1),
+            "std_regret": std,
+            "q05_regret": low,
+            "median_regret": median,
+            "q95_regret": high,
+        }
+        lists = {column: values.tolist() for column, values in columns.items()}
+        for place, name in enumerate(names):
+            rows[name] = [
+                {
+                    **study.labels[name],
+                    "horizon": horizon,
+                    "runs": results[name].runs,
+                    **{column: values[place][moment] for column, values in lists.items()},
+                }
+                for moment, horizon in enumerate(results[name].times.tolist())
+            ]
+    return [row for name in results for row in rows[name]]
