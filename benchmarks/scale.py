@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from engine import claim
 
 from fpbandits import FPUCB, UCB1, Problem, Thompson, load_problem, save_problem, simulate
 from fpbandits.simulation import cell, workers
-from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.kernel import play
 from fpbandits.simulation.pieces import Piece
 from fpbandits.sweep.study import load_study
@@ -124,15 +125,16 @@ def sending() -> None:
         problem = Problem.bernoulli(
             np.random.default_rng(1).random((models, 4)), true="theta1", name="large"
         )
-        one = {0: make_cell(problem, UCB1(), runs=1, horizon=1)}
-        works = [
-            seconds(lambda one=one: workers._play_packed(*workers._pack(one, [Piece(0, 0, 1)])))
-            for _ in range(4)
-        ]
+        cells = {0: make_cell(problem, UCB1(), runs=1, horizon=1)}
+        works = [seconds(partial(_send, cells)) for _ in range(4)]
         print(
             f"a chunk of one run with {models:>9,} models: "
             f"{1e3 * works[0]:8.1f} ms the first time, then {1e3 * min(works[1:]):8.1f} ms"
         )
+
+
+def _send(cells: dict[int, Cell]) -> object:
+    return workers._play_packed(*workers._pack(cells, [Piece(0, 0, 1)]))
 
 
 def main() -> None:
