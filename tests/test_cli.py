@@ -139,6 +139,18 @@ def test_a_refused_simulation_leaves_no_folder(
     assert not out.exists()
 
 
+def test_a_result_of_an_earlier_version_is_not_written_over(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "result.npz").write_bytes(b"precious")
+    code, _, err = run(capsys, "simulate", "paper:two", "--out", str(tmp_path))
+    assert code == 2
+    assert err == (
+        f"error: {tmp_path}: holds a result of an earlier version: name another folder\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["result.npz"]
+
+
 def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "policies")
     assert code == 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import pickle
 import random
 import time
 from collections import Counter
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,7 @@ class Scripted(Executor):
         self.free, self.pace, self.now = [0.0] * width, seconds_a_run, 0.0
         self.chunks: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, Future[Any], Any]] = []
-        monkeypatch.setattr(workers, "_pack", lambda cells, pieces: (cells, pieces))
+        monkeypatch.setattr(workers, "_pack", lambda cells, pieces, whole: (cells, pieces))
         monkeypatch.setattr(workers, "wait", self.wait)
         monkeypatch.setattr(workers, "time", self)
 
@@ -167,21 +169,36 @@ def test_a_cluster_of_any_size_is_kept_busy(
         assert len(pool.chunks) < 1.5 * runs * seconds_a_run + 60 * width
 
 
-def test_large_problems_are_sent_once_and_found_again() -> None:
-    """The same object comes out of the same bytes, and so does what a policy makes of it."""
-    problem = Problem.bernoulli(np.linspace(0.1, 0.9, 4000).reshape(2000, 2))
-    cells = {
-        number: make_cell(problem, UCB1(), true="theta1", horizon=10, seed=number)
-        for number in range(50)
-    }
-    packed, problems = workers._pack(cells, [Piece(0, 0, 1)])
-    assert len(problems) == 1
-    assert len(packed) < 50 * 2000
-    first, second = (workers._play_packed(packed, problems) for _ in range(2))
-    assert np.array_equal(first.played[0].pulls, second.played[0].pulls)
-    assert workers._unpacked(problems[problem.fingerprint]) is workers._unpacked(
-        bytes(problems[problem.fingerprint])
-    )
+def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And to no one else: chunks that name them are small."""
+    problem = Problem.bernoulli(np.linspace(0.1, 0.9, 20_000).reshape(10_000, 2), true="theta1")
+    expected = simulate(problem, UCB1(), horizon=10, runs=60)
+    sizes: list[int] = []
+
+    class Measuring(Whimsical):
+        def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+            sizes.append(len(pickle.dumps(arguments)))
+            return super().submit(function, *arguments, **more)
+
+    monkeypatch.setattr(workers, "SECONDS", 0.0)
+    workers._known.clear()
+    with Measuring(0) as pool:
+        found = simulate(problem, UCB1(), horizon=10, runs=60, executor=pool)
+    assert np.array_equal(found.pulls["ucb1"], expected.pulls["ucb1"])
+    large = [size for size in sizes if size > 100_000]
+    assert 1 <= len(large) <= 20
+    assert len(sizes) >= 60
+    assert max(size for size in sizes if size not in large) < 5_000
+
+
+def test_a_worker_remembers_so_many_problems() -> None:
+    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
+    for number in range(70):
+        problem = Problem.bernoulli([[0.5, number / 100]], true="theta1")
+        packed = workers._pack({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
+        assert len(workers._play_packed(*packed).played) == 1
+        assert len(workers._play_packed(packed[0], {}).played) == 1
+    assert len(workers._known) == 64
 
 
 def test_a_policys_own_error_comes_through() -> None:

@@ -353,3 +353,12 @@ def test_horizons_are_times_of_the_same_runs(tmp_path: Path) -> None:
     )
     error = math.hypot(rows[0]["std_regret"], alone.std_regret("ucb1")[-1]) / 10
     assert abs(rows[0]["mean_regret"] - alone.mean_regret("ucb1")[-1]) < 4 * error
+
+
+def test_the_documented_study_is_one() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    study = load_study(docs / "slack.toml")
+    assert len(study.cells) == 4 * 6 * 2
+    assert study.against == "slack"
+    shown = (docs / "scale.md").read_text().split("```toml\n")[1].split("```")[0]
+    assert (docs / "slack.toml").read_text().endswith(shown)

@@ -45,6 +45,8 @@ SECONDS = 1.0
 
 _LEAST_SECONDS = 0.05
 _MOST_BYTES = 2**26
+_LARGE = 2**17
+_MOST_KNOWN = 64
 
 
 class _Reply(NamedTuple):
@@ -78,7 +80,7 @@ def play_pieces(
     queue = deque(pieces)
     left = sum(piece.runs for piece in queue)
     ours = isinstance(pool, ThreadPoolExecutor)
-    window, pace = 2.0 * width, 0.0
+    window, pace, whole = 2.0 * width, 0.0, False
     out: dict[Future[_Reply], _Chunk] = {}
     try:
         while queue or out:
@@ -86,7 +88,8 @@ def play_pieces(
                 runs = max(int(left / (2 * window)), round(_LEAST_SECONDS / pace) if pace else 1, 1)
                 chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter(), len(out) + 1)
                 left -= sum(piece.runs for piece in chunk.pieces)
-                out[_send(chunk, cells, pool, ours)] = chunk
+                out[_send(chunk, cells, pool, ours, whole)] = chunk
+                whole = False
             finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
             for future in finished:
                 chunk = out.pop(future)
@@ -94,6 +97,9 @@ def play_pieces(
                 rest = _rest(chunk.pieces, reply.played)
                 queue.extendleft(reversed(rest))
                 left += sum(piece.runs for piece in rest)
+                if not reply.played:
+                    whole = True
+                    continue
                 pace = reply.seconds / sum(each.piece.runs for each in reply.played)
                 absent = max(time.perf_counter() - chunk.sent, reply.seconds)
                 found = chunk.rank * reply.seconds / absent
@@ -145,11 +151,13 @@ def _under_way(chunks: Iterable[_Chunk]) -> dict[int, float]:
     return found
 
 
-def _send(chunk: _Chunk, cells: Sequence[Cell], pool: Executor, ours: bool) -> Future[_Reply]:
+def _send(
+    chunk: _Chunk, cells: Sequence[Cell], pool: Executor, ours: bool, whole: bool
+) -> Future[_Reply]:
     wanted = {piece.cell: cells[piece.cell] for piece in chunk.pieces}
     if ours:
         return pool.submit(_play, wanted, chunk.pieces, chunk.clock)
-    return pool.submit(_play_packed, *_pack(wanted, chunk.pieces))
+    return pool.submit(_play_packed, *_pack(wanted, chunk.pieces, whole))
 
 
 def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], clock: Counts) -> _Reply:
@@ -192,16 +200,21 @@ def _lost(error: BaseException) -> InputError:
 
 
 # Workers that do not share our memory get a chunk as bytes. A problem may be large, and chunks are
-# many: it is packed once here and unpacked once there.
+# many: it is packed once here and unpacked once there, and a large one is sent only to workers who
+# have answered that they lack it.
+
+
+class _AbsentError(Exception):
+    """A problem was neither sent nor known from before."""
 
 
 class _Pickler(pickle.Pickler):
-    problems: dict[str, bytes]
+    problems: dict[str, Problem]
 
     def persistent_id(self, value: object) -> str | None:
         if not isinstance(value, Problem):
             return None
-        self.problems[value.fingerprint] = _packed(value)
+        self.problems[value.fingerprint] = value
         return value.fingerprint
 
 
@@ -209,30 +222,42 @@ class _Unpickler(pickle.Unpickler):
     problems: Mapping[str, bytes]
 
     def persistent_load(self, fingerprint: str) -> Problem:
-        return _unpacked(self.problems[fingerprint])
+        if fingerprint not in _known:
+            if fingerprint not in self.problems:
+                raise _AbsentError
+            while len(_known) >= _MOST_KNOWN:
+                _known.pop(next(iter(_known)), None)
+            _known[fingerprint] = pickle.loads(self.problems[fingerprint])
+        return _known[fingerprint]
 
 
-@lru_cache(maxsize=64)
+_known: dict[str, Problem] = {}
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
 def _packed(problem: Problem) -> bytes:
     return pickle.dumps(problem)
 
 
-@lru_cache(maxsize=64)
-def _unpacked(packed: bytes) -> Problem:
-    problem: Problem = pickle.loads(packed)
-    return problem
-
-
-def _pack(cells: Mapping[int, Cell], pieces: Sequence[Piece]) -> tuple[bytes, Mapping[str, bytes]]:
+def _pack(
+    cells: Mapping[int, Cell], pieces: Sequence[Piece], whole: bool
+) -> tuple[bytes, Mapping[str, bytes]]:
+    """Pack a chunk and its problems, the large ones only if it is to be ``whole``."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     pickler.problems = {}
     pickler.dump((cells, pieces))
-    return stream.getvalue(), pickler.problems
+    problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
+    sent = {name: packed for name, packed in problems.items() if whole or len(packed) <= _LARGE}
+    return stream.getvalue(), sent
 
 
 def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
+    """Play a chunk; nothing comes of it if a problem is absent."""
     unpickler = _Unpickler(io.BytesIO(packed))
     unpickler.problems = problems
-    cells, pieces = unpickler.load()
+    try:
+        cells, pieces = unpickler.load()
+    except _AbsentError:
+        return _Reply([], 0.0, versions())
     return _play(cells, pieces, new_clock())
