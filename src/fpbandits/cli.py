@@ -440,8 +440,8 @@ def _playing(
         except KeyboardInterrupt:
             if out is not None:
                 bar.say(
-                    f"interrupted: {bar.share:.0%} of all runs are kept in {out}; the same command "
-                    "goes on from there"
+                    f"interrupted at {bar.share:.0%}: finished runs are kept in {out}, and the "
+                    "same command goes on from there"
                 )
             raise
 

@@ -161,7 +161,7 @@ def test_ctrl_c_keeps_what_is_finished(
         impatient.setattr(study, "play_pieces", interrupted)
         code, _, err = run(capsys, *words)
     assert code == 130
-    assert "% of all runs are kept in" in err
+    assert "%: finished runs are kept in" in err
     assert "Traceback" not in err
     assert [path.name for path in (tmp_path / "report").iterdir()] == ["results"]
     chunks = tmp_path / "report" / "results" / "chunks"

@@ -335,7 +335,7 @@ def test_two_processes_ctrl_c_and_sigkill_on_one_folder(tmp_path: Path, whole: P
     first.send_signal(signal.SIGINT)
     text, error = first.communicate(timeout=60)
     assert (first.returncode, text) == (130, "")
-    assert f"% of all runs are kept in {out}; the same command goes on from there\n" in error
+    assert f"%: finished runs are kept in {out}, and the same command goes on from there\n" in error
     assert error.count("\n") == 1
 
     kept = len(files(out))

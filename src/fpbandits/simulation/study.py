@@ -14,7 +14,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -58,7 +58,8 @@ def play_cells(
         Called with a cell's name, the share of it that is done, and the share of all.
     """
     if workers is not None:
-        workers = whole_number("workers", workers, least=1, most=10**6 if executor else 4096)
+        most = 4096 if executor is None else None
+        workers = whole_number("workers", workers, least=1, most=most)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
     width = workers or os.cpu_count() or 1
@@ -97,8 +98,7 @@ def _play_missing(
 ) -> None:
     missing = list(tables.missing())
     watch = _Watch(cells, [int((plans > 0).sum()) for plans in tables.plans], progress)
-    for number in {piece.cell: None for piece in missing}:
-        _warn_if_long(watch.names[number], watch.cells[number], width)
+    _warn_if_long([(watch.cells[piece.cell], piece.runs) for piece in missing], width)
 
     def took(played: Played) -> None:
         tables.put(played)
@@ -173,23 +173,30 @@ def _pool(executor: Executor | None, width: int) -> Iterator[Executor]:
         yield pool
 
 
-def _warn_if_long(name: str, cell: Cell, width: int) -> None:
-    """Measure a short run, and say so if all of them, step by step, would take an hour or more."""
-    steps = cell.horizon * cell.runs
-    if cell.leaps or steps < 10**9:
-        return
-    # The first run may have to load or compile the policy.
-    replace(cell, times=np.array([1])).play(range(1), new_clock())
-    sample, seconds = 500, 0.0
-    while seconds < 0.02 and sample < min(cell.horizon, 10**5):
-        sample *= 2
-        trial = replace(cell, times=np.array([sample]))
-        start = time.perf_counter()
-        trial.play(range(1), new_clock())
-        seconds = time.perf_counter() - start
-    _say_if_long(
-        f"{name} goes step by step here, {steps:.3g} steps in all", seconds / sample * steps / width
-    )
+def _warn_if_long(missing: Iterable[tuple[Cell, int]], width: int) -> None:
+    """Measure a short run of each policy, and say so if all, step by step, take an hour or more."""
+    slow: dict[str, list[tuple[Cell, int]]] = {}
+    for cell, runs in missing:
+        if not cell.leaps:
+            slow.setdefault(str(cell.policy), []).append((cell, runs))
+    for name, parts in slow.items():
+        steps = sum(cell.horizon * runs for cell, runs in parts)
+        if steps < 10**9:
+            continue
+        cell = parts[0][0]
+        # The first run may have to load or compile the policy.
+        replace(cell, times=np.array([1])).play(range(1), new_clock())
+        sample, seconds = 500, 0.0
+        while seconds < 0.02 and sample < min(cell.horizon, 10**5):
+            sample *= 2
+            trial = replace(cell, times=np.array([sample]))
+            start = time.perf_counter()
+            trial.play(range(1), new_clock())
+            seconds = time.perf_counter() - start
+        _say_if_long(
+            f"{name} goes step by step here, {steps:.3g} steps in all",
+            seconds / sample * steps / width,
+        )
 
 
 def _say_if_long(what: str, seconds: float) -> None:

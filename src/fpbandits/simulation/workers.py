@@ -179,7 +179,7 @@ def _reply(future: Future[_Reply]) -> _Reply:
     """Return what a worker found, or say why there is nothing."""
     try:
         reply = future.result()
-    except (BrokenExecutor, CancelledError, ImportError, OSError) as error:
+    except (BrokenExecutor, CancelledError, ImportError, ConnectionError, TimeoutError) as error:
         raise _lost(error) from error
     except Exception as error:
         if type(error).__module__.startswith("distributed"):
