@@ -14,7 +14,7 @@ test: .venv/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -301,15 +301,27 @@ def assert_same_products(out: Path, whole: Path) -> None:
     assert_equal(Result.load(out / "result.npz"), Result.load(whole / "result.npz"))
 
 
-def start(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Where the tests run in the background, a child would inherit that Ctrl-C is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start commands, none of which outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def command_line(words: list[str]) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*COMMAND, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Where the tests run in the background, a child would inherit that Ctrl-C is ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        started.append(process)
+        return process
+
+    yield command_line
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def wait_for_chunk(out: Path, more_than: int = 0) -> None:
@@ -320,12 +332,14 @@ def wait_for_chunk(out: Path, more_than: int = 0) -> None:
     raise AssertionError("nothing was kept within 30 s")
 
 
-def test_two_processes_ctrl_c_and_sigkill_on_one_folder(tmp_path: Path, whole: Path) -> None:
+def test_two_processes_ctrl_c_and_sigkill_on_one_folder(
+    tmp_path: Path, whole: Path, start: Callable[..., subprocess.Popen[str]]
+) -> None:
     """What is disturbed asks for so many runs that it cannot have ended by then."""
     out = tmp_path / "out"
-    first = start(*command(out, runs=10**5))
+    first = start(command(out, runs=10**5))
     wait_for_chunk(out)
-    second = start(*command(out))
+    second = start(command(out))
     error = second.communicate(timeout=60)[1]
     assert second.returncode == 2
     assert error.startswith(f"error: {out}: process {first.pid} on ")
@@ -339,7 +353,7 @@ def test_two_processes_ctrl_c_and_sigkill_on_one_folder(tmp_path: Path, whole: P
     assert error.count("\n") == 1
 
     kept = len(files(out))
-    third = start(*command(out, runs=10**5))
+    third = start(command(out, runs=10**5))
     wait_for_chunk(out, more_than=kept)
     third.kill()
     third.communicate()

@@ -198,6 +198,13 @@ def test_recorded_times_do_not_change_the_law_and_count_right() -> None:
     assert first.tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
 
 
+def test_shuffled_pulls_are_counted_under_the_arms_own_names() -> None:
+    for policy in (FPUCB(), UCB1()):
+        result = simulate(load_problem("paper:two"), policy, horizon=5000, runs=40, shuffle=True)
+        pulls = result.pulls[str(policy)][:, -1]
+        assert (pulls[:, 0] > 4500).all(), "the best arm, wherever it stood"
+
+
 def test_default_times_are_spread_in_log_t() -> None:
     result = simulate(load_problem("paper:two"), horizon=10**12, runs=2)
     assert result.times[0] == 1
