@@ -179,7 +179,7 @@ def simulate(
 
     With --out, the same command goes on after an interruption, and may ask for more runs.
     """
-    from fpbandits.files import load_problem
+    from fpbandits.files import load_problem, make_folder
     from fpbandits.policies import DEFAULT, parse_policy
     from fpbandits.simulation.simulate import simulate
 
@@ -193,7 +193,9 @@ def simulate(
             raise InputError(f"--policy {word} is given twice")
     loaded = load_problem(problem)
     chosen = {word: parse_policy(word) for word in words}
-    if out is not None and (out / "result.npz").exists() and not (out / "manifest.json").exists():
+    if out is not None:
+        make_folder(out)
+    if out and (out / "result.npz").is_file() and not (out / "manifest.json").is_file():
         raise InputError(f"{out}: holds a result of an earlier version: name another folder")
     with _playing(out, workers, dask) as (_, how):
         result = simulate(
@@ -331,7 +333,7 @@ def sweep(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where all goes.  [default: the study's name]"),
+        typer.Option(metavar="DIR", help="Where all goes.  [default: STUDY-out]"),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -346,7 +348,7 @@ def sweep(
     from fpbandits.sweep.sweep import sweep
 
     loaded = load_study(study, runs=None if runs is None else _number("--runs", runs))
-    folder = out or Path(study.stem)
+    folder = out or Path(f"{study.stem}-out")
     with _playing(folder, workers, dask) as (bar, how):
         for remark in loaded.remarks:
             bar.say(f"note: {remark}")
@@ -361,7 +363,9 @@ def sweep(
 
         from fpbandits.report.tables import sweep_table
 
-        Console().print(sweep_table(loaded.against, found.points()))
+        console = Console()
+        console.width = max(console.width, 120)
+        console.print(sweep_table(loaded.against, found.points(), found.caption))
     sys.stderr.write(f"wrote {folder / 'study.csv'}, study.png and study.svg\n")
 
 

@@ -121,10 +121,11 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
             aside_path.unlink(missing_ok=True)
 
 
-def remove_asides(folder: Path) -> None:
-    """Remove what a process that was killed had written aside; no one else may be at work there."""
-    for path in folder.glob(f".*{_ASIDE}"):
-        path.unlink(missing_ok=True)
+def remove_asides(folder: Path, name: str = "*") -> None:
+    """Remove what a process that was killed had written aside; no one else may be writing it."""
+    for path in folder.glob(f".{name}.*{_ASIDE}"):
+        if path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:

@@ -250,3 +250,18 @@ def test_a_folder_in_the_reports_place_stops_all_of_it(
     assert code == 2
     assert "report.html: cannot be written (Is a directory)" in err
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_other_folders_are_not_written_into(
+    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a" / "results").mkdir(parents=True)
+    (tmp_path / "a" / "results" / "manifest.json").write_text("{}")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "manifest.json").write_text("{}")
+    for name, message in (("a", "holds other results"), ("b", "holds runs of something else")):
+        words = ["reproduce", "--from", str(report), "--out", str(tmp_path / name)]
+        code, _, err = run(capsys, *words)
+        assert code == 2
+        assert err == f"error: {tmp_path / name}: {message}: name another folder\n"

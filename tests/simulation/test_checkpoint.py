@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -18,11 +21,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, InputError, Result, Thompson, load_problem, simulate
+from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
 from fpbandits.cli import main
 from fpbandits.files import write_aside
+from fpbandits.policies.base import digest_of_sources
 from fpbandits.simulation import checkpoint, workers
 from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.result import versions
 from fpbandits.simulation.study import load_results
 
 POLICIES = [FPUCB(), UCB1(), Thompson()]
@@ -149,6 +154,17 @@ def test_results_are_read_again_without_playing(tmp_path: Path, undisturbed: Res
         load_results(tmp_path)
 
 
+@pytest.mark.usefixtures("often")
+def test_what_is_there_of_an_unfinished_folder(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    for path in files(tmp_path)[::3]:
+        path.unlink()
+    found = load_results(tmp_path, partial=True)
+    assert 0 < sum(result.runs for result in found.values()) < 180
+    for name, result in found.items():
+        assert np.array_equal(result.pulls[name], undisturbed.pulls[name][: result.runs])
+
+
 def test_the_format_is_open(tmp_path: Path, undisturbed: Result) -> None:
     """Read with NumPy and JSON alone, as the docstring of `checkpoint` tells."""
     ask(tmp_path)
@@ -187,11 +203,10 @@ def test_damaged_chunks_are_found_out_and_played_again(
     chunks[1].write_bytes(altered)
     chunks[2].write_bytes(b"")
     chunks[3].write_bytes(contents[4])
-    (tmp_path / "chunks" / "notes.npz").write_text("not ours")
     played.clear()
     with pytest.warns(UserWarning, match="its runs are played again") as remarks:
         assert_equal(ask(tmp_path), undisturbed)
-    assert len(remarks) == 5
+    assert len(remarks) == 4
     for path in chunks[:4]:
         assert sum(path.name in str(remark.message) for remark in remarks) == 1
     assert 0 < sum(played) < 180
@@ -200,15 +215,18 @@ def test_damaged_chunks_are_found_out_and_played_again(
     assert played == []
 
 
-@pytest.mark.parametrize("content", ['{"kind": "fpb', "", "[]\xff", '{"a": 1}', "seed"])
+@pytest.mark.parametrize(
+    "content", ['{"kind": "fpb', "", "[]\xff", '{"a": 1}', "seed", "runs", "[" * 100_000]
+)
 def test_a_damaged_manifest_is_written_again(
     tmp_path: Path, undisturbed: Result, played: list[int], content: str
 ) -> None:
     ask(tmp_path)
     path = tmp_path / "manifest.json"
     whole = path.read_bytes()
-    if content == "seed":  # altered, and still JSON
-        path.write_bytes(whole.replace(b'"seed": 3', b'"seed": 4'))
+    if content in ("seed", "runs"):  # altered, and still JSON
+        value = {"seed": b'"seed": 3', "runs": b'"runs": 60'}[content]
+        path.write_bytes(whole.replace(value, value[:-1] + b"1"))
     else:
         path.write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=r"manifest\.json: (damaged|not a manifest)"):
@@ -223,18 +241,99 @@ def test_a_damaged_manifest_is_written_again(
     assert path.read_bytes() == whole
 
 
-def test_chunks_of_another_question_are_not_taken(
-    tmp_path: Path, undisturbed: Result, played: list[int]
-) -> None:
-    """Copied there by hand, or left when the manifest was lost."""
-    ask(tmp_path / "other", seed=4)
-    ask(tmp_path / "own")
-    for path in files(tmp_path / "other"):
-        (tmp_path / "own" / "chunks" / path.name).write_bytes(path.read_bytes())
+def test_chunks_of_another_question_are_refused(tmp_path: Path, played: list[int]) -> None:
+    """Copied there by hand, or left when the manifest was lost: nothing is written over."""
+    ask(tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    before = files(tmp_path)
     played.clear()
-    with pytest.warns(UserWarning, match="is left, and played again"):
-        assert_equal(ask(tmp_path / "own"), undisturbed)
+    for damage in (None, "{"):
+        if damage:
+            (tmp_path / "manifest.json").write_text(damage)
+        with pytest.raises(InputError, match=r"npz: holds other runs: name another folder"):
+            simulate_quietly(tmp_path, seed=4)
     assert played == []
+    assert files(tmp_path) == before
+    assert simulate_quietly(tmp_path).seed == 3
+    assert played == []
+
+
+def simulate_quietly(out: Path, **changes: Any) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ask(out, **changes)
+
+
+@pytest.mark.parametrize("error", [MemoryError, OSError])
+def test_what_cannot_be_read_now_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fails(*others: object, **more: object) -> None:
+        raise error
+
+    ask(tmp_path)
+    before = files(tmp_path)
+    monkeypatch.setattr(np, "load", fails)
+    with pytest.raises(error):
+        ask(tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_what_is_not_ours_is_left_alone(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    chunks = tmp_path / "chunks"
+    (chunks / "mine.npz").write_text("mine")
+    (chunks / ".x.aside").mkdir()
+    os.mkfifo(chunks / f"{'0' * 32}.npz")
+    (chunks / f"{'1' * 32}.npz").symlink_to("nowhere")
+    assert_equal(ask(tmp_path), undisturbed)
+    assert (chunks / "mine.npz").read_text() == "mine"
+    (tmp_path / "manifest.json").unlink()
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(InputError, match=r"manifest\.json: not a regular file"):
+        ask(tmp_path)
+
+
+def test_a_truth_called_like_a_parameter_is_not_taken_for_it(tmp_path: Path) -> None:
+    problem = Problem.bernoulli([[0.9, 0.1], [0.2, 0.5]], parameters=["0.5,0.6", "y"])
+    result = simulate(problem, UCB1(), true=[0.5, 0.6], horizon=500, runs=5, out=tmp_path)
+    again = load_results(tmp_path)["ucb1"]
+    assert again.true_means.tolist() == [0.5, 0.6]
+    assert again.as_dict() == result.as_dict()
+
+
+def test_a_policy_of_ones_own_is_known_by_its_code(tmp_path: Path) -> None:
+    def policy(body: str) -> Any:
+        path = tmp_path / f"{body}.py"
+        path.write_text(
+            "from fpbandits import UCB1\n\n\nclass Mine(UCB1):\n"
+            f"    name = 'mine'\n    note = '{body}'\n"
+        )
+        spec = importlib.util.spec_from_file_location(body, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["mine"] = module
+        spec.loader.exec_module(module)
+        kind = module.Mine
+        kind.__module__ = "mine"
+        return kind()
+
+    out = tmp_path / "out"
+    ask(out, policies=policy("one"), runs=2)
+    ask(out, policies=policy("one"), runs=3)
+    with pytest.raises(InputError, match=r"holds other runs \(code 'mine\.Mine"):
+        ask(out, policies=policy("two"), runs=3)
+    del sys.modules["mine"]
+
+
+def test_all_that_decides_about_runs_has_a_version() -> None:
+    """SciPy solves programs for some policies, and the theory makes what others play by."""
+    assert {"fpbandits", "numpy", "scipy", "numba", "python", "sources"} == versions().keys()
+    assert len({digest_of_sources(), digest_of_sources("theory/*.py")}) == 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "glob", lambda path, pattern: [])
+        assert digest_of_sources("theory/*.py") == digest_of_sources()
 
 
 def test_another_versions_runs_are_left_and_played_again(
@@ -250,6 +349,7 @@ def test_another_versions_runs_are_left_and_played_again(
         assert_equal(ask(tmp_path), undisturbed)
     assert sum(played) == 360
     assert set(kept) < set(files(tmp_path))
+    assert_equal(ask(tmp_path), undisturbed)  # and nothing more is said
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps(manifest | {"schema": 2}))
     with pytest.raises(InputError, match=r"written with schema 2, and this version .* schema 1"):
@@ -411,13 +511,52 @@ def test_a_folder_that_cannot_be_written_is_refused_at_once(
     assert played == []
 
 
-def test_one_process_does_not_work_twice_in_a_folder(tmp_path: Path) -> None:
-    def again(*others: object) -> None:
-        with pytest.raises(InputError, match="this process is at work there already"):
-            ask(tmp_path)
+def test_one_process_does_not_work_twice_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
 
-    ask(tmp_path, progress=again)
-    ask(tmp_path)
+    def again(*others: object) -> None:
+        with pytest.raises(InputError, match=f"process {os.getpid()} .*is at work there"):
+            ask(out)
+        # Neither a copy, nor a child, nor another working directory opens the lock.
+        shutil.copytree(out, tmp_path / "copy", dirs_exist_ok=True)
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        with pytest.raises(InputError, match="is at work there"):
+            ask(out)
+
+    ask(out, progress=again)
+    ask(out)
+
+
+def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path, undisturbed: Result) -> None:
+    """Workers of a pool may outlive a process that was killed."""
+    children: list[int] = []
+
+    def fork(*others: object) -> None:
+        if not children:
+            child = os.fork()
+            if child == 0:
+                time.sleep(60)
+                os._exit(0)
+            children.append(child)
+
+    try:
+        ask(tmp_path, progress=fork)
+        assert_equal(ask(tmp_path), undisturbed)
+    finally:
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)
+
+
+def test_an_executor_that_is_shut_down_is_said_to_be(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(InputError, match=r"the workers are lost \(RuntimeError: cannot schedule"):
+        ask(tmp_path, executor=pool)
 
 
 def test_a_process_pool_that_breaks_loses_nothing(tmp_path: Path, undisturbed: Result) -> None:
@@ -429,7 +568,9 @@ def test_a_process_pool_that_breaks_loses_nothing(tmp_path: Path, undisturbed: R
 
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         killing = kill(pool)
-        with pytest.raises(InputError, match=r"the workers are lost \(BrokenProcessPool: "):
+        with pytest.raises(
+            InputError, match=r"the workers are lost \(BrokenProcessPool: .*are kept in"
+        ):
             ask(tmp_path, runs=4000, executor=pool, progress=lambda *_: next(killing, None))
     assert files(tmp_path)
     assert_equal(ask(tmp_path), undisturbed)

@@ -100,6 +100,12 @@ def test_the_command_runs_on_a_cluster(
         assert caught.value.code == 0
     tables = [(tmp_path / name / "study.csv").read_bytes() for name in ("threads", "dask")]
     assert tables[0] == tables[1]
+    worker = next(iter(local.workers.values())).worker_address
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--dask", worker])
+    assert caught.value.code == 2
+    assert "is no Dask scheduler's address: a worker answers there" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
         main([*words, "--workers", "2", "--dask", local.scheduler_address])
     assert caught.value.code == 2
@@ -128,6 +134,7 @@ def test_where_no_one_answers(
             ("localhost", "'localhost' is no Dask scheduler's address: missing port number"),
             ("smoke://a:1", "is no Dask scheduler's address: unknown address scheme 'smoke'"),
             ("", "'' is no Dask scheduler's address: missing port number"),
+            ("tls://127.0.0.1:9", "'tls://127.0.0.1:9' is no Dask scheduler's address: TLS"),
         ):
             with pytest.raises(SystemExit) as caught:
                 main(["simulate", "paper:two", "--dask", address])
@@ -149,7 +156,7 @@ def test_a_lost_cluster_loses_nothing(undisturbed: Result, tmp_path: Path) -> No
             if len(heard) == 2:
                 own.close()
 
-        with pytest.raises(InputError, match="the workers are lost"):
+        with pytest.raises(InputError, match=r"the workers are lost .*; finished runs are kept in"):
             ask(executor=client.get_executor(), progress=close, out=tmp_path)
         client.close()
     assert list((tmp_path / "chunks").glob("*.npz"))

@@ -297,6 +297,7 @@ def test_progress_ends_at_one() -> None:
         assert all(0 <= value <= 1 for value in values)
     assert set(shares) == {"fp-ucb", "thompson"}
     assert totals[-1] == 1
+    assert totals == sorted(totals)
 
 
 @pytest.mark.parametrize(

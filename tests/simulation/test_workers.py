@@ -7,7 +7,7 @@ import pickle
 import random
 import time
 from collections import Counter
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -199,6 +199,76 @@ def test_a_worker_remembers_so_many_problems() -> None:
         assert len(workers._play_packed(*packed).played) == 1
         assert len(workers._play_packed(packed[0], {}).played) == 1
     assert len(workers._known) == 64
+
+
+def test_long_runs_after_short_ones_are_shared_out() -> None:
+    """However fast the last chunk was, no one gets more than their share of what is left."""
+    problem = load_problem("paper:two")
+    cells = [make_cell(problem, UCB1(), runs=runs, horizon=1) for runs in (10**6, 8)]
+    given: list[int] = []
+
+    class Watching(Executor):
+        def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+            _, pieces = arguments
+            given.append(sum(piece.runs for piece in pieces if piece.cell == 1))
+            played = [
+                Played(piece, np.zeros((piece.runs, 1, 2), int), np.ones(piece.runs, int))
+                for piece in pieces
+            ]
+            future: Future[Any] = Future()
+            future.set_result(workers._Reply(played, 1e-6, versions()))
+            return future
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "_pack", lambda cells, pieces, whole: (cells, pieces))
+        play_pieces(
+            cells,
+            [Piece(0, 0, 10**6), Piece(1, 0, 8)],
+            Watching(),
+            4,
+            took=lambda played: None,
+            tick=lambda under_way: None,
+        )
+    assert sum(given) == 8
+    assert max(given) <= 2
+
+
+def test_good_replies_beside_a_failure_are_taken() -> None:
+    took: list[Played] = []
+    problem = load_problem("paper:two")
+
+    class Failing(Executor):
+        sent = 0
+
+        def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+            self.sent += 1
+            future: Future[Any] = Future()
+            if self.sent == 2:
+                future.set_exception(BrokenExecutor("gone"))
+            else:
+                future.set_result(function(*arguments, **more))
+            return future
+
+    pool = Failing()
+    with pytest.raises(InputError, match="the workers are lost"):
+        play_pieces(
+            [make_cell(problem, UCB1(), runs=40, horizon=1)],
+            [Piece(0, 0, 40)],
+            pool,
+            2,
+            took=took.append,
+            tick=lambda under_way: None,
+        )
+    assert pool.sent == 4
+    assert len(took) == 3
+
+
+def test_a_policy_that_workers_cannot_import() -> None:
+    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
+    packed, problems = workers._pack({0: cell}, [Piece(0, 0, 1)], True)
+    assert b"UCB1" in packed
+    with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
+        workers._play_packed(packed.replace(b"UCB1", b"UCB9"), problems)
 
 
 def test_a_policys_own_error_comes_through() -> None:

@@ -15,7 +15,8 @@ from fpbandits import InputError, Problem, load_problem, save_problem, simulate
 from fpbandits.cli import main
 from fpbandits.policies import parse_policy
 from fpbandits.simulation.cell import Cell
-from fpbandits.sweep.figure import Point, points, sweep_figure
+from fpbandits.sweep.figure import sweep_figure
+from fpbandits.sweep.points import Part, points
 from fpbandits.sweep.study import Study, load_study
 from fpbandits.sweep.sweep import sweep
 
@@ -26,7 +27,7 @@ problems = [
     "mine/*.toml",
     { name = "inline", parameters = { a = [0.9, 0.5], b = [0.2, 0.5] }, true = [[0.7, 0.6]] },
 ]
-policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.05] }, "optimist:delta=0.2"]
+policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.05, 0.1] }, "optimist:delta=0.2"]
 horizons = [50, 200]
 seeds = [0, 5]
 runs = 7
@@ -57,7 +58,7 @@ def test_all_that_vary_are_crossed(file: Path) -> None:
     study = load_study(file)
     truths = [("paper:two", "theta1"), ("paper:two", "theta2")]
     truths += [("gap 0.1", "theta1"), ("gap 0.3", "theta1"), ("inline", "0.7,0.6")]
-    policies = ["ucb1", "fp-ucb", "fp-ucb:slack=0.05", "optimist:delta=0.2"]
+    policies = ["ucb1", "fp-ucb", "fp-ucb:slack=0.05", "fp-ucb:slack=0.1", "optimist:delta=0.2"]
     expected = [
         (problem, true, policy, seed)
         for problem, true in truths
@@ -110,6 +111,8 @@ def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:
             variance = sum((value - sum(own) / 7) ** 2 for value in own) / 6
             assert row["std_regret"] == pytest.approx(math.sqrt(variance))
             assert row["median_regret"] == pytest.approx(own[3])
+            low, high = (limit[place] for limit in alone.confidence_interval(str(cell.policy)))
+            assert (row["ci95_low"], row["ci95_high"]) == (pytest.approx(low), pytest.approx(high))
             assert row["q95_regret"] == pytest.approx(own[5] + 0.7 * (own[6] - own[5]))
             assert row["q05_regret"] == pytest.approx(own[0] + 0.3 * (own[1] - own[0]))
 
@@ -134,7 +137,7 @@ def test_points_put_the_runs_of_all_seeds_together(file: Path) -> None:
     panel = found["paper:two, truth theta2"]
     assert {line: list(values) for line, values in panel.items()} == {
         "ucb1": [None],
-        "fp-ucb": [0.0, 0.05],
+        "fp-ucb": [0.0, 0.05, 0.1],
         "optimist:delta=0.2": [None],
     }
     both = np.concatenate(
@@ -146,15 +149,36 @@ def test_points_put_the_runs_of_all_seeds_together(file: Path) -> None:
     assert point.standard_error == pytest.approx(both.std(ddof=1) / math.sqrt(14))
 
 
-def test_a_point_of_single_runs() -> None:
-    point = Point()
+def test_a_part_of_single_runs() -> None:
+    part = Part()
     for value in (1.0, 4.0, 7.0):
-        point.add(1, value, math.nan)
-    assert point.mean == 4
-    assert point.standard_error == pytest.approx(math.sqrt(3))
-    alone = Point()
+        part.add(1, value, math.nan)
+    assert part.mean == 4
+    assert part.standard_error == pytest.approx(math.sqrt(3))
+    alone = Part()
     alone.add(1, 2.0, math.nan)
     assert math.isnan(alone.standard_error)
+    assert math.isnan(alone.half_width)
+
+
+def test_problems_that_share_streams_do_not_make_a_mean_more_certain(tmp_path: Path) -> None:
+    """UCB1 does the very same where the truth is the same, however many sets of models hold it."""
+    lines = [
+        f'{{name = "p{number}", true = "x", parameters = {{x = [0.5, 0.3], y = [0, 0.{number}]}}}}'
+        for number in range(1, 5)
+    ]
+    text = f'problems = [{", ".join(lines)}]\npolicies = "ucb1"\nhorizons = 99\nseeds = [1, 2]'
+    rows = sweep(written(tmp_path, f'{text}\nagainst = "policy"')).rows
+    one, *others = (
+        sweep(written(tmp_path, f'{text}\nagainst = "problem"')).points()[""]["ucb1"].values()
+    )
+    assert {(each.mean, each.standard_error) for each in others} == {(one.mean, one.standard_error)}
+    study = written(tmp_path, f'{text}\nagainst = "models"')
+    pooled = points(study, rows)[""]["ucb1"][2]
+    assert pooled.runs == 4 * one.runs
+    assert pooled.mean == pytest.approx(one.mean)
+    assert pooled.standard_error == pytest.approx(one.standard_error)
+    assert "up to 4 problems and truths together" in sweep(study).caption
 
 
 @pytest.mark.parametrize(
@@ -179,6 +203,11 @@ def test_a_point_of_single_runs() -> None:
             'against = "true"\nhorizons = 9',
             "true",
             ["paper:two", "paper:grid"],
+        ),
+        (
+            'problems = "paper:two"\nhorizons = [8, 9]\npolicies = ["optimist", "optimist:safe=7"]',
+            "horizon",
+            [""],
         ),
         (
             'problems = "paper:two"\nhorizons = 9\n'
@@ -222,7 +251,7 @@ def test_policies_that_do_not_apply_are_left_out_and_said(tmp_path: Path) -> Non
     ("text", "message"),
     [
         ("", "the field 'problems' is missing"),
-        ("problems = []", "a list is empty"),
+        ("problems = []", "problems is an empty list: give it a value"),
         ("problems = [3]", "problem 1 must be a file, a built-in name or a table: 3"),
         ('problems = ["paper:tow"]', "problem 1: unknown built-in problem"),
         ('problems = ["none.toml"]', "none.toml: there is no such file"),
@@ -261,6 +290,14 @@ def test_policies_that_do_not_apply_are_left_out_and_said(tmp_path: Path) -> Non
         ('problems = "paper:two"\nagainst = "slack"', "unknown column to draw against 'slack'"),
         ("problems = [", "not valid TOML"),
         ('problems = "paper:two"\nname = 3', "name is a text, not 3"),
+        ('problems = "/abs/*.toml"', "'/abs/*.toml': expected a pattern like mine/*.toml"),
+        ('problems = "a**.toml"', "'a**.toml': expected a pattern like mine/*.toml"),
+        ('problems = "*.toml"', "no file is called like '*.toml'"),
+        ('problems = "paper:two"\nagainst = []', "unknown column to draw against '[]'"),
+        (
+            'problems = "paper:two"\npolicies = [{policy = "thompson-theta", prior = {a = 1}}]',
+            "policy 'thompson-theta': prior is a number or a text, or a list of them, not {'a': 1}",
+        ),
     ],
 )
 def test_mistakes_take_one_line(
@@ -301,8 +338,10 @@ def test_the_command_resumes_and_may_ask_for_more_runs(
     text, error = run("--runs", "3")
     assert "paper:two, truth theta1" in text
     assert "±" in text
-    assert error == f"wrote {Path('study/study.csv')}, study.png and study.svg\n"
-    fewer = (tmp_path / "study" / "study.csv").read_bytes()
+    assert error == f"wrote {Path('study-out/study.csv')}, study.png and study.svg\n"
+    assert "means of 6 runs; 2 seeds together; T = 200." in text
+    assert (tmp_path / "study-out" / "study.toml").read_text() == STUDY
+    fewer = (tmp_path / "study-out" / "study.csv").read_bytes()
     played: list[int] = []
     play = Cell.play
 
@@ -313,7 +352,7 @@ def test_the_command_resumes_and_may_ask_for_more_runs(
     monkeypatch.setattr(Cell, "play", counting)
     run()
     assert set(played) == {3, 4, 5, 6}
-    whole = (tmp_path / "study" / "study.csv").read_bytes()
+    whole = (tmp_path / "study-out" / "study.csv").read_bytes()
     printed = json.loads(run("--out", "fresh", "--json")[0])
     assert (tmp_path / "fresh" / "study.csv").read_bytes() == whole != fewer
     assert len(printed["rows"]) == whole.count(b"\n") - 1
@@ -322,8 +361,8 @@ def test_the_command_resumes_and_may_ask_for_more_runs(
     with pytest.raises(SystemExit) as caught:
         main(["sweep", str(file)])
     assert caught.value.code == 2
-    assert "error: study: holds other runs (" in capsys.readouterr().err
-    assert (tmp_path / "study" / "study.csv").read_bytes() == whole
+    assert "error: study-out: holds other runs (" in capsys.readouterr().err
+    assert (tmp_path / "study-out" / "study.csv").read_bytes() == whole
 
 
 def test_names_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -353,6 +392,53 @@ def test_horizons_are_times_of_the_same_runs(tmp_path: Path) -> None:
     )
     error = math.hypot(rows[0]["std_regret"], alone.std_regret("ucb1")[-1]) / 10
     assert abs(rows[0]["mean_regret"] - alone.mean_regret("ucb1")[-1]) < 4 * error
+
+
+def test_options_and_names_of_any_kind_are_drawn(tmp_path: Path) -> None:
+    prior = 'prior = ["theta1=3,theta2=1", "theta1=1,theta2=1"]'
+    study = written(
+        tmp_path,
+        f'problems = "paper:two"\npolicies = [{{policy = "thompson-theta", {prior}}}, "ucb1"]\n'
+        "horizons = 9\nruns = 2",
+    )
+    assert study.against == "prior"
+    found = sweep(study)
+    found.save(tmp_path)
+    assert len(found.points()[""]["thompson-theta"]) == 2
+    lines = [
+        f'{{name = "{name}", true = "x", parameters = {{x = [0.5, {level}]}}}}'
+        for name, level in (("a$b_{$c", 0.1), ("x" * 90, 0.2))
+    ]
+    study = written(
+        tmp_path, f'problems = [{", ".join(lines)}]\nhorizons = 9\nruns = 2\nagainst = "problem"'
+    )
+    sweep(study).save(tmp_path)
+
+
+def test_policies_on_different_problems_are_not_compared_in_silence(tmp_path: Path) -> None:
+    study = written(
+        tmp_path,
+        'problems = [{problem = "paper:two", true = "all"}, '
+        '{problem = "paper:permutations", true = "all"}]\n'
+        'policies = ["ucb1", "bpr"]\nhorizons = [8, 9]\nruns = 2',
+    )
+    assert list(sweep(study).points()[""]) == ["ucb1", "bpr (24 of 26)"]
+
+
+def test_many_problems_share_a_panel(tmp_path: Path) -> None:
+    lines = [
+        f'{{name = "p{number}", true = "all", parameters = {{x = [0.5, 0.{number}], y = [0, 1]}}}}'
+        for number in range(10, 23)
+    ]
+    study = written(tmp_path, f"problems = [{', '.join(lines)}]\nhorizons = 9\nruns = 2")
+    assert study.against == "true"
+    assert list(sweep(study).points()) == [""]
+
+
+def test_intervals_are_students() -> None:
+    part = Part()
+    part.add(2, 3.0, 1.0)
+    assert part.half_width == pytest.approx(12.7062 / math.sqrt(2), rel=1e-4)
 
 
 def test_the_documented_study_is_one() -> None:

@@ -73,6 +73,8 @@ def reproduce(
     """
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
+    if (out / "manifest.json").exists():
+        raise InputError(f"{shown(out)}: holds runs of something else: name another folder")
     folder = (source or out) / "results"
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
@@ -92,6 +94,9 @@ def reproduce(
     make_folder(out / "figures")
     contents: dict[Path, bytes] = {}
     if source is not None and folder.resolve() != (out / "results").resolve():
+        kept = out / "results" / "manifest.json"
+        if kept.exists() and kept.read_bytes() != (folder / "manifest.json").read_bytes():
+            raise InputError(f"{shown(out)}: holds other results: name another folder")
         make_folder(out / "results" / "chunks")
         for path in (
             folder / "manifest.json",

@@ -51,13 +51,12 @@ cost more than the rules themselves. So they allocate nothing: the caller provid
 
 
 def digest_of_sources(*more: str) -> str:
-    """Return a digest of all that may be compiled into a loop, and of ``more`` files beside it."""
+    """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
     package = Path(__file__).parent.parent
-    parts = [*package.glob("policies/*.py"), package / "simulation/kernel.py"]
-    parts += [package / name for name in ("rewards.py", *more)]
     digest = hashlib.sha256()
-    for path in sorted(parts):
-        digest.update(path.read_bytes())
+    for pattern in ("policies/*.py", "rewards.py", "simulation/kernel.py", *more):
+        for path in sorted(package.glob(pattern)):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -74,7 +74,9 @@ def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
     return Group(table, Text(words))
 
 
-def sweep_table(against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any]]]) -> Group:
+def sweep_table(
+    against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any]]], caption: str
+) -> Group:
     """Show the points of a study's figure: policies and values, the fewer of them as columns."""
     parts: list[RenderableType] = []
     cut = False
@@ -89,14 +91,14 @@ def sweep_table(against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any
         }
         table = _table()
         named = {value: _value(value) for value in values}
-        if len(values) <= len(panel):
+        if len(values) <= len(panel) and against != "policy":
             head, down, across, flip = f"policy, {against} →", list(panel), values, False
         else:
             head, down, across, flip = against, values, list(panel), True
         table.add_column(head, overflow="fold")
         for column in across[:_MOST_COLUMNS]:
             label = (column or "mean regret") if flip else named[column]
-            table.add_column(Text(str(label)), justify="right", overflow="fold")
+            table.add_column(Text(str(label)), justify="right", no_wrap=True)
         for row in down[:_MOST_ROWS]:
             own = [
                 cells[(column, row) if flip else (row, column)] for column in across[:_MOST_COLUMNS]
@@ -105,20 +107,23 @@ def sweep_table(against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any
         cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
         parts += [Text(title, style="bold"), table] if title else [table]
     more = " There is more in study.csv." if cut else ""
-    return Group(*parts, Text(f"Mean regret ± its standard error, all seeds together.{more}"))
+    return Group(*parts, Text(f"Mean regret ± its standard error: {caption}.{more}"))
 
 
 def _value(value: Any) -> str:
     """Return a value as a table shows it; None is that of a policy without the option."""
     if value is None:
         return "any"
+    if isinstance(value, int) and value < 10**7:
+        return f"{value:,}"
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
 
 
 def _with_error(point: Any) -> Text:
     if point is None:
         return Text("–")
-    return Text(f"{point.mean:.4g}" + ("" if point.runs == 1 else f" ± {point.standard_error:.2g}"))
+    error = "" if math.isnan(point.standard_error) else f" ± {point.standard_error:.2g}"
+    return Text(f"{point.mean:.4g}{error}")
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:

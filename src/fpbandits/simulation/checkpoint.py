@@ -8,7 +8,7 @@ In the folder are
   ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of all pieces, one after another. The
   file's name is the digest of its content: what was cut off or altered is found out, and played
   again.
-- ``.lock``: who is at work there, while someone is.
+- ``.lock``: who is at work there, or was the last to be.
 
 Each file is written aside and renamed. The same cells resume, and may ask for other numbers of
 runs; other cells are refused. Chunks of another version are left alone, and played again by this
@@ -19,13 +19,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import inspect
 import io
 import json
 import math
 import os
 import platform
+import re
 import time
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -42,7 +45,7 @@ from fpbandits.files import (
     write_aside,
 )
 from fpbandits.policies import parse_policy
-from fpbandits.policies.base import Counts
+from fpbandits.policies.base import Counts, Policy
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.pieces import Piece, Played, Tables
 from fpbandits.simulation.result import versions
@@ -50,10 +53,22 @@ from fpbandits.simulation.result import versions
 SCHEMA = 1
 _KIND, _CHUNK_KIND = "fpbandits runs", "fpbandits chunk of runs"
 
+_CHUNK_NAME = re.compile("[0-9a-f]{32}")
+
 EVERY = 1.0
 """How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
 
-_at_work: set[Path] = set()
+_held: set[IO[str]] = set()
+"""Locks of this process."""
+
+
+def _let_go() -> None:
+    while _held:
+        _held.pop().close()
+
+
+# Forked workers may outlive us, and the folder would be locked for as long as they do.
+os.register_at_fork(after_in_child=_let_go)
 
 
 class _DamagedError(InputError):
@@ -75,54 +90,55 @@ class Checkpoint:
         self.folder, self._cells = folder, list(cells.values())
         self._manifest = _manifest(cells)
         self._fresh: list[Played] = []
+        self.others = False  # whether another version has played here
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Checkpoint:
-        places = self.folder, self.folder / "chunks"
-        for place in places:
+        for place in (self.folder, self.folder / "chunks"):
             make_folder(place)
         self._lock = _lock(self.folder)
         try:
-            for place in places:
-                remove_asides(place)
-            path = self.folder / "manifest.json"
-            found = None
-            try:
-                found = _read_manifest(path) if path.exists() else None
-            except _DamagedError as error:  # chunks say themselves what they answer
-                warnings.warn(f"{error}; it is written again", stacklevel=2)
-            if found is not None and found["question"] != self._manifest["question"]:
-                raise InputError(
-                    f"{shown(self.folder)}: holds other runs ({_difference(found, self._manifest)})"
-                    ": name another folder"
-                )
-            if found != self._manifest:
-                write_aside(path, json.dumps(self._manifest, indent=1).encode())
+            remove_asides(self.folder, "manifest.json")
+            remove_asides(self.folder / "chunks")
+            self._found = self._find()
         except BaseException:
-            _unlock(self.folder, self._lock)
+            _unlock(self._lock)
             raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        _unlock(self.folder, self._lock)
+        _unlock(self._lock)
+
+    def _find(self) -> dict[str, Any] | None:
+        path = self.folder / "manifest.json"
+        if not path.exists():
+            return None
+        try:
+            found = _read_manifest(path)
+        except _DamagedError as error:  # chunks say themselves what they answer
+            warnings.warn(f"{error}; it is written again", stacklevel=2)
+            return None
+        if found["question"] != self._manifest["question"]:
+            raise InputError(
+                f"{shown(self.folder)}: holds other runs ({_difference(found, self._manifest)})"
+                ": name another folder"
+            )
+        return found
 
     def kept(self) -> Iterator[Played]:
         """Yield what is kept from before; damaged files are removed, and said so."""
-        others = 0
-        for path in sorted((self.folder / "chunks").glob("*.npz")):
+        for path in _chunks(self.folder):
             try:
                 played = _read_chunk(path, self._manifest, self._cells)
             except _DamagedError as error:
                 path.unlink()
                 warnings.warn(f"{error}; its runs are played again", stacklevel=2)
                 continue
-            others += played is None
+            self.others = self.others or played is None
             yield from played or ()
-        if others:
-            warnings.warn(
-                f"{shown(self.folder)}: what another version played is left, and played again",
-                stacklevel=2,
-            )
+        if self._found != self._manifest:
+            content = json.dumps(self._manifest, indent=1).encode()
+            write_aside(self.folder / "manifest.json", content)
 
     def add(self, played: Played) -> None:
         """Take what was played, to be written soon."""
@@ -144,8 +160,12 @@ class Checkpoint:
         self._written = time.monotonic()
 
 
-def load_cells(folder: Path) -> Iterator[tuple[str, Cell, Counts, Counts, dict[str, str]]]:
+def load_cells(
+    folder: Path, partial: bool
+) -> Iterator[tuple[str, Cell, Counts, Counts, dict[str, str]]]:
     """Yield each cell that a folder holds, with all runs that were asked for, and its versions.
+
+    If not all are there, ``partial`` gives those before the first that is missing.
 
     Nothing is computed, and whoever computed it may have had other versions.
     """
@@ -153,17 +173,18 @@ def load_cells(folder: Path) -> Iterator[tuple[str, Cell, Counts, Counts, dict[s
     manifest = _read_manifest(path)
     cells = _cells(manifest)
     tables = Tables(cells.values())
-    for chunk in sorted((folder / "chunks").glob("*.npz")):
+    for chunk in _chunks(folder):
         for each in _read_chunk(chunk, manifest, list(cells.values())) or ():
             tables.put(each)
     missing = sum(piece.runs for piece in tables.missing())
-    if missing:
+    if missing and not partial:
         raise InputError(
             f"{shown(folder)}: {counted(missing, 'run')} of {tables.total:,} are not finished: "
             "the command that began them goes on from there"
         )
     for (name, cell), pulls, plans in zip(cells.items(), tables.pulls, tables.plans, strict=True):
-        yield name, cell, pulls, plans, manifest["versions"]
+        runs = int((plans > 0).argmin()) if not plans.all() else len(plans)
+        yield name, cell, pulls[:runs], plans[:runs], manifest["versions"]
 
 
 def _manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
@@ -182,6 +203,7 @@ def _manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
                 "true": cell.true,
                 "true_means": cell.truth.means[0].tolist(),
                 "policy": str(cell.policy),
+                "code": _code(cell.policy),
                 "seed": cell.seed,
                 "times": times.setdefault(tuple(cell.times.tolist()), len(times)),
                 "shuffle": cell.shuffle,
@@ -198,14 +220,26 @@ def _manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
         "times": [list(moments) for moments in times],
         "cells": entries,
     }
-    return {**manifest, "question": _digest(manifest)}
+    # What is asked for, but for the number of runs.
+    asked = [{**entry, "runs": None} for entry in entries]
+    manifest["question"] = _digest([manifest["problems"], manifest["times"], asked])
+    return {**manifest, "digest": _digest(manifest)}
 
 
-def _digest(manifest: Mapping[str, Any]) -> str:
-    """Return a digest of what is asked for, but for the number of runs."""
-    cells = [{**entry, "runs": None} for entry in manifest["cells"]]
-    asked = json.dumps([manifest["problems"], manifest["times"], cells])
-    return hashlib.sha256(asked.encode()).hexdigest()
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _code(policy: Policy) -> str | None:
+    """Return what tells a policy of the user's own from one of the same name; None for ours."""
+    kind = type(policy)
+    if kind.__module__.startswith("fpbandits."):
+        return None
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):  # typed in, and gone
+        source = ""
+    return f"{kind.__module__}.{kind.__qualname__} {_digest(source)[:16]}"
 
 
 def _cells(manifest: Mapping[str, Any]) -> dict[str, Cell]:
@@ -213,11 +247,15 @@ def _cells(manifest: Mapping[str, Any]) -> dict[str, Cell]:
     cells = {}
     for entry in manifest["cells"]:
         problem, moments = problems[entry["problem"]], manifest["times"][entry["times"]]
-        known = entry["true"] in problem.parameters
+        # A truth outside Θ may be called by its means, and so may a parameter of other means.
+        true: Any = entry["true_means"]
+        if entry["true"] in problem.parameters:
+            row = problem.means[problem.index(entry["true"])]
+            true = entry["true"] if row.tolist() == true else true
         cells[entry["name"]] = make_cell(
             problem,
             parse_policy(entry["policy"]),
-            true=entry["true"] if known else entry["true_means"],
+            true=true,
             horizon=moments[-1],
             times=moments,
             **{key: entry[key] for key in ("seed", "runs", "shuffle", "leap", "exact")},
@@ -227,12 +265,16 @@ def _cells(manifest: Mapping[str, Any]) -> dict[str, Cell]:
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():  # a pipe would keep us waiting for ever
+            raise InputError(f"{shown(path)}: not a regular file")
         manifest = json.loads(path.read_bytes())
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"{shown(path)}: there is no such file") from None
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != _KIND:
         raise InputError(f"{shown(path)}: not a manifest of fpbandits")
@@ -241,27 +283,37 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"{shown(path)}: written with schema {manifest.get('schema')}, and this version of "
             f"fpbandits reads schema {SCHEMA}"
         )
-    try:
-        whole = manifest["question"] == _digest(manifest)
-    except (KeyError, TypeError):
-        whole = False
-    if not whole:
+    rest = {key: value for key, value in manifest.items() if key != "digest"}
+    if manifest.get("digest") != _digest(rest):
         raise _DamagedError(f"{shown(path)}: damaged (its checksum is another)")
     return manifest
 
 
+def _chunks(folder: Path) -> list[Path]:
+    """Return the files that are named as chunks are; others are not ours."""
+    paths = sorted((folder / "chunks").glob("*.npz"))
+    return [path for path in paths if _CHUNK_NAME.fullmatch(path.stem) and path.is_file()]
+
+
 def _difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """Say in a few words how two manifests ask for different things."""
-    names = [", ".join(each["name"] for each in side["cells"]) for side in (there, here)]
+    names = [[each["name"] for each in side["cells"]] for side in (there, here)]
     if names[0] != names[1]:
-        return f"{quote(names[0])} there, {quote(names[1])} here"
+        joined = [", ".join(side) for side in names]
+        if max(map(len, joined)) > 60:
+            joined = [f"{len(side):,} cells" for side in names]
+            for one, other in zip(*names, strict=False):
+                if one != other:
+                    joined = [one, other]
+                    break
+        return f"{quote(joined[0])} there, {quote(joined[1])} here"
     for one, other in zip(there["cells"], here["cells"], strict=True):
         horizons = [
             side["times"][each["times"]][-1] for side, each in ((there, one), (here, other))
         ]
         if horizons[0] != horizons[1]:
             return f"T = {horizons[0]:g} there, {horizons[1]:g} here"
-        for key in ("true", "policy", "seed", "shuffle", "leap", "exact"):
+        for key in ("true", "policy", "code", "seed", "shuffle", "leap", "exact"):
             if one[key] != other[key]:
                 return f"{key} {quote(one[key])} there, {quote(other[key])} here"
     return "another problem, or other times"
@@ -288,7 +340,7 @@ def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
 def _read_chunk(
     path: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]
 ) -> list[Played] | None:
-    """Return what a file holds; nothing if it answers another question, or another version did."""
+    """Return what a file holds, or None if it was played by another version."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -300,8 +352,13 @@ def _read_chunk(
             header = json.loads(str(arrays["header"]))
             pulls, plans = arrays["pulls"], arrays["plans"]
         if (header["kind"], header["schema"]) != (_CHUNK_KIND, SCHEMA):
-            raise ValueError("another kind or schema")
-        if any(header[key] != manifest[key] for key in ("question", "versions")):
+            raise InputError(
+                f"{shown(path)}: written with schema {header['schema']}, and this version of "
+                f"fpbandits reads schema {SCHEMA}"
+            )
+        if header["question"] != manifest["question"]:
+            raise InputError(f"{shown(path)}: holds other runs: name another folder")
+        if header["versions"] != manifest["versions"]:
             return None
         everything = []
         run = place = 0
@@ -313,37 +370,43 @@ def _read_chunk(
             )
             run, place = run + stop - start, place + counts.size
         return everything
-    except Exception as error:  # archives raise whatever their decoders do
-        reason = " ".join(str(error).split())
-        raise _DamagedError(f"{shown(path)}: not a chunk of runs ({reason})") from None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
+        if isinstance(error, InputError):
+            raise
+        # Written so, since its checksum is right: not for us to remove.
+        raise InputError(f"{shown(path)}: not a chunk of runs ({error!r})") from None
 
 
 def _lock(folder: Path) -> IO[str]:
     """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
-    path = folder.resolve() / ".lock"
-    if path.parent in _at_work:
-        raise InputError(f"{shown(folder)}: this process is at work there already")
+    path = folder / ".lock"
     try:
         file = path.open("a+")
         try:
-            # Not inherited by forked workers, which may outlive us.
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             file.seek(0)
-            owner = file.read(40).strip() or "another process"
+            owner = file.read(60).strip() or "another process"
             file.close()
             raise InputError(
                 f"{shown(folder)}: {owner} is at work there: wait for it, or name another folder"
             ) from None
+        _held.add(file)
         file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()}"[:40])
+        file.write(f"process {os.getpid()} on {platform.node()}"[:60])
         file.flush()
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be locked ({error.strerror})") from None
-    _at_work.add(path.parent)
     return file
 
 
-def _unlock(folder: Path, lock: IO[str]) -> None:
-    _at_work.discard(folder.resolve())
+def _unlock(lock: IO[str]) -> None:
+    _held.discard(lock)
     lock.close()

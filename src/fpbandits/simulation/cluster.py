@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from typing import Any
 
 from fpbandits.errors import InputError, quote
 
@@ -29,27 +30,32 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
     """
     try:
         from distributed import Client
-        from distributed.comm.core import connect
+        from distributed.core import rpc
     except ImportError:
         raise InputError("Dask is not installed: pip install 'fpbandits[dask]'") from None
 
-    async def knock() -> None:
+    async def knock() -> Any:
         # The client itself would wait much longer for someone who listens and does not answer.
-        comm = await asyncio.wait_for(connect(address, timeout=PATIENCE), PATIENCE)
-        await comm.close()
+        async with rpc(address, timeout=PATIENCE) as there:
+            return await asyncio.wait_for(there.identity(), PATIENCE)
 
-    # What it logs while it connects or is interrupted, an error says in one line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # What Dask logs while it connects or is interrupted, an error says in one line.
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        asyncio.run(knock())
+        kind = asyncio.run(knock())["type"]
+        if kind != "Scheduler":
+            raise ValueError(f"a {kind.lower()} answers there")
         client = Client(address, timeout=PATIENCE, set_as_default=False)
-    except ValueError as error:
-        raise InputError(
-            f"{quote(address)} is no Dask scheduler's address: {error}{_LIKE}"
-        ) from None
     except OSError:
         raise InputError(
             f"no Dask scheduler answers at {quote(address)} within {PATIENCE} s{_LIKE}"
+        ) from None
+    except Exception as error:  # encryption that is not set up, transports that are not installed
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(
+            f"{quote(address)} is no Dask scheduler's address: {reason}{_LIKE}"
         ) from None
     try:
         width = sum(client.nthreads().values())

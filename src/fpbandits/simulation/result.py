@@ -43,13 +43,17 @@ def versions() -> dict[str, str]:
 @cache
 def _versions() -> dict[str, str]:
     import numba
+    import scipy
 
     return {
         "fpbandits": __version__,
         "numpy": np.__version__,
+        "scipy": scipy.__version__,
         "numba": numba.__version__,
         "python": platform.python_version(),
-        "sources": digest_of_sources("simulation/cell.py", "simulation/streams.py")[:16],
+        "sources": digest_of_sources(
+            "problem.py", "theory/*.py", "simulation/cell.py", "simulation/streams.py"
+        )[:16],
     }
 
 

@@ -23,11 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from fpbandits.errors import InputError, counted, quote, whole_number
+from fpbandits.files import shown
 from fpbandits.simulation.cell import Cell, new_clock
 from fpbandits.simulation.checkpoint import Checkpoint, load_cells
 from fpbandits.simulation.pieces import Played, Tables
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.workers import play_pieces
+from fpbandits.simulation.workers import LostError, play_pieces
 
 Progress = Callable[[str, float, float], None]
 """Called now and then with a cell's name, the share of it that is done (1 just once, at its end),
@@ -80,11 +81,16 @@ def play_cells(
     }
 
 
-def load_results(folder: str | os.PathLike[str]) -> dict[str, Result]:
-    """Return what `play_cells` finished in a folder, by the cells' names; nothing is computed."""
+def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> dict[str, Result]:
+    """Return what is kept in a folder as a result a cell, by name; nothing is computed.
+
+    Of `simulate`, a cell is a policy. With ``partial=True``, an unfinished folder gives the runs
+    that each cell has up to the first that is missing; without, it is refused.
+    """
     return {
         name: cell.result(pulls, plans, made_with)
-        for name, cell, pulls, plans, made_with in load_cells(Path(folder))
+        for name, cell, pulls, plans, made_with in load_cells(Path(folder), partial)
+        if len(plans)
     }
 
 
@@ -97,6 +103,11 @@ def _play_missing(
     progress: Progress | None,
 ) -> None:
     missing = list(tables.missing())
+    if missing and kept is not None and kept.others:
+        warnings.warn(
+            f"{shown(kept.folder)}: what another version played is left, and played again",
+            stacklevel=4,
+        )
     watch = _Watch(cells, [int((plans > 0).sum()) for plans in tables.plans], progress)
     _warn_if_long([(watch.cells[piece.cell], piece.runs) for piece in missing], width)
 
@@ -114,10 +125,15 @@ def _play_missing(
     with _pool(executor, width) as pool:
         try:
             play_pieces(watch.cells, missing, pool, width, took=took, tick=tick)
-        except BaseException:
+        except BaseException as error:
             if kept is not None:
                 with suppress(InputError):  # the disk may be what failed
                     kept.write()
+                if isinstance(error, LostError):
+                    raise InputError(
+                        f"{error}; finished runs are kept in {shown(kept.folder)}, and the same "
+                        "question goes on from there"
+                    ) from error
             raise
     if kept is not None:
         kept.write()
@@ -131,28 +147,31 @@ class _Watch:
     ) -> None:
         self.names, self.cells = list(cells), list(cells.values())
         self._done, self._progress = done, progress
+        self._changed: dict[int, None] = {}
         self._total, self._sum = sum(cell.runs for cell in self.cells), sum(done)
         self._begun, self._first, self._said = math.inf, float(self._sum), False
         if progress:
             for number, cell in enumerate(self.cells):
-                if done[number] == cell.runs:
-                    progress(self.names[number], 1.0, self._sum / self._total)
+                if done[number]:
+                    share = done[number] / cell.runs
+                    progress(self.names[number], share, self._sum / self._total)
 
     def took(self, played: Played) -> None:
         number, runs = played.piece.cell, played.piece.runs
         self._done[number] += runs
         self._sum += runs
-        if self._progress:
-            share = self._done[number] / self.cells[number].runs
-            self._progress(self.names[number], share, self._sum / self._total)
+        self._changed[number] = None
 
     def tick(self, under_way: Mapping[int, float]) -> None:
-        done = self._sum + sum(under_way.values())
+        done = float(self._sum + sum(under_way.values()))
         if self._progress:
-            for number, runs in under_way.items():
-                # Not 1: that is for the end.
-                share = min((self._done[number] + runs) / self.cells[number].runs, 1 - 1e-9)
+            for number in self._changed | dict.fromkeys(under_way):
+                runs = self.cells[number].runs
+                share = (self._done[number] + under_way.get(number, 0.0)) / runs
+                if self._done[number] < runs:
+                    share = min(float(share), 1 - 1e-9)  # 1 is for the end
                 self._progress(self.names[number], share, min(done / self._total, 1.0))
+        self._changed.clear()
         # Some problems leave little to leap over, which shows only once they are under way; before
         # that, a policy may have to be compiled.
         if self._begun == math.inf and done > self._first:

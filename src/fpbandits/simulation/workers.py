@@ -31,6 +31,7 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple
 
 from fpbandits.errors import InputError
@@ -47,6 +48,10 @@ _LEAST_SECONDS = 0.05
 _MOST_BYTES = 2**26
 _LARGE = 2**17
 _MOST_KNOWN = 64
+
+
+class LostError(InputError):
+    """Whoever was to play is gone; what came back before is not."""
 
 
 class _Reply(NamedTuple):
@@ -85,15 +90,22 @@ def play_pieces(
     try:
         while queue or out:
             while queue and len(out) < window:
-                runs = max(int(left / (2 * window)), round(_LEAST_SECONDS / pace) if pace else 1, 1)
+                # At least so long that it is worth the way, but no more than one's share.
+                runs = max(left / (2 * window), _LEAST_SECONDS / pace if pace else 1)
+                runs = max(1, int(min(runs, left / window)))
                 chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter(), len(out) + 1)
                 left -= sum(piece.runs for piece in chunk.pieces)
                 out[_send(chunk, cells, pool, ours, whole)] = chunk
                 whole = False
             finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
+            failure: Exception | None = None
             for future in finished:
                 chunk = out.pop(future)
-                reply = _reply(future)
+                try:
+                    reply = _reply(future)
+                except Exception as error:  # after the others, whose work is done
+                    failure = error
+                    continue
                 rest = _rest(chunk.pieces, reply.played)
                 queue.extendleft(reversed(rest))
                 left += sum(piece.runs for piece in rest)
@@ -107,6 +119,8 @@ def play_pieces(
                 window = max(2.0 * width, wanted, 0.99 * window)
                 for each in reply.played:
                     took(each)
+            if failure is not None:
+                raise failure
             tick(_under_way(out.values()) if ours else {})
     except BaseException:
         for future, chunk in out.items():
@@ -157,7 +171,11 @@ def _send(
     wanted = {piece.cell: cells[piece.cell] for piece in chunk.pieces}
     if ours:
         return pool.submit(_play, wanted, chunk.pieces, chunk.clock)
-    return pool.submit(_play_packed, *_pack(wanted, chunk.pieces, whole))
+    packed = _pack(wanted, chunk.pieces, whole)
+    try:
+        return pool.submit(_play_packed, *packed)
+    except RuntimeError as error:  # broken, or shut down
+        raise _lost(error) from error
 
 
 def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], clock: Counts) -> _Reply:
@@ -194,9 +212,9 @@ def _reply(future: Future[_Reply]) -> _Reply:
     return reply
 
 
-def _lost(error: BaseException) -> InputError:
-    reason = " ".join(str(error).split()) or "no reason is given"
-    return InputError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")
+def _lost(error: BaseException) -> LostError:
+    reason = " ".join(str(error).split()) or "their scheduler is gone, or someone stopped them"
+    return LostError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")
 
 
 # Workers that do not share our memory get a chunk as bytes. A problem may be large, and chunks are
@@ -222,16 +240,18 @@ class _Unpickler(pickle.Unpickler):
     problems: Mapping[str, bytes]
 
     def persistent_load(self, fingerprint: str) -> Problem:
-        if fingerprint not in _known:
-            if fingerprint not in self.problems:
-                raise _AbsentError
-            while len(_known) >= _MOST_KNOWN:
-                _known.pop(next(iter(_known)), None)
-            _known[fingerprint] = pickle.loads(self.problems[fingerprint])
-        return _known[fingerprint]
+        with _one_at_a_time:
+            if fingerprint not in _known:
+                if fingerprint not in self.problems:
+                    raise _AbsentError
+                while len(_known) >= _MOST_KNOWN:
+                    del _known[next(iter(_known))]
+                _known[fingerprint] = pickle.loads(self.problems[fingerprint])
+            return _known[fingerprint]
 
 
 _known: dict[str, Problem] = {}
+_one_at_a_time = Lock()
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
@@ -260,4 +280,8 @@ def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
         cells, pieces = unpickler.load()
     except _AbsentError:
         return _Reply([], 0.0, versions())
+    except (AttributeError, ImportError) as error:
+        raise InputError(
+            f"a worker cannot load the policy ({error}): it must be importable there, from a module"
+        ) from None
     return _play(cells, pieces, new_clock())

@@ -54,6 +54,8 @@ class Study:
         A column: one of `NUMBERS`, `NAMES` or ``options``.
     remarks
         Which policies do not apply to which problems, and why.
+    text
+        The file as it was read.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Study:
     options: Sequence[str]
     against: str
     remarks: Sequence[str]
+    text: str
 
 
 def load_study(path: Path, *, runs: float | None = None) -> Study:
@@ -69,12 +72,13 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
     try:
         if path.suffix.lower() != ".toml":
             raise InputError("a study is a .toml file")
-        return _study(parse_toml(read_text(path)), path, runs)
+        return _study(read_text(path), path, runs)
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
 
 
-def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
+def _study(text: str, path: Path, runs: float | None) -> Study:
+    table = parse_toml(text)
     for field in table:
         if field not in _FIELDS:
             raise InputError(unknown("field", field, _FIELDS))
@@ -83,11 +87,12 @@ def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
     name = table.get("name", path.stem)
     if not isinstance(name, str):
         raise InputError(f"name is a text, not {quote(name)}")
-    policies, options = _policies(_listed(table.get("policies", DEFAULT.name)))
+    policies, options = _policies(_listed("policies", table.get("policies", DEFAULT.name)))
     horizons = [
-        whole_number("a horizon", value, least=1) for value in _listed(table.get("horizons", 10**5))
+        whole_number("a horizon", value, least=1)
+        for value in _listed("horizons", table.get("horizons", 10**5))
     ]
-    seeds = [whole_number("a seed", value) for value in _listed(table.get("seeds", 0))]
+    seeds = [whole_number("a seed", value) for value in _listed("seeds", table.get("seeds", 0))]
     shuffle = table.get("shuffle", False)
     if not isinstance(shuffle, bool):
         raise InputError(f"shuffle is true or false, not {quote(shuffle)}")
@@ -119,16 +124,19 @@ def _study(table: Mapping[str, Any], path: Path, runs: float | None) -> Study:
             shared = shared or _labels(cell, word, options)
             key = f"{problem.name}, truth {cell.true}: {word}, seed {seed}"
             if key in cells:
-                raise InputError(f"{quote(key)} is there twice: give problems names of their own")
+                raise InputError(
+                    f"{quote(key)} is there twice: give each truth once, and problems names of "
+                    "their own"
+                )
             cells[key] = cell
             labels[key] = {**shared, "seed": seed}
     if not cells:
         raise InputError(next(iter(remarks), "there is nothing to play"))
     columns = (*NUMBERS, *NAMES, *options)
-    against = table.get("against") or _varied(labels, options, horizons)
+    against = table["against"] if "against" in table else _varied(labels, options, horizons)
     if against not in columns:
         raise InputError(unknown("column to draw against", str(against), columns))
-    return Study(name, cells, labels, options, against, list(remarks))
+    return Study(name, cells, labels, options, against, list(remarks), text)
 
 
 def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:
@@ -142,27 +150,38 @@ def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:
         # Rounded, lest equal gaps differ by how they were computed.
         "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
         "policy": word,
-        **{option: getattr(cell.policy, option, None) for option in options},
+        **{option: _plain(getattr(cell.policy, option, None)) for option in options},
     }
+
+
+def _plain(value: Any) -> Any:
+    """Return an option's value as a table shows it: numbers are what can be an axis."""
+    return value if value is None or isinstance(value, int | float) else str(value)
 
 
 def _varied(
     labels: Mapping[str, Mapping[str, Any]], options: Sequence[str], horizons: Sequence[int]
 ) -> str:
     """Return what is most worth drawing against, of all that take several values."""
-    if len(horizons) > 1 and not options:
+    counts = {
+        column: len({label[column] for label in labels.values()} - {None})
+        for column in (*options, "models", "arms", "true", "problem")
+    }
+    for option in options:  # two values of an option may just be two policies
+        if counts[option] > 2:
+            return option
+    if len(horizons) > 1:
         return "horizon"
-    for column in (*options, "models", "arms", "true", "problem"):
-        count = len({label[column] for label in labels.values()} - {None})
+    for column, count in counts.items():
         if count > 1 and (column not in NAMES or count <= MOST_NAMES):
             return column
-    return "horizon" if len(horizons) > 1 else "policy"
+    return "policy"
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(what: str, value: Any) -> list[Any]:
     values = value if isinstance(value, list) else [value]
     if not values:
-        raise InputError("a list is empty: leave it out, or give it a value")
+        raise InputError(f"{what} is an empty list: give it a value")
     return values
 
 
@@ -178,7 +197,14 @@ def _policies(given: Sequence[Any]) -> tuple[list[tuple[str, Policy]], list[str]
                 'a policy is a name, or a table such as { policy = "fp-ucb", slack = [0, 0.05] }, '
                 f"not {quote(entry)}"
             )
-        values = {key: _listed(value) for key, value in entry.items() if key != "policy"}
+        values = {key: _listed(key, value) for key, value in entry.items() if key != "policy"}
+        for key, listed in values.items():
+            for value in listed:
+                if isinstance(value, bool) or not isinstance(value, int | float | str):
+                    raise InputError(
+                        f"policy {quote(entry['policy'])}: {key} is a number or a text, or a list "
+                        f"of them, not {quote(value)}"
+                    )
         words += [
             ":".join(
                 [
@@ -203,7 +229,7 @@ def _policies(given: Sequence[Any]) -> tuple[list[tuple[str, Policy]], list[str]
 
 def _problems(given: Any, path: Path) -> Iterator[tuple[Problem, Any]]:
     """Yield every problem with every truth that it is to be played under."""
-    for place, entry in enumerate(_listed(given), 1):
+    for place, entry in enumerate(_listed("problems", given), 1):
         where = f"problem {place}"
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
@@ -211,14 +237,14 @@ def _problems(given: Any, path: Path) -> Iterator[tuple[Problem, Any]]:
         true = table.get("true")
         rest = {key: value for key, value in table.items() if key != "true"}
         try:
-            for problem in _loaded(rest, where, path.parent):
+            for problem in _loaded(rest, where, path):
                 for truth in _truths(problem, true):
                     yield problem, truth
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
 
 
-def _loaded(table: Mapping[str, Any], name: str, folder: Path) -> Iterator[Problem]:
+def _loaded(table: Mapping[str, Any], name: str, study: Path) -> Iterator[Problem]:
     if "problem" not in table:
         yield problem_from_table(table, name)
         return
@@ -231,7 +257,13 @@ def _loaded(table: Mapping[str, Any], name: str, folder: Path) -> Iterator[Probl
     if source.startswith("paper:"):
         yield load_problem(source)
         return
-    paths = sorted(folder.glob(source)) if "*" in source else [folder / source]
+    paths = [study.parent / source]
+    if "*" in source:
+        try:
+            paths = sorted(study.parent.glob(source))
+        except (NotImplementedError, ValueError):
+            raise InputError(f"{quote(source)}: expected a pattern like mine/*.toml") from None
+        paths = [path for path in paths if not path.samefile(study)]
     if not paths:
         raise InputError(f"no file is called like {quote(source)}")
     for path in paths:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from fpbandits.figures import render
 from fpbandits.files import write_together
 from fpbandits.simulation.result import Result, versions
 from fpbandits.simulation.study import play_cells
-from fpbandits.sweep.figure import Points, points, sweep_figure
+from fpbandits.sweep.figure import sweep_figure
+from fpbandits.sweep.points import Points, caption, points
 from fpbandits.sweep.study import Study
 
 SCHEMA = 1
@@ -57,18 +60,21 @@ class Sweep:
         return stream.getvalue()
 
     def points(self) -> Points:
-        """Return the points of the figure; see `fpbandits.sweep.figure`."""
+        """Return what the figure shows; see `fpbandits.sweep.points`."""
         return points(self.study, self.rows)
 
+    @property
+    def caption(self) -> str:
+        """Say of what the points are means."""
+        return caption(self.study, self.rows, self.points())
+
     def save(self, folder: Path) -> None:
-        """Write study.csv, study.png and study.svg."""
+        """Write study.csv, study.png and study.svg, and the study itself as study.toml."""
+        # The table does not depend on whether it can be drawn.
+        table, source = self.to_csv().encode(), self.study.text.encode()
+        write_together({folder / "study.csv": table, folder / "study.toml": source})
         drawn = sweep_figure(self.study, self.rows)
-        write_together(
-            {
-                folder / "study.csv": self.to_csv().encode(),
-                **{folder / f"study.{kind}": render(drawn, kind) for kind in ("png", "svg")},
-            }
-        )
+        write_together({folder / f"study.{kind}": render(drawn, kind) for kind in ("png", "svg")})
 
 
 def sweep(study: Study, **how: Any) -> Sweep:
@@ -86,9 +92,13 @@ def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
         regret = np.stack([results[name].regret(*results[name].policies) for name in names])
         low, median, high = np.quantile(regret, (0.05, 0.5, 0.95), axis=1)
         std = regret.std(axis=1, ddof=1) if regret.shape[1] > 1 else np.full_like(low, np.nan)
+        mean = regret.mean(axis=1)
+        half = stdtrit(max(regret.shape[1] - 1, 1), 0.975) * std / math.sqrt(regret.shape[1])
         columns = {
-            "mean_regret": regret.mean(axis=1),
+            "mean_regret": mean,
             "std_regret": std,
+            "ci95_low": mean - half,
+            "ci95_high": mean + half,
             "q05_regret": low,
             "median_regret": median,
             "q95_regret": high,

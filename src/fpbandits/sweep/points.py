@@ -1,0 +1,149 @@
+"""What a study's figure and printed table show: mean regret by panel, line and value.
+
+Lines are policies; panels are problems and truths, or one for all of them where they are many.
+What falls into one *point* is averaged. Runs of several seeds are independent of one another. Runs
+on several problems or under several truths are not, since they share their random streams; of their
+average, the standard error is at most the average of theirs, and that is what is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scipy.special import stdtrit
+
+from fpbandits.errors import counted
+from fpbandits.sweep.study import Study
+
+_MOST_PANELS = 12
+
+
+@dataclass
+class Part:
+    """Runs of one policy on one problem under one truth, of all seeds."""
+
+    runs: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def add(self, runs: int, mean: float, std: float) -> None:
+        """Take in more runs: the sum of squared deviations is about the common mean."""
+        total = self.runs + runs
+        shift = mean - self.mean
+        spread = 0.0 if runs == 1 else (runs - 1) * std**2
+        self.squares += spread + shift**2 * self.runs * runs / total
+        self.mean += shift * runs / total
+        self.runs = total
+
+    @property
+    def standard_error(self) -> float:
+        """The standard deviation of the mean; NaN for a single run."""
+        if self.runs == 1:
+            return math.nan
+        return math.sqrt(self.squares / (self.runs - 1) / self.runs)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the mean, by Student's t; NaN for a single run."""
+        return float(stdtrit(max(self.runs - 1, 1), 0.975)) * self.standard_error
+
+
+@dataclass
+class Point:
+    """The average of some parts, each by its number of runs."""
+
+    parts: dict[tuple[str, str], Part] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> int:
+        """How many runs all parts have."""
+        return sum(part.runs for part in self.parts.values())
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return self._average("mean")
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean, or a bound on it where parts are several."""
+        return self._average("standard_error")
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval."""
+        return self._average("half_width")
+
+    def _average(self, what: str) -> float:
+        total: float = sum(part.runs * getattr(part, what) for part in self.parts.values())
+        return total / self.runs
+
+
+Points = dict[str, dict[str, dict[Any, Point]]]
+"""points[panel][line][value]; the value is None for a policy that does not have the option."""
+
+
+def points(study: Study, rows: Iterable[Mapping[str, Any]]) -> Points:
+    """Put together what belongs to one point."""
+    against = study.against
+    rows = list(rows)
+    longest = max(row["horizon"] for row in rows)
+    if against != "horizon":
+        rows = [row for row in rows if row["horizon"] == longest]
+    apart = _panels(study, rows)
+    found: Points = {}
+    cases: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for row in rows:
+        panel = ", truth ".join(row[column] for column in apart)
+        line = _without(row["policy"], against) if against in study.options else row["policy"]
+        line = "" if against == "policy" else line
+        case = (row["problem"], row["true"])
+        cases.setdefault((panel, line), set()).add(case)
+        point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
+        part = point.parts.setdefault(case, Part())
+        part.add(row["runs"], row["mean_regret"], row["std_regret"])
+    # A policy that is left out of some problems is not compared on the same ground: say so.
+    for title, lines in found.items():
+        most = max(len(cases[title, line]) for line in lines)
+        for line in list(lines):
+            count = len(cases[title, line])
+            lines[line if count == most else f"{line} ({count} of {most})"] = lines.pop(line)
+    return found
+
+
+def caption(study: Study, rows: Iterable[Mapping[str, Any]], found: Points) -> str:
+    """Say of what the points are means."""
+    everything = [
+        point for panel in found.values() for own in panel.values() for point in own.values()
+    ]
+    runs = [point.runs for point in everything]
+    parts = max(len(point.parts) for point in everything)
+    each = f"{min(runs):,} to {counted(max(runs), 'run')}"
+    words = [f"means of {counted(runs[0], 'run') if min(runs) == max(runs) else each}"]
+    seeds = len({row["seed"] for row in rows})
+    if seeds > 1:
+        words.append(f"{seeds} seeds together")
+    if parts > 1:
+        words.append(f"up to {parts:,} problems and truths together")
+    if study.against != "horizon":
+        words.append(f"T = {max(row['horizon'] for row in rows):.6g}")
+    return "; ".join(words)
+
+
+def _panels(study: Study, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns that tell panels apart: none if they are what is drawn, or too many."""
+    columns: tuple[str, ...] = ()
+    if study.against in ("horizon", "policy", *study.options):
+        columns = ("problem", "true")
+    elif study.against == "true":
+        columns = ("problem",)
+    count = len({tuple(row[column] for column in columns) for row in rows})
+    return columns if 1 < count <= _MOST_PANELS else ()
+
+
+def _without(policy: str, option: str) -> str:
+    name, *options = policy.split(":")
+    return ":".join([name, *(each for each in options if not each.startswith(f"{option}="))])
