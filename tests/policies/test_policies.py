@@ -450,6 +450,26 @@ def test_changed_sources_are_compiled_again() -> None:
     assert base._SOURCES == base.digest_of_sources()
 
 
+def test_machine_code_that_cannot_be_kept_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    from fpbandits.policies import base
+
+    tried: list[object] = []
+
+    def full(*others: object) -> None:
+        tried.append(others)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+    assert base.compiled(_double)(21) == 42
+    assert tried
+
+
+def _double(number: int) -> int:
+    return 2 * number
+
+
 def test_names_and_options() -> None:
     assert DEFAULT.name in POLICIES
     assert parse_policy("fp-ucb") == FPUCB()

@@ -26,6 +26,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -73,6 +74,11 @@ class _Cache(FunctionCache):
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         numba_cache: Any = super()
         return numba_cache._index_key(sig, codegen), _SOURCES
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        numba_cache: Any = super()
+        with suppress(OSError):  # on a full disk it is compiled again the next time
+            numba_cache.save_overload(sig, data)
 
 
 def compiled(function: Function) -> Function:
