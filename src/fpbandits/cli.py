@@ -114,18 +114,11 @@ def analyze(
     if plot is not None and figure is not None:
         save_figure(figure, plot)
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(analysis.as_dict(), allow_nan=False) + "\n")
+        _print_json(analysis.as_dict())
     else:
-        from rich.console import Console
-
         from fpbandits.report.tables import analysis_table
 
-        console = Console()
-        # Narrower than this, figures would be cut off.
-        console.width = max(console.width, 80)
-        console.print(analysis_table(analysis, loaded))
+        _print_table(analysis_table(analysis, loaded), 80)
     if plot is not None:
         from fpbandits.files import shown
 
@@ -195,8 +188,8 @@ def simulate(
     chosen = {word: parse_policy(word) for word in words}
     if out is not None:
         make_folder(out)
-    if out and (out / "result.npz").is_file() and not (out / "manifest.json").is_file():
-        raise InputError(f"{out}: holds a result of an earlier version: name another folder")
+        if (out / "result.npz").is_file() and not (out / "manifest.json").is_file():
+            raise InputError(f"{out}: holds a result of an earlier version: name another folder")
     with _playing(out, workers, dask) as (_, how):
         result = simulate(
             loaded,
@@ -217,9 +210,7 @@ def simulate(
         result.to_csv(out / "regret.csv")
         result.plot(out / "regret.png")
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(result.as_dict(), allow_nan=False) + "\n")
+        _print_json(result.as_dict())
     else:
         sys.stdout.write(result.table() + "\n")
     if out is not None:
@@ -310,17 +301,11 @@ def leaderboard(
     if out is not None:
         board.save(out)
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(board.as_dict()) + "\n")
+        _print_json(board.as_dict())
     else:
-        from rich.console import Console
-
         from fpbandits.report.tables import leaderboard_table
 
-        console = Console()
-        console.width = max(console.width, 132)
-        console.print(leaderboard_table(board.as_dict()))
+        _print_table(leaderboard_table(board.as_dict()), 132)
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")
 
@@ -355,17 +340,11 @@ def sweep(
         found = sweep(loaded, out=folder, **how)
     found.save(folder)
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(found.as_dict(), allow_nan=False) + "\n")
+        _print_json(found.as_dict())
     else:
-        from rich.console import Console
-
         from fpbandits.report.tables import sweep_table
 
-        console = Console()
-        console.width = max(console.width, 120)
-        console.print(sweep_table(loaded.against, found.points(), found.caption))
+        _print_table(sweep_table(loaded.against, found.points(), found.caption), 120)
     sys.stderr.write(f"wrote {folder / 'study.csv'}, study.png and study.svg\n")
 
 
@@ -390,15 +369,26 @@ def policies(
         for name, kind in POLICIES.items()
     ]
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(rows) + "\n")
+        _print_json(rows)
     else:
-        from rich.console import Console
-
         from fpbandits.report.tables import policy_table
 
-        Console().print(policy_table(rows))
+        _print_table(policy_table(rows))
+
+
+def _print_json(content: Any) -> None:
+    from json import dumps
+
+    sys.stdout.write(dumps(content, allow_nan=False) + "\n")
+
+
+def _print_table(table: Any, least_width: int = 0) -> None:
+    """Print a table; narrower than ``least_width``, its figures would be cut off."""
+    from rich.console import Console
+
+    console = Console()
+    console.width = max(console.width, least_width)
+    console.print(table)
 
 
 def _number(option: str, text: str) -> Any:

@@ -29,7 +29,7 @@ import stat
 import tempfile
 import tomllib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +162,29 @@ def _kind(path: Path) -> str:
             f"or one of {', '.join(BUILT_IN)}"
         )
     return ending
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the content of a file that this package wrote, or say why it cannot be had."""
+    try:
+        # A pipe would keep us waiting for ever.
+        if path.exists() and not path.is_file():
+            raise InputError(f"{shown(path)}: not a regular file")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{shown(path)}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+
+
+def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of the same columns as CSV; a cell is empty where there is no number."""
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: "" if value != value else value for key, value in row.items()})
+    return stream.getvalue()
 
 
 def read_text(path: Path) -> str:

@@ -40,6 +40,7 @@ from fpbandits.files import (
     make_folder,
     problem_from_toml,
     problem_to_toml,
+    read_whole,
     remove_asides,
     shown,
     write_aside,
@@ -264,16 +265,9 @@ def _cells(manifest: Mapping[str, Any]) -> dict[str, Cell]:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
+    content = read_whole(path)
     try:
-        if path.exists() and not path.is_file():  # a pipe would keep us waiting for ever
-            raise InputError(f"{shown(path)}: not a regular file")
-        manifest = json.loads(path.read_bytes())
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise InputError(f"{shown(path)}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+        manifest = json.loads(content)
     except (ValueError, RecursionError):
         raise _DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != _KIND:
@@ -341,10 +335,7 @@ def _read_chunk(
     path: Path, manifest: Mapping[str, Any], cells: Sequence[Cell]
 ) -> list[Played] | None:
     """Return what a file holds, or None if it was played by another version."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+    content = read_whole(path)
     if hashlib.sha256(content).hexdigest()[:32] != path.stem:
         raise _DamagedError(f"{shown(path)}: damaged (its checksum is another)")
     try:
@@ -370,16 +361,9 @@ def _read_chunk(
             )
             run, place = run + stop - start, place + counts.size
         return everything
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         # Written so, since its checksum is right: not for us to remove.
         raise InputError(f"{shown(path)}: not a chunk of runs ({error!r})") from None
 

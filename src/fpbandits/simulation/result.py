@@ -7,7 +7,6 @@ but that of sampling. A saved result carries its problem, seed, versions and a s
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -23,7 +22,13 @@ import numpy as np
 
 from fpbandits import __version__
 from fpbandits.errors import InputError, unknown
-from fpbandits.files import problem_from_toml, problem_to_toml, write_aside
+from fpbandits.files import (
+    problem_from_toml,
+    problem_to_toml,
+    read_whole,
+    rows_to_csv,
+    write_aside,
+)
 from fpbandits.policies.base import Counts, digest_of_sources
 from fpbandits.problem import Problem
 from fpbandits.rewards import Floats
@@ -242,14 +247,8 @@ class Result:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line for each policy and time."""
-        stream = io.StringIO(newline="")
-        rows = list(self.rows())
-        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            # A single run has no spread: an empty cell, not a text that looks like a number.
-            writer.writerow({k: "" if v != v else v for k, v in row.items()})
-        write_aside(Path(path), stream.getvalue().encode())
+        # A single run has no spread: an empty cell, not a text that looks like a number.
+        write_aside(Path(path), rows_to_csv(list(self.rows())).encode())
 
     def to_frame(self) -> DataFrame:
         """Return the rows as a pandas data frame; pandas must be installed."""
@@ -355,15 +354,7 @@ class Result:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
-        try:
-            # A pipe would keep us waiting for ever.
-            if Path(path).exists() and not Path(path).is_file():
-                raise InputError(f"{path}: not a regular file")
-            content = io.BytesIO(Path(path).read_bytes())
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        content = io.BytesIO(read_whole(Path(path)))
         try:
             with np.load(content, allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))

@@ -6,8 +6,6 @@ same numbers, with runs of all seeds together.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fpbandits.figures import render
-from fpbandits.files import write_together
+from fpbandits.files import rows_to_csv, write_together
 from fpbandits.simulation.result import Result, versions
 from fpbandits.simulation.study import play_cells
 from fpbandits.sweep.figure import sweep_figure
@@ -48,17 +46,6 @@ class Sweep:
             "versions": versions(),
         }
 
-    def to_csv(self) -> str:
-        """Return the table as CSV; a cell is empty where there is no number."""
-        stream = io.StringIO(newline="")
-        writer = csv.DictWriter(stream, self.rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {key: "" if value is None or value != value else value for key, value in row.items()}
-            for row in self.rows
-        )
-        return stream.getvalue()
-
     def points(self) -> Points:
         """Return what the figure shows; see `fpbandits.sweep.points`."""
         return points(self.study, self.rows)
@@ -71,7 +58,7 @@ class Sweep:
     def save(self, folder: Path) -> None:
         """Write study.csv, study.png and study.svg, and the study itself as study.toml."""
         # The table does not depend on whether it can be drawn.
-        table, source = self.to_csv().encode(), self.study.text.encode()
+        table, source = rows_to_csv(self.rows).encode(), self.study.text.encode()
         write_together({folder / "study.csv": table, folder / "study.toml": source})
         drawn = sweep_figure(self.study, self.rows)
         write_together({folder / f"study.{kind}": render(drawn, kind) for kind in ("png", "svg")})
@@ -83,35 +70,30 @@ def sweep(study: Study, **how: Any) -> Sweep:
 
 
 def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
-    """Return a row for each cell and horizon; cells of one shape are summed up together."""
-    shapes: dict[tuple[int, ...], list[str]] = {}
-    for name, result in results.items():
-        shapes.setdefault((result.runs, len(result.times)), []).append(name)
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for names in shapes.values():
-        regret = np.stack([results[name].regret(*results[name].policies) for name in names])
-        low, median, high = np.quantile(regret, (0.05, 0.5, 0.95), axis=1)
-        std = regret.std(axis=1, ddof=1) if regret.shape[1] > 1 else np.full_like(low, np.nan)
-        mean = regret.mean(axis=1)
-        half = stdtrit(max(regret.shape[1] - 1, 1), 0.975) * std / math.sqrt(regret.shape[1])
-        columns = {
-            "mean_regret": mean,
-            "std_regret": std,
-            "ci95_low": mean - half,
-            "ci95_high": mean + half,
-            "q05_regret": low,
-            "median_regret": median,
-            "q95_regret": high,
+    """Return a row for each cell and horizon; all cells have the same runs and horizons."""
+    regret = np.stack([result.regret(*result.policies) for result in results.values()])
+    runs = regret.shape[1]
+    mean = regret.mean(axis=1)
+    std = regret.std(axis=1, ddof=1) if runs > 1 else np.full_like(mean, np.nan)
+    half = stdtrit(max(runs - 1, 1), 0.975) * std / math.sqrt(runs)
+    low, median, high = np.quantile(regret, (0.05, 0.5, 0.95), axis=1)
+    columns = {
+        "mean_regret": mean,
+        "std_regret": std,
+        "ci95_low": mean - half,
+        "ci95_high": mean + half,
+        "q05_regret": low,
+        "median_regret": median,
+        "q95_regret": high,
+    }
+    lists = {column: values.tolist() for column, values in columns.items()}
+    return [
+        {
+            **study.labels[name],
+            "horizon": horizon,
+            "runs": runs,
+            **{column: values[place][moment] for column, values in lists.items()},
         }
-        lists = {column: values.tolist() for column, values in columns.items()}
-        for place, name in enumerate(names):
-            rows[name] = [
-                {
-                    **study.labels[name],
-                    "horizon": horizon,
-                    "runs": results[name].runs,
-                    **{column: values[place][moment] for column, values in lists.items()},
-                }
-                for moment, horizon in enumerate(results[name].times.tolist())
-            ]
-    return [row for name in results for row in rows[name]]
+        for place, (name, result) in enumerate(results.items())
+        for moment, horizon in enumerate(result.times.tolist())
+    ]
