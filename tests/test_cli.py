@@ -14,7 +14,7 @@ import pytest
 
 from fpbandits import Result
 from fpbandits.cli import main
-from fpbandits.simulation import study
+from fpbandits.simulation import runner
 
 COMMAND = [sys.executable, "-c", "from fpbandits.cli import main; main()"]
 
@@ -166,7 +166,7 @@ def test_long_jobs_are_announced_in_one_line(
     def interrupted(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study, "play_pieces", interrupted)
+    monkeypatch.setattr(runner, "play_pieces", interrupted)
     words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14", "--step"]
     code, out, err = run(capsys, *words)
     assert code == 130

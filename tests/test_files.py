@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from fpbandits import InputError, Problem, files, load_problem, save_problem
 from fpbandits.builtin import BUILT_IN
-from fpbandits.files import write_aside, write_together
-from fpbandits.rewards import Beta, Discrete
+from fpbandits.errors import StorageError
+from fpbandits.families.beta import Beta
+from fpbandits.families.discrete import Discrete
+from fpbandits.storage import write_aside, write_together
 
 names = st.text(
     st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Cn")), min_size=1, max_size=8
@@ -303,11 +305,11 @@ def test_a_failed_write_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
+    with pytest.raises(StorageError, match=r"cannot be written \(No space left on device\)"):
         write_aside(path, b"new")
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot be written"):
         write_aside(tmp_path / "no" / "folder.toml", b"new")
 
 
@@ -330,7 +332,7 @@ def test_files_written_together_appear_together(
             raise OSError(28, "No space left")
 
     monkeypatch.setattr(os, "fsync", fills_up)
-    with pytest.raises(InputError, match=r"second: cannot be written \(No space left\)"):
+    with pytest.raises(StorageError, match=r"second: cannot be written \(No space left\)"):
         write_together({first: b"new", second: b"new"})
     assert first.read_bytes() == second.read_bytes() == b"old"
     assert sorted(tmp_path.iterdir()) == [first, second]

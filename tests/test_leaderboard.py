@@ -13,7 +13,7 @@ from fpbandits import FPUCB, UCB1, Optimist, analyze, simulate
 from fpbandits.cli import main
 from fpbandits.leaderboard import Contest, Leaderboard, contests, play
 from fpbandits.policies import BPR
-from fpbandits.simulation import study
+from fpbandits.simulation import runner
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_command(
         assert pieces == []
 
     with monkeypatch.context() as resumed:
-        resumed.setattr(study, "play_pieces", idle)
+        resumed.setattr(runner, "play_pieces", idle)
         with pytest.raises(SystemExit) as caught:
             main(words)
     assert caught.value.code == 0

@@ -154,7 +154,7 @@ def test_beta_refusals(means: Any, concentration: Any, message: str) -> None:
         ([[[0.5, 0.5]]], [1, 1], "support: 1 stands there twice"),
         ([[[0.5, 0.5]]], [], "support must be a list of the possible rewards"),
         ([[[0.5, 0.5]]], "01", "support must be a list of the possible rewards"),
-        (np.full((1, 1, 3), 1 / 3), [0, 1], "3 probabilities an arm for a support of 2 values"),
+        (np.full((1, 1, 3), 1 / 3), [0, 1], "3 probabilities per arm for a support of 2 values"),
         (np.array([[[0.5, np.nan]]]), [0, 1], "nan is not a probability"),
     ],
 )

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     )
     from fpbandits.problem import Problem
     from fpbandits.simulation.result import Result
+    from fpbandits.simulation.runner import load_results
     from fpbandits.simulation.simulate import simulate
-    from fpbandits.simulation.study import load_results
     from fpbandits.theory.analysis import Analysis, Case, analyze
 
 __version__ = "0.1.0"

@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote, whole_number
-from fpbandits.files import write_aside
+from fpbandits.arrays import Counts
+from fpbandits.checks import whole_number
+from fpbandits.errors import Error, InputError, quote
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import (
     COUNTERS,
     MISFITS,
-    Counts,
     Policy,
     Tally,
     observe_once,
@@ -42,6 +42,7 @@ from fpbandits.policies.base import (
     shared_model,
 )
 from fpbandits.problem import Problem
+from fpbandits.storage import write_aside
 
 SCHEMA = 1
 LATE = ("in-order", "any")
@@ -242,8 +243,8 @@ class Agent:
                     "fingerprints differ"
                 )
             return cls._restored(state, problem)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+        except Error as error:
+            raise error.at(str(path)) from None
         except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
             raise InputError(
                 f"{path}: not a whole agent file ({type(error).__name__}: {error})"

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import permutations, product
 
-from fpbandits.errors import InputError, unknown
+from fpbandits.errors import unknown
 from fpbandits.problem import Problem
 
 _LEVELS = (0.6, 0.4, 0.3, 0.2)
@@ -35,7 +35,7 @@ def built_in(name: str) -> Problem:
             return _named_by_means(permutations(_LEVELS), name)
         case "paper:grid":
             return _named_by_means(product(_LEVELS, repeat=4), name)
-    raise InputError(unknown("built-in problem", name, BUILT_IN))
+    raise unknown("built-in problem", name, BUILT_IN)
 
 
 def _named_by_means(rows: Iterable[tuple[float, ...]], name: str) -> Problem:

@@ -18,7 +18,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import Error, InputError, quote
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except TyperException as error:
         _leave(2, error.format_message())
-    except InputError as error:
+    except Error as error:
         _leave(2, str(error))
     except OSError as error:
         # What is still in the buffer would fail again when Python shuts down.
@@ -104,8 +104,8 @@ def analyze(
     from fpbandits.theory.analysis import analyze
 
     if plot is not None:
-        from fpbandits.figures import check_figure_path, save_figure
-        from fpbandits.report.plots import structure_figure
+        from fpbandits.report.figures import check_figure_path, save_figure
+        from fpbandits.report.structure import structure_figure
 
         check_figure_path(plot)
     loaded = load_problem(problem)
@@ -120,7 +120,7 @@ def analyze(
 
         _print_table(analysis_table(analysis, loaded), 80)
     if plot is not None:
-        from fpbandits.files import shown
+        from fpbandits.storage import shown
 
         sys.stderr.write(f"wrote {shown(plot)}\n")
 
@@ -172,9 +172,10 @@ def simulate(
 
     With --out, the same command goes on after an interruption, and may ask for more runs.
     """
-    from fpbandits.files import load_problem, make_folder
+    from fpbandits.files import load_problem
     from fpbandits.policies import DEFAULT, parse_policy
     from fpbandits.simulation.simulate import simulate
+    from fpbandits.storage import make_folder
 
     if true is not None and true_means is not None:
         raise InputError("--true and --true-means both say what is true: give one of them")

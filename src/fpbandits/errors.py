@@ -1,17 +1,28 @@
-"""The one error that a caller can cause, the words that errors share, and a common check."""
+"""What can go wrong, by kind, and the words that messages share.
+
+===================  ==============================================================
+`Error`              all of them; the message is one line: what, where, what is right
+`InputError`         something that the caller gave is wrong
+`UnknownError`       … because nothing has that name
+`ConflictError`      … because it is at odds with what is there: told twice, another
+                     question in a folder, someone else at work
+`StorageError`       a file cannot be read or written, or is not as it was written
+`LostWorkersError`   whoever was to play is gone
+===================  ==============================================================
+
+So a caller can act on the kind, and never has to read the text.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
-from numbers import Real
-from typing import Any
+from typing import Self
 
 
-class InputError(ValueError):
-    """Something the caller gave is wrong; the message is one line that says what and where.
+class Error(Exception):
+    """Whatever fpbandits raises on purpose; the message is one line for people.
 
     Parameters
     ----------
@@ -25,6 +36,30 @@ class InputError(ValueError):
     def __init__(self, message: str, *, row: int | None = None) -> None:
         super().__init__(message)
         self.row = row
+
+    def at(self, place: str) -> Self:
+        """Return the same error with the place where it happened in front."""
+        return type(self)(f"{place}: {self}", row=self.row)
+
+
+class InputError(Error, ValueError):
+    """Something that the caller gave is wrong."""
+
+
+class UnknownError(InputError):
+    """Nothing has the name that was given."""
+
+
+class ConflictError(InputError):
+    """What was asked for is at odds with what is there already."""
+
+
+class StorageError(Error):
+    """A file cannot be read or written, or is not as it was written."""
+
+
+class LostWorkersError(Error):
+    """Whoever was to play is gone; what came back before is not."""
 
 
 def quote(value: object) -> str:
@@ -49,40 +84,25 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Return names in quotes, as many as fit into a message.
+
+    >>> listed("abc", most=2)
+    "'a', 'b', …"
+    """
+    first = list(islice(names, most + 1))
+    return ", ".join([*map(quote, first[:most]), *(["…"] if len(first) > most else [])])
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
     """Say that ``name`` is not a known ``kind``, and which known one is nearest.
 
     >>> unknown("family", "bernouli", ["bernoulli", "beta"])
-    "unknown family 'bernouli': did you mean 'bernoulli'?"
+    UnknownError("unknown family 'bernouli': did you mean 'bernoulli'?")
     """
     # Similarity is quadratic in the names' length and linear in their number: look at a few.
     candidates = [candidate for candidate in islice(known, 10_000) if len(candidate) <= 100]
     nearest = get_close_matches(name[:100], candidates, n=1)
     if nearest:
-        return f"unknown {kind} {quote(name)}: did you mean {quote(nearest[0])}?"
-    listed = ", ".join(quote(candidate) for candidate in candidates[:8])
-    more = ", …" if len(candidates) > 8 else ""
-    return f"unknown {kind} {quote(name)}: known are {listed}{more}"
-
-
-def whole_number(
-    what: str, value: object, *, least: int = 0, most: int | None = None, why: str = ""
-) -> int:
-    """Return ``value`` as an int, or say why it is not a whole number between two limits.
-
-    >>> whole_number("horizon", 1e6, least=1)
-    1000000
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{what} must be a whole number, not {quote(value)}")
-    real: Any = value
-    # A whole number may be too long to be a float, and needs no such test.
-    if not isinstance(real, int) and (not math.isfinite(real) or real != int(real)):
-        raise InputError(f"{what} is {quote(value)}: it must be a whole number")
-    number = int(real)
-    if number < least:
-        raise InputError(f"{what} is {quote(value)}: it must be at least {least}")
-    if most is not None and number > most:
-        reason = f", {why}" if why else ""
-        raise InputError(f"{what} is {quote(value)}: it must be at most {most:,}{reason}")
-    return number
+        return UnknownError(f"unknown {kind} {quote(name)}: did you mean {quote(nearest[0])}?")
+    return UnknownError(f"unknown {kind} {quote(name)}: known are {listed(candidates)}")

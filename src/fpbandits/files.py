@@ -25,11 +25,9 @@ import io
 import json
 import os
 import re
-import stat
-import tempfile
 import tomllib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +35,14 @@ import numpy as np
 
 from fpbandits.builtin import BUILT_IN, built_in
 from fpbandits.errors import InputError, quote, unknown
+from fpbandits.families import FAMILIES
 from fpbandits.problem import Problem
-from fpbandits.rewards import Beta, Discrete
+from fpbandits.storage import read_whole, shown, write_aside
 
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
 _COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters")
-_FAMILY_FIELDS = {"bernoulli": (), "beta": ("concentration",), "discrete": ("support",)}
-
-_ASIDE = ".aside"
 
 # The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
@@ -65,14 +61,13 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     if not os.fspath(source):
         raise InputError(f"no problem is named: give a file, or one of {', '.join(BUILT_IN)}")
     path = Path(source)
+    text = read_text(path)
     try:
-        match _kind(path):
-            case ".toml":
-                return problem_from_toml(read_text(path), path.stem)
-            case _:
-                return _from_csv(read_text(path), path)
+        if path.suffix.lower() == ".toml":
+            return problem_from_toml(text, path.stem)
+        return _from_csv(text, path)
     except InputError as error:
-        raise InputError(f"{shown(path)}: {error}") from None
+        raise error.at(shown(path)) from None
 
 
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
@@ -85,73 +80,8 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     try:
         text = problem_to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
     except InputError as error:
-        raise InputError(f"{shown(path)}: {error}") from None
+        raise error.at(shown(path)) from None
     write_aside(path, text.encode())
-
-
-def write_aside(path: Path, content: bytes) -> None:
-    """Write a file so that it appears whole or not at all."""
-    write_together({path: content})
-
-
-def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write files so that none of them appears before all of them are safely on disk."""
-    asides: dict[Path, Path] = {}
-    path = Path()
-    try:
-        for path, content in contents.items():
-            handle, aside = tempfile.mkstemp(
-                dir=path.parent, prefix=f".{path.name[:64]}.", suffix=_ASIDE
-            )
-            asides[path] = Path(aside)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            asides[path].chmod(0o666 & ~_umask())
-        for path in contents:
-            if path.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-        for path in contents:
-            asides[path].replace(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
-    finally:
-        for aside_path in asides.values():
-            aside_path.unlink(missing_ok=True)
-
-
-def remove_asides(folder: Path, name: str = "*") -> None:
-    """Remove what a process that was killed had written aside; no one else may be writing it."""
-    for path in folder.glob(f".{name}.*{_ASIDE}"):
-        if path.is_file():
-            path.unlink(missing_ok=True)
-
-
-def make_folder(path: Path) -> None:
-    """Make sure that files can be written to a folder, before any work is done for them."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK):
-            raise PermissionError(13, "Permission denied")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{shown(path)}: cannot be written to ({_reason(error)})") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def shown(path: Path) -> str:
-    """Return a path as it stands in an error, on one line."""
-    text = str(path)
-    return text if text.isprintable() and len(text) <= 200 else quote(text)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _kind(path: Path) -> str:
@@ -164,52 +94,19 @@ def _kind(path: Path) -> str:
     return ending
 
 
-def read_whole(path: Path) -> bytes:
-    """Return the content of a file that this package wrote, or say why it cannot be had."""
-    try:
-        # A pipe would keep us waiting for ever.
-        if path.exists() and not path.is_file():
-            raise InputError(f"{shown(path)}: not a regular file")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{shown(path)}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
-
-
-def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV; a cell is empty where there is no number."""
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: "" if value != value else value for key, value in row.items()})
-    return stream.getvalue()
-
-
 def read_text(path: Path) -> str:
     """Read a .toml or .csv file, if it is one, is UTF-8 and not too large."""
-    limit = SIZE_LIMITS[_kind(path)]
     try:
-        # A pipe or a device could keep us waiting for ever.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError("not a regular file")
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
-    except FileNotFoundError:
-        raise InputError("there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({_reason(error)})") from None
-    if len(content) > limit:
-        raise InputError(
-            f"larger than {limit // 2**20} MiB, the most that is read of a {_kind(path)} file"
-        )
+        limit = SIZE_LIMITS[_kind(path)]
+    except InputError as error:
+        raise error.at(shown(path)) from None
+    content = read_whole(path, limit)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InputError(
-            f"row {line}: byte 0x{content[error.start]:02x} is not UTF-8 text"
+            f"{shown(path)}: row {line}: byte 0x{content[error.start]:02x} is not UTF-8 text"
         ) from None
 
 
@@ -236,20 +133,23 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     """Make a problem of the fields of a TOML table."""
-    family = table.get("reward", "bernoulli")
-    if not isinstance(family, str):
-        raise InputError(f"reward must be a family's name, not {quote(family)}")
-    if family not in _FAMILY_FIELDS:
-        raise InputError(unknown("reward family", family, _FAMILY_FIELDS))
-    fields = _COMMON_FIELDS + _FAMILY_FIELDS[family]
+    name_of_family = table.get("reward", "bernoulli")
+    if not isinstance(name_of_family, str):
+        raise InputError(f"reward must be a family's name, not {quote(name_of_family)}")
+    if name_of_family not in FAMILIES:
+        raise unknown("reward family", name_of_family, FAMILIES)
+    own = FAMILIES[name_of_family].fields
+    fields = _COMMON_FIELDS + own
     for field in table:
         if field in fields:
             continue
-        for other, own in _FAMILY_FIELDS.items():
-            if field in own:
-                raise InputError(f"field {quote(field)} goes with reward = {quote(other)} only")
-        raise InputError(unknown("field", field, fields))
-    for field in ("parameters", *_FAMILY_FIELDS[family]):
+        for other in FAMILIES.values():
+            if field in other.fields:
+                raise InputError(
+                    f"field {quote(field)} goes with reward = {quote(other.name)} only"
+                )
+        raise unknown("field", field, fields)
+    for field in ("parameters", *own):
         if field not in table:
             raise InputError(f"the field {quote(field)} is missing")
     rows = table["parameters"]
@@ -258,22 +158,16 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     for field in ("arms", "range"):
         if not isinstance(table.get(field, []), list):
             raise InputError(f"{field} must be a list, not {quote(table[field])}")
-
-    names: dict[str, Any] = {
-        "arms": table.get("arms"),
-        "parameters": list(rows),
-        "range": table.get("range", [0, 1]),
-        "true": table.get("true"),
-        "name": table.get("name", name),
-    }
-    values = list(rows.values())
-    match family:
-        case "beta":
-            return Problem.beta(values, table["concentration"], **names)
-        case "discrete":
-            return Problem.discrete(values, table["support"], **names)
-        case _:
-            return Problem.bernoulli(values, **names)
+    return Problem.of_family(
+        name_of_family,
+        list(rows.values()),
+        {field: table[field] for field in own},
+        arms=table.get("arms"),
+        parameters=list(rows),
+        range=table.get("range", [0, 1]),
+        true=table.get("true"),
+        name=table.get("name", name),
+    )
 
 
 def _from_csv(text: str, path: Path) -> Problem:
@@ -315,9 +209,7 @@ def _from_csv(text: str, path: Path) -> Problem:
             name=path.stem,
         )
     except InputError as error:
-        raise InputError(
-            f"row {header if error.row is None else rows[error.row]}: {error}"
-        ) from None
+        raise error.at(f"row {header if error.row is None else rows[error.row]}") from None
 
 
 def _csv_header(cells: list[str], row: int) -> list[str]:
@@ -369,16 +261,13 @@ def problem_to_toml(problem: Problem) -> str:
     ]
     if problem.true is not None:
         lines.append(f"true = {_toml_text(problem.true)}")
-    values = problem.means
-    if isinstance(rewards, Beta):
-        lines.append(f"concentration = {rewards.concentration!r}")
-    elif isinstance(rewards, Discrete):
-        lines.append(f"support = {rewards.support.tolist()}")
-        values = rewards.probabilities
+    lines += [
+        f"{field} = {np.asarray(rewards.content[field]).tolist()!r}" for field in rewards.fields
+    ]
     lines += ["", "[parameters]"]
     lines += [
         f"{_toml_text(parameter)} = {row}"
-        for parameter, row in zip(problem.parameters, values.tolist(), strict=True)
+        for parameter, row in zip(problem.parameters, rewards.rows.tolist(), strict=True)
     ]
     return "\n".join(lines) + "\n"
 

@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits.builtin import built_in
-from fpbandits.errors import whole_number
-from fpbandits.figures import render
-from fpbandits.files import write_together
+from fpbandits.checks import whole_number
 from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.problem import Problem
+from fpbandits.report.figures import render
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import versions
-from fpbandits.simulation.study import play_cells
+from fpbandits.simulation.runner import play_cells
+from fpbandits.storage import write_together
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 

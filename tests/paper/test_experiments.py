@@ -24,7 +24,7 @@ from fpbandits.paper.experiments import (
     run_experiments,
 )
 from fpbandits.simulation.simulate import simulate
-from fpbandits.simulation.streams import run_stream
+from fpbandits.streams import run_stream
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
 from fpbandits.paper.beyond import figures_beyond
 from fpbandits.paper.figures import papers_figures
-from fpbandits.simulation import study, workers
+from fpbandits.simulation import runner, workers
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
 
@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_what_is_finished(
 
     words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
     with monkeypatch.context() as impatient:
-        impatient.setattr(study, "play_pieces", interrupted)
+        impatient.setattr(runner, "play_pieces", interrupted)
         code, _, err = run(capsys, *words)
     assert code == 130
     assert "%: finished runs are kept in" in err

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from fpbandits import Problem, analyze, load_problem
-from fpbandits.report.plots import structure_figure
+from fpbandits.report.structure import structure_figure
 from fpbandits.report.tables import analysis_table
 from fpbandits.theory.structure import Structure
 

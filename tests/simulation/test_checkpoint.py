@@ -23,12 +23,13 @@ import pytest
 
 from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
 from fpbandits.cli import main
-from fpbandits.files import write_aside
+from fpbandits.errors import StorageError
 from fpbandits.policies.base import digest_of_sources
-from fpbandits.simulation import checkpoint, workers
+from fpbandits.simulation import store, workers
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.result import versions
-from fpbandits.simulation.study import load_results
+from fpbandits.simulation.runner import load_results
+from fpbandits.storage import write_aside
 
 POLICIES = [FPUCB(), UCB1(), Thompson()]
 COMMAND = [sys.executable, "-c", "from fpbandits.cli import main; main()"]
@@ -72,7 +73,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small files: a few runs a chunk, and a file for each."""
     monkeypatch.setattr(workers, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(store, "EVERY", 0.0)
 
 
 def files(out: Path) -> list[Path]:
@@ -242,7 +243,7 @@ def test_a_damaged_manifest_is_written_again(
         path.write_bytes(whole.replace(value, value[:-1] + b"1"))
     else:
         path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match=r"manifest\.json: (damaged|not a manifest)"):
+    with pytest.raises(StorageError, match=r"manifest\.json: (damaged|not a manifest)"):
         load_results(tmp_path)
     if content == '{"a": 1}':
         with pytest.raises(InputError, match="not a manifest of fpbandits"):
@@ -353,7 +354,7 @@ def test_another_versions_runs_are_left_and_played_again(
     tmp_path: Path, undisturbed: Result, played: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        for module in (checkpoint, workers):
+        for module in (store, workers):
             older.setattr(module, "versions", lambda: {"fpbandits": "0.0.1"})
         ask(tmp_path)
     assert load_results(tmp_path)["ucb1"].versions == {"fpbandits": "0.0.1"}
@@ -484,7 +485,7 @@ def test_a_full_disk_loses_nothing(
 ) -> None:
     """A limit on the size of files stands for it; the first chunks are smaller, one is larger."""
     monkeypatch.setattr(workers, "SECONDS", 0.05)
-    monkeypatch.setattr(checkpoint, "EVERY", 0.1)
+    monkeypatch.setattr(store, "EVERY", 0.1)
     out = tmp_path / "out"
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     writes: list[int] = []
@@ -495,7 +496,7 @@ def test_a_full_disk_loses_nothing(
             resource.setrlimit(resource.RLIMIT_FSIZE, (len(content) // 2, unlimited[1]))
         write_aside(path, content)
 
-    monkeypatch.setattr(checkpoint, "write_aside", filling)
+    monkeypatch.setattr(store, "write_aside", filling)
     try:
         with pytest.raises(SystemExit) as caught:
             main(command(out))
@@ -508,7 +509,7 @@ def test_a_full_disk_loses_nothing(
     assert error.count("\n") == 1
     assert len(files(out)) == 2
     assert not list(out.glob("re*"))
-    monkeypatch.setattr(checkpoint, "write_aside", write_aside)
+    monkeypatch.setattr(store, "write_aside", write_aside)
     with pytest.raises(SystemExit):
         main(command(out))
     assert_same_products(out, whole)
@@ -519,7 +520,7 @@ def test_a_folder_that_cannot_be_written_is_refused_at_once(
 ) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/none")):
-        with pytest.raises(InputError, match="cannot be written to"):
+        with pytest.raises(StorageError, match="cannot be written to"):
             ask(place)
     assert played == []
 

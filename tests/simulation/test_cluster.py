@@ -20,7 +20,7 @@ from fpbandits import FPUCB, InputError, Result, Thompson, load_problem, simulat
 from fpbandits.cli import main
 from fpbandits.simulation import cluster, workers
 from fpbandits.simulation.result import versions
-from fpbandits.simulation.study import load_results
+from fpbandits.simulation.runner import load_results
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from fpbandits import (
 )
 from fpbandits.policies import POLICIES
 from fpbandits.policies.base import Policy
-from fpbandits.simulation import study, workers
+from fpbandits.simulation import runner, workers
 from fpbandits.simulation.cell import LONGEST_HORIZON
 
 CASES = [
@@ -269,7 +269,7 @@ def test_leaps_reach_far_where_no_model_fits() -> None:
 
 def test_long_stepwise_jobs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = load_problem("paper:two")
-    monkeypatch.setattr(study, "play_pieces", lambda *others, **more: None)
+    monkeypatch.setattr(runner, "play_pieces", lambda *others, **more: None)
     with pytest.warns(UserWarning, match=r"thompson goes step by step here, 1e\+14 steps in all"):
         simulate(problem, Thompson(), horizon=10**12, runs=100, leap=False)
     with pytest.warns(UserWarning, match="fp-ucb goes step by step"):

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from fpbandits import UCB1, InputError, Problem, load_problem, simulate
 from fpbandits.simulation import workers
-from fpbandits.simulation.cell import Cell, make_cell, new_clock
+from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.simulation.kernel import new_meter
 from fpbandits.simulation.pieces import Piece, Played, Tables
 from fpbandits.simulation.result import versions
 from fpbandits.simulation.workers import play_pieces
@@ -86,7 +87,7 @@ def test_every_missing_run_is_played_once(
         took.update((played.piece.cell, run) for run in range(*played.piece[1:]))
         cell = cells[played.piece.cell]
         for place, run in enumerate(range(*played.piece[1:])):
-            alone, _ = cell.play(range(run, run + 1), new_clock())
+            alone, _ = cell.play(range(run, run + 1), new_meter())
             assert np.array_equal(played.pulls[place], alone[0])
 
     with pytest.MonkeyPatch.context() as patch, Whimsical(seed) as pool:

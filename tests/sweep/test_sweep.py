@@ -14,8 +14,8 @@ import pytest
 from fpbandits import InputError, Problem, load_problem, save_problem, simulate
 from fpbandits.cli import main
 from fpbandits.policies import parse_policy
+from fpbandits.report.sweep import sweep_figure
 from fpbandits.simulation.cell import Cell
-from fpbandits.sweep.figure import sweep_figure
 from fpbandits.sweep.points import Part, points
 from fpbandits.sweep.study import Study, load_study
 from fpbandits.sweep.sweep import sweep

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
 
 from fpbandits import InputError, Problem, analyze, load_problem
-from fpbandits.rewards import Beta, Discrete
+from fpbandits.families.beta import Beta
+from fpbandits.families.discrete import Discrete
 from fpbandits.theory.analysis import Case
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fpbandits.arrays import Floats
 from fpbandits.errors import counted
-from fpbandits.figures import BLUE, GREEN, ORANGE
 from fpbandits.paper.claims.comparisons import lai_robbins
 from fpbandits.paper.claims.statement import power_text, time_text
 from fpbandits.paper.drawing import (
@@ -24,8 +24,8 @@ from fpbandits.paper.drawing import (
 )
 from fpbandits.paper.evidence import Evidence, paired
 from fpbandits.paper.experiments import FAR, NEAR, PAPER, SETTINGS
-from fpbandits.rewards import Floats
-from fpbandits.simulation.drawing import BANDS, draw_policy
+from fpbandits.report.figures import BLUE, GREEN, ORANGE
+from fpbandits.report.regret import BANDS, draw_policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fpbandits.errors import counted
-from fpbandits.figures import BLUE, GREEN, ORANGE, PURPLE, SKY
 from fpbandits.paper.claims.statement import time_text
 from fpbandits.paper.evidence import Evidence
 from fpbandits.paper.experiments import PAPER, SETTINGS
-from fpbandits.simulation.drawing import BANDS, draw_policy
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY
+from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.simulation.result import Result
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fpbandits.arrays import Floats
 from fpbandits.paper.experiments import (
     FAR,
     NEAR,
@@ -22,7 +23,6 @@ from fpbandits.paper.experiments import (
     experiment_name,
 )
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
 from fpbandits.simulation.result import Result
 from fpbandits.theory.analysis import Analysis, Case, analyze
 from fpbandits.theory.bounds import separation

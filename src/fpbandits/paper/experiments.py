@@ -20,14 +20,14 @@ import numpy as np
 
 from fpbandits.builtin import built_in
 from fpbandits.errors import InputError
-from fpbandits.files import shown
 from fpbandits.policies import FPUCB, UCB1, Thompson
 from fpbandits.policies.base import Policy, desk, observe_once, plan_once
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.streams import run_stream
-from fpbandits.simulation.study import load_results, play_cells
+from fpbandits.simulation.runner import load_results, play_cells
+from fpbandits.storage import shown
+from fpbandits.streams import run_stream
 
 RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import counted
-from fpbandits.figures import BLUE, GREEN, ORANGE, PURPLE
 from fpbandits.paper.claims.statement import time_text
 from fpbandits.paper.drawing import (
     Chapter,
@@ -24,6 +23,7 @@ from fpbandits.paper.drawing import (
 )
 from fpbandits.paper.evidence import Evidence
 from fpbandits.paper.experiments import LEAST_RUNS, NEAR, SETTINGS
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import InputError, whole_number
-from fpbandits.figures import render
-from fpbandits.files import make_folder, shown, write_aside, write_together
+from fpbandits.checks import whole_number
+from fpbandits.errors import Error, InputError
 from fpbandits.paper.beyond import figures_beyond
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.evidence import Evidence, analyses, numbers
@@ -29,6 +28,8 @@ from fpbandits.paper.experiments import (
 )
 from fpbandits.paper.figures import papers_figures
 from fpbandits.paper.page import report_page, tally
+from fpbandits.report.figures import render
+from fpbandits.storage import make_folder, shown, write_aside, write_together
 
 _SCHEMA = 1
 
@@ -141,7 +142,7 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
         if len(played) < 2 or not played <= {0, 1, 2, 3}:
             raise ValueError
         return Episodes(seed, arms)
-    except InputError:
+    except Error:
         raise
     except OSError as error:
         raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None

@@ -77,7 +77,7 @@ def parse_policy(word: str) -> Policy:
     """
     name, *options = word.split(":")
     if name not in POLICIES:
-        raise InputError(unknown("policy", name, POLICIES))
+        raise unknown("policy", name, POLICIES)
     known = [option.name for option in fields(POLICIES[name])]
     values: dict[str, Any] = {}
     for option in options:
@@ -87,7 +87,7 @@ def parse_policy(word: str) -> Policy:
                 raise InputError(
                     f"policy {quote(name)} has no options, but {quote(option)} is given"
                 )
-            raise InputError(unknown(f"option of {name}", key, known))
+            raise unknown(f"option of {name}", key, known)
         if key in values:
             raise InputError(f"policy {quote(word)}: {key} is given twice")
         if key == "prior":

@@ -36,13 +36,11 @@ import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.extending import overload, register_jitable
-from numpy.typing import NDArray
 
+from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError, quote
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
 
-Counts = NDArray[np.int64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -55,7 +53,7 @@ def digest_of_sources(*more: str) -> str:
     """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for pattern in ("policies/*.py", "rewards.py", "simulation/kernel.py", *more):
+    for pattern in ("policies/*.py", "families/*.py", "simulation/kernel.py", *more):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from fpbandits.arrays import TOLERANCE
 from fpbandits.errors import InputError
 from fpbandits.policies.base import (
     Policy,
@@ -27,7 +28,6 @@ from fpbandits.policies.base import (
     strays,
 )
 from fpbandits.problem import Problem
-from fpbandits.rewards import TOLERANCE
 from fpbandits.theory.structure import Structure
 
 

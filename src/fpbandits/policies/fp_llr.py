@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
+from fpbandits.arrays import Counts, Floats
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
-    Counts,
     Tally,
     add_to_tally,
     furthest,
@@ -33,9 +33,8 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import EQUAL, Theta, ThetaPolicy, bracket, misfits, theta, weigh
+from fpbandits.policies.likelihood import EQUAL, Theta, ThetaPolicy, bracket, misfits, theta, weigh
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
 
 
 class FPLLRModel(NamedTuple):

@@ -28,11 +28,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from fpbandits.arrays import Counts, Floats
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
     MISFITS,
-    Counts,
     Policy,
     Tally,
     add_to_tally,
@@ -45,7 +45,6 @@ from fpbandits.policies.base import (
     strays,
 )
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
 from fpbandits.theory.structure import Structure
 
 _MOST_LEVELS = 64

@@ -28,7 +28,7 @@ from fpbandits.policies.base import (
     repeats,
     strays,
 )
-from fpbandits.policies.theta import EQUAL, likelihood_misfit
+from fpbandits.policies.likelihood import EQUAL, likelihood_misfit
 from fpbandits.problem import Problem
 
 

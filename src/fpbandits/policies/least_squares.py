@@ -21,7 +21,15 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import SQUARES, Theta, ThetaPolicy, bracket, stays_best, theta, weigh
+from fpbandits.policies.likelihood import (
+    SQUARES,
+    Theta,
+    ThetaPolicy,
+    bracket,
+    stays_best,
+    theta,
+    weigh,
+)
 from fpbandits.problem import Problem
 
 

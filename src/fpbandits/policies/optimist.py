@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import register_jitable
 
+from fpbandits.arrays import TOLERANCE, Floats
 from fpbandits.policies.base import (
     CLOCK,
     COMPILED,
@@ -46,7 +47,7 @@ from fpbandits.policies.base import (
     strays,
 )
 from fpbandits.policies.imed import imed_plan, imed_repeats
-from fpbandits.policies.theta import (
+from fpbandits.policies.likelihood import (
     EQUAL,
     Theta,
     ThetaPolicy,
@@ -57,7 +58,6 @@ from fpbandits.policies.theta import (
     weigh,
 )
 from fpbandits.problem import Problem
-from fpbandits.rewards import TOLERANCE, Floats
 
 _COUNTED = 7.0
 """Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""

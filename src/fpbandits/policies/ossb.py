@@ -28,8 +28,8 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.exploration import Exploration, exploration
-from fpbandits.policies.theta import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
+from fpbandits.policies.likelihood import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
+from fpbandits.policies.rates import Exploration, exploration
 from fpbandits.problem import Problem
 
 

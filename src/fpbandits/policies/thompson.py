@@ -27,7 +27,6 @@ from numba.extending import register_jitable
 
 from fpbandits.policies.base import COMPILED, STAGE, Policy, add_to_tally, implement, observe, plan
 from fpbandits.problem import Problem
-from fpbandits.rewards import Bernoulli
 
 _NEGLIGIBLE = 38.0
 """Half of 76: the leader's draw is below the threshold with probability e^−76 or less, a step."""
@@ -56,7 +55,7 @@ class Thompson(Policy):
 
     def model(self, problem: Problem) -> ThompsonModel:
         """Return the number of arms, and whether leaps are possible."""
-        return ThompsonModel(len(problem.arms), isinstance(problem.rewards, Bernoulli))
+        return ThompsonModel(len(problem.arms), problem.rewards.all_or_nothing)
 
 
 @implement(plan, ThompsonModel)

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 import numpy as np
 from numba.extending import register_jitable
 
+from fpbandits.arrays import Floats
 from fpbandits.errors import InputError, quote
 from fpbandits.policies.base import (
     COMPILED,
@@ -33,9 +34,8 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import IMPOSSIBLE, Theta, ThetaPolicy, bracket, theta, weigh
+from fpbandits.policies.likelihood import IMPOSSIBLE, Theta, ThetaPolicy, bracket, theta, weigh
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
 
 
 class ThompsonThetaModel(NamedTuple):

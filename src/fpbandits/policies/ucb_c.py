@@ -23,7 +23,7 @@ from fpbandits.policies.base import (
     repeats,
     strays,
 )
-from fpbandits.policies.theta import Theta, ThetaPolicy, box_ahead, box_now, theta
+from fpbandits.policies.likelihood import Theta, ThetaPolicy, box_ahead, box_now, theta
 from fpbandits.problem import Problem
 
 

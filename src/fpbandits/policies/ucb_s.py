@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from fpbandits.arrays import TOLERANCE
 from fpbandits.policies.base import (
     CLOCK,
     MISFITS,
@@ -22,9 +23,8 @@ from fpbandits.policies.base import (
     plan,
     repeats,
 )
-from fpbandits.policies.theta import Theta, ThetaPolicy, box_ahead, box_now, theta
+from fpbandits.policies.likelihood import Theta, ThetaPolicy, box_ahead, box_now, theta
 from fpbandits.problem import Problem
-from fpbandits.rewards import TOLERANCE
 
 
 class UCBSModel(NamedTuple):

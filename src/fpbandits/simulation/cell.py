@@ -14,32 +14,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote, whole_number
-from fpbandits.policies.base import Counts, Envelope, Policy, desk, shared_model
+from fpbandits.arrays import Counts
+from fpbandits.checks import Names, whole_number
+from fpbandits.errors import InputError, quote
+from fpbandits.families import RewardFamily
+from fpbandits.policies.base import Envelope, Policy, desk, shared_model
 from fpbandits.problem import Problem
-from fpbandits.rewards import Bernoulli, Beta, RewardFamily
-from fpbandits.simulation.kernel import play
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
 from fpbandits.simulation.result import Result, versions
-from fpbandits.simulation.streams import order_stream, run_stream
+from fpbandits.streams import order_stream, run_stream
 
 LEAP_ERROR = 1e-18
 """The chance, a leap and arm, that rewards leave the envelope."""
 
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
-
-TIME, STOP, RUNS, END = range(4)
-"""What a clock shows: the time in the run under way, whether to stop, runs finished, and T."""
-
-
-def new_clock() -> Counts:
-    """Return a clock for someone who plays runs, and those who watch."""
-    return np.zeros(4, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +61,11 @@ class Cell:
         """Tell whether runs leap here, or go step by step."""
         return self.leap and self.policy.leaps and self.truth.sum_in_one_draw
 
-    def play(self, runs: range, clock: Counts, deadline: float = math.inf) -> tuple[Counts, Counts]:
+    def play(self, runs: range, meter: Counts, deadline: float = math.inf) -> tuple[Counts, Counts]:
         """Play these runs; return pulls[run, time, arm] and the number of plans of each run.
 
         Once the deadline has passed no other run is begun, and those played are returned; whoever
-        sets ``clock[STOP]`` also ends the run under way, which then does not count.
+        sets ``meter[STOP]`` also ends the run under way, which then does not count.
         """
         arms = len(self.problem.arms)
         pulls = np.zeros((len(runs), len(self.times), arms), np.int64)
@@ -82,7 +76,7 @@ class Cell:
         reach = LONGEST_HORIZON if self.truth.sum_in_one_draw else 10**6
         model = None if self.shuffle else shared_model(self.policy, problem)
         room = desk(arms) if model is None else self.policy.desk(model, arms)
-        clock[END] = self.horizon
+        meter[END] = self.horizon
         played = 0
         for run in runs:
             order = np.arange(arms)
@@ -90,7 +84,7 @@ class Cell:
                 stream = order_stream(self.seed, run)
                 order = stream.permutation(arms)
                 parameters = stream.permutation(len(self.problem.parameters))
-                problem = _reordered(self.problem, parameters, order)
+                problem = self.problem.reordered(parameters, order)
                 truth = self.truth.reordered(np.array([0]), order)
                 model = self.policy.model(problem)
                 room = self.policy.desk(model, arms)
@@ -104,15 +98,15 @@ class Cell:
                 run_stream(self.seed, run),
                 self.times,
                 reach if self.leap else 1,
-                clock,
+                meter,
                 counts,
             )
-            if clock[STOP] != 0:
+            if meter[STOP] != 0:
                 break
             pulls[played][:, order] = counts
             played += 1
-            clock[TIME] = 0
-            clock[RUNS] += 1
+            meter[TIME] = 0
+            meter[RUNS] += 1
             if time.perf_counter() > deadline:
                 break
         return pulls[:played], plans[:played]
@@ -163,16 +157,7 @@ def make_cell(
     return Cell(problem, label, truth, policy, seed, moments, count, shuffle, leap, exact)
 
 
-def _reordered(problem: Problem, parameters: Any, arms: Any) -> Problem:
-    return replace(
-        problem,
-        arms=tuple(problem.arms[arm] for arm in arms),
-        parameters=tuple(problem.parameters[parameter] for parameter in parameters),
-        rewards=problem.rewards.reordered(parameters, arms),
-    )
-
-
-def _truth(problem: Problem, true: str | Sequence[float] | None) -> tuple[RewardFamily, str]:
+def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
     """Return the laws of the truth as a family of one parameter, and what to call it."""
     if true is None:
         if problem.true is None:
@@ -187,22 +172,8 @@ def _truth(problem: Problem, true: str | Sequence[float] | None) -> tuple[Reward
         return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
     if not isinstance(true, Sequence | np.ndarray):
         raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
-    rewards = problem.rewards
-    common: dict[str, Any] = {
-        "arms": problem.arms,
-        "parameters": ["the truth"],
-        "range": problem.range,
-    }
-    match rewards:
-        case Bernoulli():
-            outside = Problem.bernoulli([list(true)], **common)
-        case Beta():
-            outside = Problem.beta([list(true)], rewards.concentration, **common)
-        case _:
-            raise InputError(
-                "means alone do not make a discrete law: name a true parameter instead"
-            )
-    return outside.rewards, ",".join(repr(float(mean)) for mean in true)
+    names = Names(problem.name, problem.arms, ("the truth",), None)
+    return problem.rewards.of_means(true, names), ",".join(repr(float(mean)) for mean in true)
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:

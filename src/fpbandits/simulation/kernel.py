@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba.extending import overload
 
-from fpbandits import rewards
+from fpbandits.arrays import Counts
+from fpbandits.families import FAMILIES
 from fpbandits.policies.base import COMPILED, compiled, observe, plan
 
-_SUMS: dict[Any, Any] = {
-    rewards.BernoulliLaw: rewards.bernoulli_sum,
-    rewards.BetaLaw: rewards.beta_sum,
-    rewards.DiscreteLaw: rewards.discrete_sum,
-}
+TIME, STOP, RUNS, END = range(4)
+"""What a meter shows: the time in the run under way, whether to stop, runs finished, and T."""
+
+
+def new_meter() -> Counts:
+    """Return a meter for someone who plays runs, and those who watch."""
+    return np.zeros(4, np.int64)
 
 
 def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
@@ -27,7 +31,8 @@ def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
 
 @overload(draw_sum, strict=False, jit_options=COMPILED)
 def _choose_draw_sum(law: Any, *others: Any) -> Any:
-    return _SUMS.get(getattr(law, "instance_class", None))
+    kind = getattr(law, "instance_class", None)
+    return next((f.draw_sum for f in FAMILIES.values() if f.law_type is kind), None)
 
 
 @compiled
@@ -40,14 +45,14 @@ def play(
     generator: Any,
     times: Any,
     reach: int,
-    clock: Any,
+    meter: Any,
     pulls: Any,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many plans it took.
 
     A plan may reach over ``reach`` plays at the most: 1 is step by step.
-    ``clock[0]`` shows the time that has been reached; whoever sets ``clock[1]`` ends the run early,
-    and it returns −1.
+    ``meter[TIME]`` shows the time that has been reached; whoever sets ``meter[STOP]`` ends the run
+    early, and it returns −1.
     """
     t = 0
     recorded = 0
@@ -67,6 +72,6 @@ def play(
                 recorded += 1
                 if recorded == times.size:
                     return plans
-        clock[0] = t
-        if clock[1] != 0:
+        meter[TIME] = t
+        if meter[STOP] != 0:
             return -1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.policies.base import Counts
+from fpbandits.arrays import Counts
 from fpbandits.simulation.cell import Cell
 
 

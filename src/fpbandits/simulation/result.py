@@ -21,17 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits import __version__
-from fpbandits.errors import InputError, unknown
-from fpbandits.files import (
-    problem_from_toml,
-    problem_to_toml,
-    read_whole,
-    rows_to_csv,
-    write_aside,
-)
-from fpbandits.policies.base import Counts, digest_of_sources
+from fpbandits.arrays import Counts, Floats
+from fpbandits.errors import Error, InputError, unknown
+from fpbandits.files import problem_from_toml, problem_to_toml
+from fpbandits.policies.base import digest_of_sources
 from fpbandits.problem import Problem
-from fpbandits.rewards import Floats
+from fpbandits.storage import read_whole, rows_to_csv, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -217,7 +212,7 @@ class Result:
 
     def _pulls(self, policy: str) -> Counts:
         if policy not in self.pulls:
-            raise InputError(unknown("policy", str(policy), self.pulls))
+            raise unknown("policy", str(policy), self.pulls)
         return self.pulls[policy]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -324,8 +319,8 @@ class Result:
         log_time: bool = True,
         bounds: bool = False,
     ) -> Figure:
-        """Draw mean regret over time, with a band; see `fpbandits.simulation.drawing`."""
-        from fpbandits.simulation.drawing import regret_figure
+        """Draw mean regret over time, with a band; see `fpbandits.report.regret`."""
+        from fpbandits.report.regret import regret_figure
 
         return regret_figure(self, path, band=band, log_time=log_time, bounds=bounds)
 
@@ -378,7 +373,7 @@ class Result:
                     leap_error=header["leap_error"],
                     versions=header["versions"],
                 )
-        except InputError:
+        except Error:
             raise
         except Exception as error:  # damaged archives raise whatever their decoders do
             reason = " ".join(str(error).split())

@@ -13,7 +13,7 @@ from fpbandits.policies.base import Policy, shared_model
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.study import Progress, play_cells
+from fpbandits.simulation.runner import Progress, play_cells
 
 
 def simulate(

@@ -34,10 +34,11 @@ from functools import lru_cache
 from threading import Lock
 from typing import NamedTuple
 
+from fpbandits.arrays import Counts
 from fpbandits.errors import InputError
-from fpbandits.policies.base import Counts
 from fpbandits.problem import Problem
-from fpbandits.simulation.cell import END, RUNS, STOP, TIME, Cell, new_clock
+from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_meter
 from fpbandits.simulation.pieces import Piece, Played
 from fpbandits.simulation.result import versions
 
@@ -65,7 +66,7 @@ class _Chunk:
     pieces: list[Piece]
     sent: float
     rank: int
-    clock: Counts = field(default_factory=new_clock)
+    meter: Counts = field(default_factory=new_meter)
 
 
 def play_pieces(
@@ -124,7 +125,7 @@ def play_pieces(
             tick(_under_way(out.values()) if ours else {})
     except BaseException:
         for future, chunk in out.items():
-            chunk.clock[STOP] = 1
+            chunk.meter[STOP] = 1
             future.cancel()
         raise
 
@@ -156,7 +157,7 @@ def _rest(pieces: Sequence[Piece], played: Sequence[Played]) -> list[Piece]:
 def _under_way(chunks: Iterable[_Chunk]) -> dict[int, float]:
     found: dict[int, float] = {}
     for chunk in chunks:
-        done = chunk.clock[RUNS] + chunk.clock[TIME] / max(chunk.clock[END], 1)
+        done = chunk.meter[RUNS] + chunk.meter[TIME] / max(chunk.meter[END], 1)
         for piece in chunk.pieces:
             if done <= 0:
                 break
@@ -170,7 +171,7 @@ def _send(
 ) -> Future[_Reply]:
     wanted = {piece.cell: cells[piece.cell] for piece in chunk.pieces}
     if ours:
-        return pool.submit(_play, wanted, chunk.pieces, chunk.clock)
+        return pool.submit(_play, wanted, chunk.pieces, chunk.meter)
     packed = _pack(wanted, chunk.pieces, whole)
     try:
         return pool.submit(_play_packed, *packed)
@@ -178,17 +179,17 @@ def _send(
         raise _lost(error) from error
 
 
-def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], clock: Counts) -> _Reply:
+def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], meter: Counts) -> _Reply:
     """Play pieces in order until the time is over; at least one run."""
     begun = time.perf_counter()
     deadline = begun + SECONDS
     played = []
     for piece in pieces:
-        pulls, plans = cells[piece.cell].play(range(piece.start, piece.stop), clock, deadline)
+        pulls, plans = cells[piece.cell].play(range(piece.start, piece.stop), meter, deadline)
         if len(plans):
             done = Piece(piece.cell, piece.start, piece.start + len(plans))
             played.append(Played(done, pulls, plans))
-        if clock[STOP] or time.perf_counter() > deadline:
+        if meter[STOP] or time.perf_counter() > deadline:
             break
     return _Reply(played, time.perf_counter() - begun, versions())
 
@@ -284,4 +285,4 @@ def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
         raise InputError(
             f"a worker cannot load the policy ({error}): it must be importable there, from a module"
         ) from None
-    return _play(cells, pieces, new_clock())
+    return _play(cells, pieces, new_meter())

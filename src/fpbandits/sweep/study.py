@@ -25,11 +25,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import InputError, quote, unknown, whole_number
-from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text, shown
+from fpbandits.checks import whole_number
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.policies import DEFAULT, Policy, parse_policy
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.storage import shown
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
 NUMBERS = ("horizon", "models", "arms", "gap")
@@ -69,19 +71,20 @@ class Study:
 
 def load_study(path: Path, *, runs: float | None = None) -> Study:
     """Read a study file; ``runs``, if given, stands for the file's own."""
+    if path.suffix.lower() != ".toml":
+        raise InputError(f"{shown(path)}: a study is a .toml file")
+    text = read_text(path)
     try:
-        if path.suffix.lower() != ".toml":
-            raise InputError("a study is a .toml file")
-        return _study(read_text(path), path, runs)
+        return _study(text, path, runs)
     except InputError as error:
-        raise InputError(f"{shown(path)}: {error}") from None
+        raise error.at(shown(path)) from None
 
 
 def _study(text: str, path: Path, runs: float | None) -> Study:
     table = parse_toml(text)
     for field in table:
         if field not in _FIELDS:
-            raise InputError(unknown("field", field, _FIELDS))
+            raise unknown("field", field, _FIELDS)
     if "problems" not in table:
         raise InputError("the field 'problems' is missing: a list of files or built-in names")
     name = table.get("name", path.stem)
@@ -135,7 +138,7 @@ def _study(text: str, path: Path, runs: float | None) -> Study:
     columns = (*NUMBERS, *NAMES, *options)
     against = table["against"] if "against" in table else _varied(labels, options, horizons)
     if against not in columns:
-        raise InputError(unknown("column to draw against", str(against), columns))
+        raise unknown("column to draw against", str(against), columns)
     return Study(name, cells, labels, options, against, list(remarks), text)
 
 
@@ -241,7 +244,7 @@ def _problems(given: Any, path: Path) -> Iterator[tuple[Problem, Any]]:
                 for truth in _truths(problem, true):
                     yield problem, truth
         except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+            raise error.at(where) from None
 
 
 def _loaded(table: Mapping[str, Any], name: str, study: Path) -> Iterator[Problem]:
@@ -251,7 +254,7 @@ def _loaded(table: Mapping[str, Any], name: str, study: Path) -> Iterator[Proble
     source = table["problem"]
     for field in table:
         if field != "problem":
-            raise InputError(unknown("field", field, ("problem", "true")))
+            raise unknown("field", field, ("problem", "true"))
     if not isinstance(source, str):
         raise InputError(f"expected a file or a built-in name, not {quote(source)}")
     if source.startswith("paper:"):

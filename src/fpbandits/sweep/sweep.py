@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from fpbandits.figures import render
-from fpbandits.files import rows_to_csv, write_together
+from fpbandits.report.figures import render
+from fpbandits.report.sweep import sweep_figure
 from fpbandits.simulation.result import Result, versions
-from fpbandits.simulation.study import play_cells
-from fpbandits.sweep.figure import sweep_figure
+from fpbandits.simulation.runner import play_cells
+from fpbandits.storage import rows_to_csv, write_together
 from fpbandits.sweep.points import Points, caption, points
 from fpbandits.sweep.study import Study
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal
 
+from fpbandits.arrays import Ints
 from fpbandits.errors import InputError, counted
 from fpbandits.problem import Problem
-from fpbandits.rewards import Ints
 from fpbandits.theory.bounds import theorem1, ucb1_bound
 from fpbandits.theory.lower import Exploration, Theorem2, theorem2
 from fpbandits.theory.structure import Structure

@@ -40,7 +40,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from fpbandits.rewards import TOLERANCE, Floats, Ints
+from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.theory.structure import Structure
 
 _EXACT_TERMS = 512

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fpbandits.rewards import Floats, Ints
+from fpbandits.arrays import Floats, Ints
 from fpbandits.theory.structure import Structure
 
 

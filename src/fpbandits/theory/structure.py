@@ -29,8 +29,8 @@ from functools import cached_property
 
 import numpy as np
 
+from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem import Problem
-from fpbandits.rewards import TOLERANCE, Bools, Floats, Ints
 
 
 class Structure:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fpbandits.arrays import Floats
 from fpbandits.paper.evidence import LEVEL, Evidence, limits
-from fpbandits.rewards import Floats
 
 HOLDS, FAILS = "holds", "fails"
 

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError
-from fpbandits.policies.base import Counts
 from fpbandits.problem import Problem
-from fpbandits.rewards import Bernoulli, Floats
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
@@ -40,7 +39,7 @@ _MOST_MODELS = 5_000
 
 def exploration(problem: Problem) -> Exploration:
     """Solve Theorem 2's program for every model of a problem."""
-    if not isinstance(problem.rewards, Bernoulli):
+    if not problem.rewards.all_or_nothing:
         problem = Problem.bernoulli(
             problem.rewards.unit_means,
             arms=problem.arms,

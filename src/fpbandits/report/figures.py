@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fpbandits.errors import InputError, quote
-from fpbandits.files import shown, write_aside
+from fpbandits.storage import shown, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

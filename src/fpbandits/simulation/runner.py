@@ -22,13 +22,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fpbandits.errors import InputError, counted, quote, whole_number
-from fpbandits.files import shown
-from fpbandits.simulation.cell import Cell, new_clock
-from fpbandits.simulation.checkpoint import Checkpoint, load_cells
+from fpbandits.checks import whole_number
+from fpbandits.errors import InputError, StorageError, counted, quote
+from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.kernel import new_meter
 from fpbandits.simulation.pieces import Played, Tables
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.store import Checkpoint, load_cells
 from fpbandits.simulation.workers import LostError, play_pieces
+from fpbandits.storage import shown
 
 Progress = Callable[[str, float, float], None]
 """Called now and then with a cell's name, the share of it that is done (1 just once, at its end),
@@ -127,7 +129,7 @@ def _play_missing(
             play_pieces(watch.cells, missing, pool, width, took=took, tick=tick)
         except BaseException as error:
             if kept is not None:
-                with suppress(InputError):  # the disk may be what failed
+                with suppress(StorageError):  # the disk may be what failed
                     kept.write()
                 if isinstance(error, LostError):
                     raise InputError(
@@ -204,13 +206,13 @@ def _warn_if_long(missing: Iterable[tuple[Cell, int]], width: int) -> None:
             continue
         cell = parts[0][0]
         # The first run may have to load or compile the policy.
-        replace(cell, times=np.array([1])).play(range(1), new_clock())
+        replace(cell, times=np.array([1])).play(range(1), new_meter())
         sample, seconds = 500, 0.0
         while seconds < 0.02 and sample < min(cell.horizon, 10**5):
             sample *= 2
             trial = replace(cell, times=np.array([sample]))
             start = time.perf_counter()
-            trial.play(range(1), new_clock())
+            trial.play(range(1), new_meter())
             seconds = time.perf_counter() - start
         _say_if_long(
             f"{name} goes step by step here, {steps:.3g} steps in all",

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import polygamma
 
 from fpbandits import Problem
-from fpbandits.rewards import RewardFamily
+from fpbandits.families import RewardFamily
 
 reproducible = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 SUPPORT = [0.0, 0.25, 1.0]
@@ -37,7 +37,8 @@ def test_draws_have_the_mean_and_stay_in_the_unit_interval(rewards: RewardFamily
     generator = np.random.default_rng(7)
     for parameter in (0, 1):
         for arm in (0, 1):
-            sample = rewards.draw(generator, parameter, arm, 20_000)
+            law = rewards.law(parameter)
+            sample = np.array([rewards.draw_sum(law, arm, 1, generator) for _ in range(20_000)])
             assert sample.min() >= 0
             assert sample.max() <= 1
             error = sample.std() / math.sqrt(len(sample)) + 1e-12
@@ -48,7 +49,7 @@ def test_bernoulli_sum_is_binomial() -> None:
     """Seed 8; one χ² test at level 1e-4."""
     rewards = families()[0]
     generator = np.random.default_rng(8)
-    sums = [rewards.draw_sum(generator, 0, 0, 12) for _ in range(20_000)]
+    sums = [rewards.draw_sum(rewards.law(0), 0, 12, generator) for _ in range(20_000)]
     observed = np.bincount(np.array(sums, dtype=int), minlength=13)
     expected = stats.binom.pmf(np.arange(13), 12, 0.3) * len(sums)
     assert _chi_square(observed, expected) > 1e-4
@@ -72,7 +73,7 @@ def test_discrete_sum_is_the_convolution() -> None:
                 summed[total + value] = summed.get(total + value, Fraction(0)) + p * q
         law = summed
     values = sorted(law)
-    sums = [rewards.draw_sum(generator, 0, 0, plays) for _ in range(20_000)]
+    sums = [rewards.draw_sum(rewards.law(0), 0, plays, generator) for _ in range(20_000)]
     observed = np.array([sums.count(float(value)) for value in values])
     assert observed.sum() == len(sums)
     expected = np.array([float(law[value]) for value in values]) * len(sums)
@@ -90,7 +91,9 @@ def _chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
 def test_a_beta_sum_is_as_good_as_its_draws() -> None:
     rewards = families()[1]
     one, other = np.random.default_rng(1), np.random.default_rng(1)
-    assert rewards.draw_sum(one, 0, 1, 50) == pytest.approx(rewards.draw(other, 0, 1, 50).sum())
+    assert rewards.draw_sum(rewards.law(0), 1, 50, one) == pytest.approx(
+        sum(rewards.draw_sum(rewards.law(0), 1, 1, other) for _ in range(50))
+    )
     assert not rewards.sum_in_one_draw
 
 
@@ -99,34 +102,9 @@ def test_huge_sums_take_one_draw() -> None:
     plays = 10**15
     for rewards in (families()[0], families()[2]):
         assert rewards.sum_in_one_draw
-        mean = rewards.draw_sum(generator, 0, 0, plays) / plays
+        mean = rewards.draw_sum(rewards.law(0), 0, plays, generator) / plays
         # Eight standard deviations of a mean of 1e15 rewards.
         assert abs(mean - rewards.unit_means[0, 0]) < 8 * 0.5 / math.sqrt(plays)
-
-
-def test_log_likelihoods() -> None:
-    bernoulli, beta, discrete = families()
-    seen = [1.0, 0.0, 1.0, 1.0]
-    for parameter, p in enumerate([0.3, 0.9]):
-        expected = stats.bernoulli(p).logpmf(seen).sum()
-        assert bernoulli.log_likelihood(0, seen)[parameter] == pytest.approx(expected)
-    seen = [0.2, 0.9, 0.5]
-    for parameter, p in enumerate([0.3, 0.9]):
-        expected = stats.beta(3.5 * p, 3.5 * (1 - p)).logpdf(seen).sum()
-        assert beta.log_likelihood(0, seen)[parameter] == pytest.approx(expected)
-    seen = [0.25, 0.0, 0.25]
-    expected = [math.log(0.3 * 0.2 * 0.3), math.log(0.4 * 0.6 * 0.4)]
-    assert discrete.log_likelihood(0, seen).tolist() == pytest.approx(expected)
-
-
-def test_impossible_rewards() -> None:
-    sure = Problem.bernoulli([[0.0, 1.0], [0.5, 0.5]]).rewards
-    assert sure.log_likelihood(0, [1.0]).tolist() == [-math.inf, math.log(0.5)]
-    assert sure.log_likelihood(1, [1.0, 1.0])[0] == 0
-    assert sure.log_likelihood(0, [0.5]).tolist() == [-math.inf, -math.inf]
-    discrete = families()[2]
-    assert discrete.log_likelihood(0, [1.0])[1] == -math.inf
-    assert discrete.log_likelihood(0, [0.3]).tolist() == [-math.inf, -math.inf]
 
 
 @reproducible

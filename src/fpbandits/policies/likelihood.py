@@ -30,9 +30,9 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from fpbandits.policies.base import COMPILED, Counts, Policy, Tally, mean_range, strays
+from fpbandits.arrays import Bools, Counts, Floats
+from fpbandits.policies.base import COMPILED, Policy, Tally, mean_range, strays
 from fpbandits.problem import Problem
-from fpbandits.rewards import Bools, Floats
 from fpbandits.theory.structure import Structure
 
 LIKELIHOOD, SQUARES = 0, 1

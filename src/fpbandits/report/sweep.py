@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fpbandits.figures import PALETTE
+from fpbandits.report.figures import PALETTE
 from fpbandits.sweep.points import Point, caption, points
 from fpbandits.sweep.study import MOST_NAMES, Study
 

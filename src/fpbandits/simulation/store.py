@@ -17,39 +17,31 @@ one: a result has one version.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import inspect
 import io
 import json
 import math
-import os
-import platform
 import re
 import time
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from fpbandits.errors import InputError, counted, quote
-from fpbandits.files import (
-    make_folder,
-    problem_from_toml,
-    problem_to_toml,
-    read_whole,
-    remove_asides,
-    shown,
-    write_aside,
-)
+from fpbandits.arrays import Counts
+from fpbandits.errors import Error, InputError, StorageError, counted, quote
+from fpbandits.files import problem_from_toml, problem_to_toml
 from fpbandits.policies import parse_policy
-from fpbandits.policies.base import Counts, Policy
+from fpbandits.policies.base import Policy
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.pieces import Piece, Played, Tables
 from fpbandits.simulation.result import versions
+from fpbandits.storage import locked, make_folder, read_whole, remove_asides, shown, write_aside
 
 SCHEMA = 1
 _KIND, _CHUNK_KIND = "fpbandits runs", "fpbandits chunk of runs"
@@ -59,20 +51,8 @@ _CHUNK_NAME = re.compile("[0-9a-f]{32}")
 EVERY = 1.0
 """How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
 
-_held: set[IO[str]] = set()
-"""Locks of this process."""
 
-
-def _let_go() -> None:
-    while _held:
-        _held.pop().close()
-
-
-# Forked workers may outlive us, and the folder would be locked for as long as they do.
-os.register_at_fork(after_in_child=_let_go)
-
-
-class _DamagedError(InputError):
+class _DamagedError(StorageError):
     """A file that is not as it was written."""
 
 
@@ -97,18 +77,16 @@ class Checkpoint:
     def __enter__(self) -> Checkpoint:
         for place in (self.folder, self.folder / "chunks"):
             make_folder(place)
-        self._lock = _lock(self.folder)
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.folder))
             remove_asides(self.folder, "manifest.json")
             remove_asides(self.folder / "chunks")
             self._found = self._find()
-        except BaseException:
-            _unlock(self._lock)
-            raise
+            self._lock = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        _unlock(self._lock)
+        self._lock.close()
 
     def _find(self) -> dict[str, Any] | None:
         path = self.folder / "manifest.json"
@@ -361,36 +339,8 @@ def _read_chunk(
             )
             run, place = run + stop - start, place + counts.size
         return everything
-    except InputError:
+    except Error:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
         # Written so, since its checksum is right: not for us to remove.
         raise InputError(f"{shown(path)}: not a chunk of runs ({error!r})") from None
-
-
-def _lock(folder: Path) -> IO[str]:
-    """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
-    path = folder / ".lock"
-    try:
-        file = path.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            owner = file.read(60).strip() or "another process"
-            file.close()
-            raise InputError(
-                f"{shown(folder)}: {owner} is at work there: wait for it, or name another folder"
-            ) from None
-        _held.add(file)
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {platform.node()}"[:60])
-        file.flush()
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be locked ({error.strerror})") from None
-    return file
-
-
-def _unlock(lock: IO[str]) -> None:
-    _held.discard(lock)
-    lock.close()

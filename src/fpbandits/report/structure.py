@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import InputError
-from fpbandits.figures import ORANGE, SKY
 from fpbandits.problem import Problem
+from fpbandits.report.figures import ORANGE, SKY
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import InputError, quote
-from fpbandits.figures import PALETTE, save_figure
+from fpbandits.report.figures import PALETTE, save_figure
 from fpbandits.theory.analysis import analyze
 
 if TYPE_CHECKING:

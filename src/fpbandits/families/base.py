@@ -1,0 +1,130 @@
+"""What a reward family is: all that the rest of the package asks of reward laws.
+
+The setting: arm i played under the parameter θ pays independent rewards from a known law
+P_i(·; θ) on a bounded range, with mean μ_i(θ). A *family* holds these laws for all of Θ at once,
+in the user's own units as given (``means``, ``range``). The range is mapped to [0, 1], where the
+theory lives, and everything a family computes (draws, divergences) is in [0, 1].
+
+The laws under one parameter are a named tuple of arrays (`RewardFamily.law`), and drawing from it
+is a plain function of numbers, `RewardFamily.draw_sum`: the simulator compiles that very function.
+
+A family checks what it is given when it is made by `RewardFamily.checked`, and never again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.checks import Figures, Names, Range
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RewardFamily(ABC):
+    """The laws of all arms under all parameters.
+
+    Attributes
+    ----------
+    means
+        μ_i(θ) in the user's units: a row per parameter, a column per arm.
+    range
+        The lowest and the highest reward in the user's units; mapped to 0 and 1.
+    """
+
+    name: ClassVar[str]
+    """The word for it in problem files."""
+    fields: ClassVar[tuple[str, ...]] = ()
+    """What a problem file says of it, besides a row of numbers per parameter."""
+    law_type: ClassVar[type]
+    """The named tuple that `law` returns; the compiled loop finds `draw_sum` by it."""
+    sum_in_one_draw: ClassVar[bool]
+    """Whether `draw_sum` costs one draw, however many plays it adds up."""
+    all_or_nothing: ClassVar[bool] = False
+    """Whether every reward is 0 or 1 on [0, 1]."""
+
+    means: Floats
+    range: Range = (0.0, 1.0)
+
+    @classmethod
+    @abstractmethod
+    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Self:
+        """Make a family from a row per parameter and its fields, or say what is wrong with them."""
+
+    @property
+    @abstractmethod
+    def content(self) -> Mapping[str, Floats | float]:
+        """All that tells it from others of its family: its fields, and its rows under "rows"."""
+
+    @property
+    def rows(self) -> Floats:
+        """The rows that `checked` makes the same family of."""
+        return np.asarray(self.content["rows"])
+
+    @cached_property
+    def unit_means(self) -> Floats:
+        """μ_i(θ) on [0, 1]."""
+        return self.to_unit(self.means)
+
+    @property
+    def width(self) -> float:
+        """How many of the user's units the range spans."""
+        return self.range[1] - self.range[0]
+
+    def to_unit(self, values: Floats) -> Floats:
+        """Map the user's units to [0, 1]."""
+        return values if self.range == (0.0, 1.0) else (values - self.range[0]) / self.width
+
+    @abstractmethod
+    def law(self, parameter: int) -> Any:
+        """Return the laws of all arms under one parameter, for `draw_sum`."""
+
+    @staticmethod
+    @abstractmethod
+    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+        """Draw the sum of ``plays`` rewards of an arm, with exactly its law; compiled."""
+
+    @abstractmethod
+    def reordered(self, parameters: Ints, arms: Ints) -> Self:
+        """Return the same laws with parameters and arms in another order, or some of them."""
+
+    @abstractmethod
+    def of_means(self, means: Figures, names: Names) -> Self:
+        """Return laws of one parameter with these means, alike in all else, if means are enough."""
+
+    @abstractmethod
+    def divergence(self, true: int, others: Ints) -> Floats:
+        """Return D_i(true‖θ), the Kullback–Leibler divergence in nats, by θ and arm.
+
+        Infinite where a reward possible under ``true`` is impossible under θ.
+        """
+
+    def same_law(self, true: int, arm: int) -> Bools:
+        """Tell which parameters give ``arm`` the very law that it has under ``true``."""
+        means = self.unit_means[:, arm]
+        same: Bools = np.abs(means - means[true]) <= TOLERANCE
+        return same
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeansFamily(RewardFamily):
+    """A family whose laws follow from their means and its fields."""
+
+    @property
+    def content(self) -> Mapping[str, Floats | float]:
+        """The means, and the fields."""
+        return {"rows": self.means, **{field: getattr(self, field) for field in self.fields}}
+
+    def reordered(self, parameters: Ints, arms: Ints) -> Self:
+        """Take means from other places."""
+        return replace(self, means=self.means[np.ix_(parameters, arms)])
+
+    def of_means(self, means: Figures, names: Names) -> Self:
+        """Check the means as those of a problem are."""
+        fields = {field: getattr(self, field) for field in self.fields}
+        return self.checked([list(means)], names, self.range, **fields)

@@ -1,0 +1,45 @@
+"""Bernoulli rewards: 1 (the top of the range) with probability μ_i(θ) on [0, 1], else 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fpbandits.arrays import Floats, Ints
+from fpbandits.checks import Figures, Names, Range, checked_means
+from fpbandits.families.base import MeansFamily
+from fpbandits.families.information import information
+
+
+class BernoulliLaw(NamedTuple):
+    """The probability of a reward of 1, for every arm."""
+
+    success: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Bernoulli(MeansFamily):
+    """Reward 1 with probability μ_i(θ), else 0."""
+
+    name = "bernoulli"
+    law_type = BernoulliLaw
+    sum_in_one_draw = True
+    all_or_nothing = True
+
+    @classmethod
+    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Bernoulli:
+        return cls(means=checked_means(rows, names, range), range=range)
+
+    def law(self, parameter: int) -> BernoulliLaw:
+        return BernoulliLaw(self.unit_means[parameter])
+
+    @staticmethod
+    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+        """Draw a binomial."""
+        if plays == 1:
+            return 1.0 if generator.random() < law.success[arm] else 0.0
+        return float(generator.binomial(plays, law.success[arm]))
+
+    def divergence(self, true: int, others: Ints) -> Floats:
+        p, q = self.unit_means[true], self.unit_means[others]
+        return information(p, q) + information(1 - p, 1 - q)

@@ -1,0 +1,92 @@
+"""Beta rewards: Beta(cμ, c(1 − μ)) on [0, 1], with one concentration c for all arms.
+
+Their mean μ lies strictly inside the range, and their variance is μ(1 − μ)/(c + 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits.arrays import Floats, Ints
+from fpbandits.checks import (
+    Figures,
+    Names,
+    Range,
+    checked_means,
+    number,
+    number_text,
+    range_text,
+)
+from fpbandits.errors import InputError, quote
+from fpbandits.families.base import MeansFamily
+from fpbandits.families.information import log_gamma_bregman
+
+
+class BetaLaw(NamedTuple):
+    """The two shapes, for every arm."""
+
+    a: Floats
+    b: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Beta(MeansFamily):
+    """Beta(cμ, c(1 − μ))."""
+
+    name = "beta"
+    fields = ("concentration",)
+    law_type = BetaLaw
+    sum_in_one_draw = False
+
+    concentration: float
+
+    @classmethod
+    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Beta:
+        matrix = checked_means(rows, names, range)
+        for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
+            raise InputError(
+                f"{names.place(row, column)}: the mean {number_text(matrix[row, column])} of a "
+                f"beta arm must lie strictly inside the range {range_text(range)}",
+                row=int(row),
+            )
+        given = fields["concentration"]
+        c = number(given, "concentration")
+        if not 0 < c <= 1e15:
+            raise InputError(
+                f"concentration is {quote(given)}: it must be above 0 and at most 1e15"
+            )
+        family = cls(means=matrix, concentration=c, range=range)
+        shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
+        for row, column in np.argwhere(shapes < 1e-6)[:1]:
+            raise InputError(
+                f"{names.place(row, column)}: with concentration {number_text(c)} the mean "
+                f"{number_text(matrix[row, column])} is too near to the end of the range for a "
+                "beta law; use bernoulli or discrete rewards",
+                row=int(row),
+            )
+        return family
+
+    @property
+    def _shapes(self) -> tuple[Floats, Floats]:
+        return self.concentration * self.unit_means, self.concentration * (1 - self.unit_means)
+
+    def law(self, parameter: int) -> BetaLaw:
+        a, b = self._shapes
+        return BetaLaw(a[parameter], b[parameter])
+
+    @staticmethod
+    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+        """Draw rewards one by one: their sum has no law of its own."""
+        total = 0.0
+        for _ in range(plays):
+            total += generator.beta(law.a[arm], law.b[arm])
+        return total
+
+    def divergence(self, true: int, others: Ints) -> Floats:
+        a, b = self._shapes
+        # With one concentration the terms in a + b cancel, and the closed form is the sum of
+        # two Bregman divergences of ln Γ.
+        return log_gamma_bregman(a[others], a[true]) + log_gamma_bregman(b[others], b[true])

@@ -1,0 +1,165 @@
+"""Discrete rewards: a common finite support, with probabilities of its own for each arm and θ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.checks import (
+    Figures,
+    Names,
+    Range,
+    from_array,
+    is_list,
+    number,
+    number_text,
+    range_text,
+)
+from fpbandits.errors import InputError, quote
+from fpbandits.families.base import RewardFamily
+from fpbandits.families.information import information
+
+
+class DiscreteLaw(NamedTuple):
+    """The support, and the chance of each value if none before it came, for every arm."""
+
+    support: Floats
+    chances: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Discrete(RewardFamily):
+    """Rewards from a finite support, with probabilities[θ, arm, value]."""
+
+    name = "discrete"
+    fields = ("support",)
+    law_type = DiscreteLaw
+    sum_in_one_draw = True
+
+    support: Floats
+    probabilities: Floats
+    means: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Rounding must not take a mean out of the range.
+        means = np.clip(self.probabilities @ self.support, *self.range)
+        means.setflags(write=False)
+        object.__setattr__(self, "means", means)
+
+    @classmethod
+    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Discrete:
+        support = _support(fields["support"], range)
+        probabilities = _probabilities(rows, names, len(support))
+        return cls(support=support, probabilities=probabilities, range=range)
+
+    @property
+    def content(self) -> Mapping[str, Floats | float]:
+        return {"support": self.support, "rows": self.probabilities}
+
+    @cached_property
+    def unit_support(self) -> Floats:
+        """The support on [0, 1]."""
+        return self.to_unit(self.support)
+
+    def law(self, parameter: int) -> DiscreteLaw:
+        laws = self.probabilities[parameter]
+        # What is left when the values before are ruled out; at least the probability itself.
+        rest = np.maximum(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], laws)
+        chances = np.divide(laws, rest, out=np.ones_like(laws), where=rest > 0)
+        return DiscreteLaw(self.unit_support, chances)
+
+    @staticmethod
+    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+        """Draw how often each value comes, by binomials."""
+        total = 0.0
+        left = plays
+        for value in range(law.support.size):
+            if left == 1:
+                count = 1 if generator.random() < law.chances[arm, value] else 0
+            else:
+                count = generator.binomial(left, law.chances[arm, value])
+            total += count * law.support[value]
+            left -= count
+            if left == 0:
+                break
+        return total
+
+    def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
+        return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])
+
+    def of_means(self, means: Figures, names: Names) -> Discrete:
+        raise InputError("means alone do not make a discrete law: name a true parameter instead")
+
+    def divergence(self, true: int, others: Ints) -> Floats:
+        total: Floats = information(self.probabilities[true], self.probabilities[others]).sum(-1)
+        return total
+
+    def same_law(self, true: int, arm: int) -> Bools:
+        laws = self.probabilities[:, arm]
+        same: Bools = (np.abs(laws - laws[true]) <= TOLERANCE).all(axis=-1)
+        return same
+
+
+def _support(given: object, limits: Range) -> Floats:
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) == 0:
+        raise InputError(f"support must be a list of the possible rewards, not {quote(given)}")
+    values: dict[float, None] = {}
+    for value in (number(value, "support") for value in given):
+        if not limits[0] <= value <= limits[1]:
+            raise InputError(
+                f"support: {number_text(value)} is outside the range {range_text(limits)}"
+            )
+        if value in values:
+            raise InputError(f"support: {number_text(value)} stands there twice")
+        values[value] = None
+    support = np.array(list(values))
+    support.setflags(write=False)
+    return support
+
+
+def _probabilities(given: Figures, names: Names, values: int) -> Floats:
+    if isinstance(given, np.ndarray):
+        laws = from_array(given, names, 3)
+        if laws.shape[2] != values:
+            raise InputError(
+                f"{laws.shape[2]} probabilities per arm for a support of {values} values"
+            )
+    else:
+        laws = np.empty((len(names.parameters), len(names.arms), values))
+        for row, by_arm in enumerate(given):
+            for column, law in enumerate(names.check_count(row, by_arm)):
+                place = names.place(row, column)
+                if not is_list(law):
+                    raise InputError(
+                        f"{place}: expected a list of {values} probabilities, not {quote(law)}",
+                        row=row,
+                    )
+                if len(law) != values:
+                    raise InputError(
+                        f"{place}: {len(law)} probabilities for a support of {values} values",
+                        row=row,
+                    )
+                laws[row, column] = [number(p, place, row=row) for p in law]
+    for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
+        raise InputError(
+            f"{names.place(row, column)}: {number_text(laws[row, column, value])} is not a "
+            "probability",
+            row=int(row),
+        )
+    totals = laws.sum(axis=2)
+    for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
+        raise InputError(
+            f"{names.place(row, column)}: the probabilities add up to "
+            f"{number_text(totals[row, column])}, not 1",
+            row=int(row),
+        )
+    # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.
+    rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
+    laws[rough] /= totals[rough, np.newaxis]
+    laws.setflags(write=False)
+    return laws

@@ -1,0 +1,51 @@
+"""Divergences without cancellation: accurate where two laws are nearly the same.
+
+A lower bound divides by a divergence, so its relative accuracy counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import factorial
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+
+
+def information(p: Floats, q: Floats) -> Floats:
+    """Return p·ln(p/q) − p + q, which adds up over the outcomes to the divergence of p from q.
+
+    Each is non-negative, so that nothing cancels in the sum. With u = q/p − 1 it is
+    p·(u − ln(1 + u)), which has a series for small u: the divergence keeps its relative accuracy
+    where p and q are nearly equal, and a lower bound divides by it.
+    """
+    p, q = np.broadcast_arrays(p, q)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        u = (q - p) / p
+        small = np.abs(u) < 0.01
+        v = np.where(small, u, 0.0)
+        series = v * v * _polynomial(v, [(-1) ** n / n for n in range(2, 10)])
+        log_ratio = np.where(np.abs(u) < 0.5, np.log1p(u), np.log(q) - np.log(p))
+        information = np.where(small, p * series, (q - p) - p * log_ratio)
+    return np.where(p == 0, q, information)
+
+
+def log_gamma_bregman(x: Floats, y: Floats) -> Floats:
+    """Return ln Γ(x) − ln Γ(y) − ψ(y)(x − y) ≥ 0, accurate where x and y are nearly equal."""
+    from scipy.special import digamma, gammaln, polygamma
+
+    x, y = np.broadcast_arrays(x, y)
+    step = x - y
+    small = np.abs(step) < 0.01 * y
+    h = np.where(small, step, 0.0)
+    series = h * h * _polynomial(h, [polygamma(n - 1, y) / factorial(n) for n in range(2, 9)])
+    return np.where(small, series, gammaln(x) - gammaln(y) - digamma(y) * step)
+
+
+def _polynomial(x: Floats, coefficients: Sequence[Floats | float]) -> Floats:
+    """Return Σ coefficients[n]·xⁿ by Horner's rule."""
+    total = np.zeros_like(x)
+    for coefficient in reversed(coefficients):
+        total = total * x + coefficient
+    return total

@@ -1,0 +1,59 @@
+"""What a sample of runs says: means, intervals by Student's t, quantiles. Once, for everyone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.errors import InputError
+
+
+def std_of(sample: Floats, axis: int = 0) -> Any:
+    """Return the standard deviation with divisor R − 1; NaN for a single run."""
+    if sample.shape[axis] == 1:
+        return np.full(np.delete(sample.shape, axis), np.nan)
+    return sample.std(axis=axis, ddof=1)
+
+
+def margin(std: Any, runs: int, chance: float) -> Any:
+    """Return t·s/√R, with t the quantile of Student's law with R − 1 degrees of freedom.
+
+    The expected value is above the mean plus that, or below the mean less that, with probability
+    1 − ``chance`` each.
+    """
+    if runs == 1:
+        return std * math.nan
+    from scipy.special import stdtrit
+
+    return float(stdtrit(runs - 1, chance)) * std / math.sqrt(runs)
+
+
+def two_sided(level: float) -> float:
+    """Return the chance that each side of an interval of this level has."""
+    if not 0 < level < 1:
+        raise InputError(f"a level is between 0 and 1, not {level!r}")
+    return (1 + level) / 2
+
+
+def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:
+    """Return half of the interval for the expected value; NaN for a single run."""
+    return margin(std_of(sample, axis), sample.shape[axis], two_sided(level))
+
+
+def summary(sample: Floats, axis: int = 0) -> dict[str, Floats]:
+    """Return what tables show of the regret of many runs."""
+    mean = sample.mean(axis=axis)
+    half = half_width(sample, axis=axis)
+    low, median, high = np.quantile(sample, (0.05, 0.5, 0.95), axis=axis)
+    return {
+        "mean_regret": mean,
+        "std_regret": std_of(sample, axis),
+        "ci95_low": mean - half,
+        "ci95_high": mean + half,
+        "q05_regret": low,
+        "median_regret": median,
+        "q95_regret": high,
+    }

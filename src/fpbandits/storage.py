@@ -1,0 +1,167 @@
+"""Files, whole or not at all: written aside and renamed, read with care, locked while in use.
+
+Whatever the package keeps says what it is: a *kind* and a *schema*, which `check_kind` compares.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import platform
+import stat
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from fpbandits.errors import ConflictError, InputError, StorageError, quote
+
+_ASIDE = ".aside"
+
+
+def shown(path: Path) -> str:
+    """Return a path as it stands in an error, on one line."""
+    text = str(path)
+    return text if text.isprintable() and len(text) <= 200 else quote(text)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file so that it appears whole or not at all."""
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files so that none of them appears before all of them are safely on disk."""
+    asides: dict[Path, Path] = {}
+    path = Path()
+    try:
+        for path, content in contents.items():
+            handle, aside = tempfile.mkstemp(
+                dir=path.parent, prefix=f".{path.name[:64]}.", suffix=_ASIDE
+            )
+            asides[path] = Path(aside)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            asides[path].chmod(0o666 & ~_umask())
+        for path in contents:
+            if path.is_dir():
+                raise IsADirectoryError(21, "Is a directory")
+        for path in contents:
+            asides[path].replace(path)
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
+    finally:
+        for aside_path in asides.values():
+            aside_path.unlink(missing_ok=True)
+
+
+def remove_asides(folder: Path, name: str = "*") -> None:
+    """Remove what a process that was killed had written aside; no one else may be writing it."""
+    for path in folder.glob(f".{name}.*{_ASIDE}"):
+        if path.is_file():
+            path.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make sure that files can be written to a folder, before any work is done for them."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{shown(path)}: cannot be written to ({_reason(error)})") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_whole(path: Path, most: int | None = None) -> bytes:
+    """Return the content of a regular file, ``most`` bytes at the most, or say why not."""
+    try:
+        # A pipe or a device could keep us waiting for ever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{shown(path)}: not a regular file")
+        with path.open("rb") as file:
+            content = file.read() if most is None else file.read(most + 1)
+    except FileNotFoundError:
+        raise InputError(f"{shown(path)}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{shown(path)}: cannot be read ({_reason(error)})") from None
+    if most is not None and len(content) > most:
+        raise InputError(
+            f"{shown(path)}: larger than {most // 2**20} MiB, the most that is read of a "
+            f"{path.suffix.lower()} file"
+        )
+    return content
+
+
+def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
+    """Return what was kept, if it is of this kind and in a form that this version reads."""
+    if not isinstance(content, dict) or content.get("kind") != f"fpbandits {kind}":
+        raise StorageError(f"this holds no {kind} of fpbandits")
+    if content.get("schema") not in schemas:
+        raise StorageError(
+            f"written with schema {quote(content.get('schema'))}, and this version of fpbandits "
+            f"reads schema {' and '.join(map(str, schemas))}"
+        )
+    return content
+
+
+def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]:
+    """Read a JSON file that this package wrote."""
+    content = read_whole(path)
+    try:
+        return check_kind(json.loads(content), kind, schemas)
+    except StorageError as error:
+        raise error.at(shown(path)) from None
+    except (ValueError, RecursionError):
+        raise StorageError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
+
+
+def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of the same columns as CSV; a cell is empty where there is no number."""
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: "" if value != value else value for key, value in row.items()})
+    return stream.getvalue()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
+    from filelock import FileLock, Timeout
+
+    # Who holds it is written beside the lock: a lock's own file is emptied by all who try it.
+    lock, owner = FileLock(folder / ".lock", blocking=False, thread_local=False), folder / ".owner"
+    try:
+        lock.acquire()
+    except Timeout:
+        name = "another process"
+        with suppress(OSError):
+            name = owner.read_text(encoding="utf-8")[:60].strip() or name
+        raise ConflictError(
+            f"{shown(folder)}: {name} is at work there: wait for it, or name another folder"
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise StorageError(f"{shown(folder)}: cannot be locked ({_reason(error)})") from None
+    try:
+        remove_asides(folder, owner.name)
+        with suppress(StorageError):  # it is for people only
+            write_aside(owner, f"process {os.getpid()} on {platform.node()}".encode())
+        yield
+    finally:
+        lock.release()
