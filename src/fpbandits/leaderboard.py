@@ -30,6 +30,7 @@ import numpy as np
 from fpbandits.builtin import built_in
 from fpbandits.checks import whole_number
 from fpbandits.policies import POLICIES, Policy, parse_policy
+from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.simulation.cell import Cell, make_cell
@@ -273,7 +274,7 @@ def play(
     parts: dict[tuple[str, str], list[str]] = {}
     for contest in board:
         for name, policy in chosen.items():
-            if policy.refusal(contest.problem):
+            if refusal(policy, contest.problem):
                 continue
             for number, truth in enumerate(contest.truths):
                 cell = f"{contest.name}: {name}, truth {number + 1}"

@@ -24,7 +24,7 @@ from fpbandits import __version__
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import Error, InputError, unknown
 from fpbandits.files import problem_from_toml, problem_to_toml
-from fpbandits.policies.base import digest_of_sources
+from fpbandits.policies.compiling import digest_of_sources
 from fpbandits.problem import Problem
 from fpbandits.storage import read_whole, rows_to_csv, write_aside
 

@@ -29,6 +29,7 @@ from fpbandits.checks import whole_number
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.policies import DEFAULT, Policy, parse_policy
+from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.storage import shown
@@ -108,9 +109,9 @@ def _study(text: str, path: Path, runs: float | None) -> Study:
     labels: dict[str, dict[str, Any]] = {}
     remarks: dict[str, None] = {}
     for (problem, true), (word, policy) in product(_problems(table["problems"], path), policies):
-        refusal = policy.refusal(problem)
-        if refusal:
-            remarks[f"{word} is left out of {problem.name}: {refusal}"] = None
+        refused = refusal(policy, problem)
+        if refused:
+            remarks[f"{word} is left out of {problem.name}: {refused}"] = None
             continue
         shared: dict[str, Any] = {}
         for seed in seeds:
