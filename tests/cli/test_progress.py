@@ -19,7 +19,7 @@ def test_titles_are_written_when_finished(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_without_titles_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
-    with Bar() as bar:
+    with Bar({}) as bar:
         bar.show("a", 1.0, 1.0)
     assert list(tracked(range(3))) == [0, 1, 2]
     assert capsys.readouterr().err == ""

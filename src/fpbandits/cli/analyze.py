@@ -8,17 +8,12 @@ from typing import Annotated
 
 import typer
 
-from fpbandits.cli.options import Json, ProblemName
-from fpbandits.cli.output import print_json, print_table
-from fpbandits.cli.progress import tracked
+from fpbandits.cli.options import Json, ProblemName, truth
 
 
 def analyze(
     problem: ProblemName,
-    true: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The true parameter.  [default: each in turn]"),
-    ] = None,
+    true: Annotated[str | None, truth("each in turn")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the means and who is confused, as .png or .svg."),
@@ -26,13 +21,16 @@ def analyze(
     json: Json = False,
 ) -> None:
     """Say what a set of models allows: what is learned for free, and what must cost."""
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import tracked
     from fpbandits.files import load_problem
+    from fpbandits.report.figures import check_figure_path, save_figure
+    from fpbandits.report.structure import structure_figure
+    from fpbandits.report.tables import analysis_table
+    from fpbandits.storage import shown
     from fpbandits.theory.analysis import analyze
 
     if plot is not None:
-        from fpbandits.report.figures import check_figure_path, save_figure
-        from fpbandits.report.structure import structure_figure
-
         check_figure_path(plot)
     loaded = load_problem(problem)
     # Drawn first, written last: what cannot be drawn costs no analysis, a refusal leaves no file.
@@ -43,10 +41,6 @@ def analyze(
     if json:
         print_json(analysis.as_dict())
     else:
-        from fpbandits.report.tables import analysis_table
-
         print_table(analysis_table(analysis, loaded), 80)
     if plot is not None:
-        from fpbandits.storage import shown
-
         sys.stderr.write(f"wrote {shown(plot)}\n")

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
 
-from fpbandits.cli.options import Dask, Horizon, Json, Seed, Workers, folder, whole_number
-from fpbandits.cli.output import print_json, print_table
-from fpbandits.cli.progress import playing
+from fpbandits.cli.options import Dask, Horizon, Json, Out, Runs, Seed, Workers
 
 
 def leaderboard(
-    runs: Annotated[int, whole_number("--runs", "N", "Runs in each contest.")] = 100,
+    runs: Runs = 100,
     horizon: Horizon = 10**5,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        folder("--out", "Keep finished runs here, and leaderboard.json, .png and .svg in the end."),
-    ] = None,
+    out: Out = None,
     workers: Workers = None,
     dask: Dask = None,
     json: Json = False,
 ) -> None:
     """Let every policy play the paper's problems, random ones and wrong models, and rank them.
 
-    With --out, the same command goes on after an interruption, and may ask for more runs.
+    With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an
+    interruption, and may ask for more runs.
     """
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import playing
     from fpbandits.leaderboard import play
     from fpbandits.report.tables import leaderboard_table
 

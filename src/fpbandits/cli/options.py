@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +42,7 @@ def whole_number(name: str, metavar: str, help: str, *, show_default: bool = Tru
     return typer.Option(name, metavar=metavar, help=help, show_default=show_default, parser=parser)
 
 
-def numbers(name: str, metavar: str, help: str) -> Any:
+def floats(name: str, metavar: str, help: str) -> Any:
     """Declare an option that takes a list of numbers."""
     return typer.Option(name, metavar=metavar, help=help, parser=partial(read_numbers, name))
 
@@ -51,14 +52,21 @@ def folder(name: str, help: str) -> Any:
     return typer.Option(name, metavar="DIR", help=help)
 
 
+def truth(default: str) -> Any:
+    """Declare the option that names the true parameter."""
+    return typer.Option(metavar="NAME", help=f"The true parameter.  [default: {default}]")
+
+
 ProblemName = Annotated[str, typer.Argument(help="A .toml or .csv file, or a built-in name.")]
 Horizon = Annotated[
     int, whole_number("--horizon", "T", "Plays per run.  [default: 1e5]", show_default=False)
 ]
+Runs = Annotated[int, whole_number("--runs", "N", "Runs of each policy on each problem.")]
 Seed = Annotated[int, whole_number("--seed", "N", "What random streams come from.")]
 Workers = Annotated[int | None, whole_number("--workers", "N", "Threads.  [default: one per core]")]
 Dask = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
 ]
+Out = Annotated[Path | None, folder("--out", "Keep finished runs and results here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

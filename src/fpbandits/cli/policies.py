@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from fpbandits.cli.options import Json
-from fpbandits.cli.output import print_json, print_table
 
 
 def policies(json: Json = False) -> None:
     """List the policies: what each must know, and what is proven of it."""
-    from dataclasses import fields
-
+    from fpbandits.cli.output import print_json, print_table
     from fpbandits.policies import DEFAULT, POLICIES
     from fpbandits.report.tables import policy_table
 

@@ -12,7 +12,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypedDict
 
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
+
 from fpbandits.errors import InputError
+from fpbandits.simulation.cluster import dask_executor
 
 
 class How(TypedDict):
@@ -25,26 +30,21 @@ class How(TypedDict):
 
 @contextmanager
 def playing(
-    out: Path | None,
-    workers: int | None,
-    dask: str | None,
-    titles: Mapping[str, str] | None = None,
+    out: Path | None, workers: int | None, dask: str | None, titles: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Bar, How]]:
     """Give long work its bar and its workers; show warnings as notes, and say what Ctrl-C keeps."""
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
-    executor = None
     with ExitStack() as stack:
-        bar = stack.enter_context(Bar(titles))
+        bar = stack.enter_context(Bar(titles or {}))
+        how: How = {"workers": workers, "executor": None, "progress": bar.show}
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
         if dask is not None:
-            from fpbandits.simulation.cluster import dask_executor
-
-            executor, workers = stack.enter_context(dask_executor(dask))
+            how["executor"], how["workers"] = stack.enter_context(dask_executor(dask))
         try:
-            yield bar, {"workers": workers, "executor": executor, "progress": bar.show}
+            yield bar, how
         except KeyboardInterrupt:
             if out is not None:
                 bar.say(
@@ -54,49 +54,32 @@ def playing(
             raise
 
 
-class Bar:
+class Bar(Progress):
     """Progress and time left on a terminal; elsewhere a line for each of ``titles``, if any."""
 
-    def __init__(self, titles: Mapping[str, str] | None = None) -> None:
-        self._titles = titles or {}
-        self.share, self._finished = 0.0, 0
-
-    def __enter__(self) -> Bar:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
         console = Console(stderr=True)
-        columns = (BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn())
-        self._live = console.is_terminal
-        self._bar = Progress(*columns, console=console, transient=True, disable=not self._live)
-        self._task = self._bar.add_task("", total=1.0)
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
+        super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task, self._titles = self.add_task("", total=1.0), titles
+        self.share, self._finished = 0.0, 0
 
     def show(self, name: str, share: float, share_of_all: float) -> None:
         """Show what is under way; its own share is 1 once, when it is finished."""
-        from rich.markup import escape
-
         title = self._titles.get(name, name)
         self.share = share_of_all
-        self._bar.update(self._task, completed=share_of_all, description=escape(title))
-        if share == 1 and self._titles and not self._live:
+        self.update(self._task, completed=share_of_all, description=escape(title))
+        if share == 1 and self._titles and self.disable:
             self._finished += 1
             self.say(f"{self._finished} of {len(self._titles)}  {title}")
 
     def say(self, remark: str) -> None:
         """Write a line that stays."""
-        self._bar.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def tracked(cases: Iterable[int]) -> Iterator[int]:
-    """Go through the cases of an analysis, with a bar that vanishes when they are done."""
-    from rich.console import Console
-    from rich.progress import track
-
+def tracked(cases: Iterable[int]) -> Iterable[int]:
+    """Show a bar for the cases of an analysis; it vanishes when they are done."""
     console = Console(stderr=True)
     hidden = not console.is_terminal
-    yield from track(cases, "analyzing", console=console, transient=True, disable=hidden)
+    return track(cases, "analyzing", console=console, transient=True, disable=hidden)

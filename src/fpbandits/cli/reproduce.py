@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 from fpbandits.cli.options import Dask, Json, Workers, folder, whole_number
-from fpbandits.cli.progress import playing
 from fpbandits.errors import InputError
 
 
@@ -33,6 +32,7 @@ def reproduce(
 
     Finished runs are kept: after an interruption the same command goes on from there.
     """
+    from fpbandits.cli.progress import playing
     from fpbandits.paper.experiments import EXPERIMENTS, RUNS
     from fpbandits.paper.reproduce import claims_json, reproduce
 

@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fpbandits.cli.options import (
-    Dask,
-    Horizon,
-    Json,
-    ProblemName,
-    Seed,
-    Workers,
-    folder,
-    numbers,
-    whole_number,
-)
-from fpbandits.cli.output import print_json
-from fpbandits.cli.progress import playing
+from fpbandits.cli import options
+from fpbandits.cli.options import Dask, Horizon, Json, Out, ProblemName, Runs, Seed, Workers
 from fpbandits.errors import InputError
 
 
 def simulate(
     problem: ProblemName,
-    true: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The true parameter.  [default: the problem's own]"),
-    ] = None,
+    true: Annotated[str | None, options.truth("the problem's own")] = None,
     true_means: Annotated[
         Sequence[float] | None,
-        numbers("--true-means", "M,M,..", "The arms' true means, for a truth outside Θ."),
+        options.floats("--true-means", "M,M,..", "The arms' true means, for a truth outside Θ."),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -43,11 +28,11 @@ def simulate(
         ),
     ] = None,
     horizon: Horizon = 10**5,
-    runs: Annotated[int, whole_number("--runs", "N", "Runs of each policy.")] = 100,
+    runs: Runs = 100,
     seed: Seed = 0,
     times: Annotated[
         Sequence[float] | None,
-        numbers("--times", "T,T,..", "When to record.  [default: 100 times, in log t]"),
+        options.floats("--times", "T,T,..", "When to record.  [default: 100 times, in log t]"),
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Reorder arms and parameters in each run.")
@@ -58,19 +43,16 @@ def simulate(
     ] = False,
     workers: Workers = None,
     dask: Dask = None,
-    out: Annotated[
-        Path | None,
-        folder(
-            "--out",
-            "Keep finished runs here, and result.npz, regret.csv and regret.png in the end.",
-        ),
-    ] = None,
+    out: Out = None,
     json: Json = False,
 ) -> None:
     """Play policies on a problem, many runs each, at any horizon, and show their regret.
 
-    With --out, the same command goes on after an interruption, and may ask for more runs.
+    With --out, it writes result.npz, regret.csv and regret.png, and the same command goes on after
+    an interruption, and may ask for more runs.
     """
+    from fpbandits.cli.output import print_json
+    from fpbandits.cli.progress import playing
     from fpbandits.files import load_problem
     from fpbandits.policies import DEFAULT, parse_policy
     from fpbandits.simulation.simulate import simulate

@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 
 from fpbandits.cli.options import Dask, Json, Workers, folder, whole_number
-from fpbandits.cli.output import print_json, print_table
-from fpbandits.cli.progress import playing
 
 
 def sweep(
     study: Annotated[Path, typer.Argument(help="A .toml file; docs/scale.md shows one.")],
     runs: Annotated[
-        int | None, whole_number("--runs", "N", "Runs of each policy.  [default: the file's]")
+        int | None, whole_number("--runs", "N", "Runs of each combination.  [default: the file's]")
     ] = None,
     out: Annotated[
         Path | None, folder("--out", "Where everything goes.  [default: STUDY-out]")
@@ -27,9 +25,11 @@ def sweep(
 ) -> None:
     """Play a study: problems, truths, policies with options, horizons and seeds, from one file.
 
-    Writes study.csv, a row for each of them, and study.png and .svg, regret against what varies.
-    Finished runs are kept: after an interruption the same command goes on from there.
+    Writes study.csv, a row for each combination, and study.png and .svg, regret against what
+    varies. Finished runs are kept: after an interruption the same command goes on from there.
     """
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import playing
     from fpbandits.report.tables import sweep_table
     from fpbandits.sweep.study import load_study
     from fpbandits.sweep.sweep import sweep
