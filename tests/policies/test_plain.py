@@ -146,7 +146,7 @@ class Failing(PlainPolicy):
         return 1 // (self.where != "choose" or seen.t < 2)
 
     def update(self, seen: Seen, arm: int, reward: float) -> None:
-        1 / (self.where != "update")  # noqa: B018  # it is meant to fail
+        1 / (self.where != "update")  # it is meant to fail
 
 
 @pytest.mark.parametrize("where", ["start", "choose", "update"])
