@@ -92,7 +92,8 @@ class Moss(fpb.Policy):
             scratch.cycle[0] = int(tally.plays.argmin())
             return 1, 1
         spread = {arm: np.log(1e5 / (prepared.arms * n)) for arm, n in enumerate(tally.plays)}
-        index = [s / n + np.sqrt(max(spread[a], 0) / n) for a, (s, n) in enumerate(zip(tally.sums, tally.plays))]
+        means = tally.sums / tally.plays
+        index = [means[a] + np.sqrt(max(s, 0) / tally.plays[a]) for a, s in spread.items()]
         scratch.cycle[0] = int(np.argmax(index))
         return 1, 1
 """
