@@ -1,4 +1,4 @@
-"""Figures of a problem."""
+"""A problem drawn: the means, the best arms, and which parameter looks like which."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
-from fpbandits.report.figures import ORANGE, SKY
+from fpbandits.report.figures import ORANGE, SKY, short
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def _name_ticks(axis: Axis, names: tuple[str, ...], *, rotate: bool = False) -> 
     if len(names) > _MOST_LABELS:
         axis.set_major_formatter(lambda place, _: f"no. {place + 1:.0f}")
         return
-    short = [
-        name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…" for name in names
-    ]
-    axis.set_ticks(range(len(names)), short, fontsize=8, parse_math=False)
-    if rotate and sum(map(len, short)) > 30:
+    labels = [short(name, _LONGEST_LABEL) for name in names]
+    axis.set_ticks(range(len(names)), labels, fontsize=8, parse_math=False)
+    if rotate and sum(map(len, labels)) > 30:
         axis.set_tick_params(rotation=90)
