@@ -58,7 +58,7 @@ def oracle_of(problem: Problem, true: int) -> Oracle:
 
 
 def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Oracle:
-    """Compare every figure of a case with brute force."""
+    """Compare every number of a case with brute force."""
     true = problem.parameters.index(case.true)
     oracle = oracle_of(problem, true)
     width = problem.range[1] - problem.range[0]

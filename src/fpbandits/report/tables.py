@@ -48,7 +48,7 @@ def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
     """Show who did how well on the paper's problems, and in the mean of each other group."""
     groups: dict[str, list[str]] = {"paper": [], "random": [], "wrong": []}
     for contest in board["contests"]:
-        groups[contest["group"]].append(contest["name"])
+        groups.setdefault(contest["group"], []).append(contest["name"])
     paper = groups.pop("paper")
     table = _table(Column("policy", no_wrap=True), *map(_numbers, (*paper, *groups, "score")))
     for policy, own in board["policies"].items():
