@@ -102,11 +102,11 @@ class Leaderboard:
         return min(own[contest].mean for own in self.standings.values() if len(own) == everywhere)
 
     def times_best(self, policy: str, contest: str) -> float:
-        """Return how many times the least mean regret of a contest a policy pays."""
+        """Return a policy's mean regret as a multiple of the least one, with ½ added to both."""
         return (self.standings[policy][contest].mean + 0.5) / (self.best(contest) + 0.5)
 
     def score(self, policy: str) -> float | None:
-        """Return the geometric mean of `times_best`; None for who did not play all contests."""
+        """Return the geometric mean of `times_best`, or None if a contest that counts is missing."""
         chosen = [contest.name for contest in self.contests if contest.group != "wrong"]
         if not chosen or not all(name in self.standings[policy] for name in chosen):
             return None
