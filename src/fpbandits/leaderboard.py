@@ -106,7 +106,7 @@ class Leaderboard:
         return (self.standings[policy][contest].mean + 0.5) / (self.best(contest) + 0.5)
 
     def score(self, policy: str) -> float | None:
-        """Return the geometric mean of `times_best`, or None if a contest that counts is missing."""
+        """Return the geometric mean of `times_best`; None if a contest that counts is missing."""
         chosen = [contest.name for contest in self.contests if contest.group != "wrong"]
         if not chosen or not all(name in self.standings[policy] for name in chosen):
             return None

@@ -25,11 +25,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
 
 
 def short(text: str, most: int) -> str:
-    """Return a text that takes ``most`` letters at the most.
-
-    >>> short("permutations", 8)
-    'permuta…'
-    """
+    """Return a text that takes ``most`` letters at the most."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

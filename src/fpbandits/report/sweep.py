@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fpbandits.report.figures import PALETTE, as_plain_text, footnote, short
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fpbandits.sweep.points import Point
+    from fpbandits.sweep.points import Panel
     from fpbandits.sweep.sweep import Sweep
 
 MOST_NAMES = 24
@@ -45,15 +45,10 @@ def sweep_figure(sweep: Sweep) -> Figure:
     grid = figure.subplots(down, columns, squeeze=False, sharey=same_units)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    means = {
-        title: [point.mean for own in panel.values() for point in own.values()]
-        for title, panel in panels.items()
-    }
-    together = [mean for own in means.values() for mean in own]
     drawn: dict[str, Any] = {}
     for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
         drawn = _draw_panel(axes, panel, lines) | drawn
-        _scale(axes, together if same_units else means[title])
+        _scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
@@ -69,8 +64,9 @@ def sweep_figure(sweep: Sweep) -> Figure:
     return figure
 
 
-def _scale(axes: Axes, means: Sequence[float]) -> None:
-    """Draw regret on a logarithmic scale where it spans decades, else from 0."""
+def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
+    """Draw regret on a logarithmic scale where it spans decades in these panels, else from 0."""
+    means = [point.mean for panel in panels for own in panel.values() for point in own.values()]
     least = min((mean for mean in means if mean > 0), default=1.0)
     if max(means) <= 30 * least:
         axes.set_ylim(bottom=0)
@@ -85,9 +81,7 @@ def _scale(axes: Axes, means: Sequence[float]) -> None:
     axes.yaxis.set_minor_formatter("")
 
 
-def _draw_panel(
-    axes: Axes, panel: Mapping[str, Mapping[Any, Point]], lines: Sequence[str]
-) -> dict[str, Any]:
+def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any]:
     """Draw a panel, and return what stands for each line in the legend."""
     values = [value for own in panel.values() for value in own if value is not None]
     numeric = not any(isinstance(value, str) for value in values)

@@ -142,8 +142,8 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
         (case.verdict, _STYLES[case.regime]),
         ".",
     )
-    parts: list[RenderableType] = ["", headline, _arm_table(analysis, case, problem)]
-    parts.append(_bound_table(case))
+    arms, bounds = _arm_table(analysis, case, problem), _bound_table(case)
+    parts: list[RenderableType] = ["", headline, arms, bounds]
     if case.confusion_set:
         parts.append(Text(f"Confused with the truth (B): {_some_of(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:

@@ -84,8 +84,11 @@ class Point:
         return total / self.runs
 
 
-Points = dict[str, dict[str, dict[Any, Point]]]
-"""points[panel][line][value]; the value is None for a policy that does not have the option."""
+Panel = dict[str, dict[Any, Point]]
+"""panel[line][value]; the value is None for a policy that does not have the option."""
+
+Points = dict[str, Panel]
+"""points[title]: the panels."""
 
 
 def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:

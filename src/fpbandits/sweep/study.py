@@ -250,11 +250,10 @@ def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")
-        true = table.get("true")
         rest = {key: value for key, value in table.items() if key != "true"}
         try:
             for problem in _loaded(rest, where, file):
-                for truth in _truths(problem, true):
+                for truth in _truths(problem, table.get("true")):
                     yield problem, truth
         except Error as error:
             raise error.at(where) from None

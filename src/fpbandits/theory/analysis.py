@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import starmap
 from typing import Any, Literal
 
 from fpbandits.errors import InputError, counted
@@ -244,19 +245,10 @@ def _case(structure: Structure, true: int) -> Case:
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
 
     times = upper.separation
-    alphas = (times.alpha * width).tolist()
-    terms = {
-        name: Term(*values)
-        for name, *values in zip(
-            parameter_names(upper.separable),
-            alphas,
-            times.k,
-            times.K.tolist(),
-            times.lemma2.tolist(),
-            times.lemma2_printed.tolist(),
-            strict=True,
-        )
-    }
+    alphas, K = (times.alpha * width).tolist(), times.K.tolist()
+    columns = alphas, times.k, K, times.lemma2.tolist(), times.lemma2_printed.tolist()
+    rows = zip(*columns, strict=True)
+    terms = dict(zip(parameter_names(upper.separable), starmap(Term, rows), strict=True))
     nearest = None
     if terms:
         place = int(times.alpha.argmin())

@@ -46,16 +46,15 @@ def _needless(structure: Structure, true: int, arm: str) -> str:
     """Say why FP-UCB explores where no policy needs to."""
     confused = structure.confusion_set(true)
     best_there = structure.best_arms[confused, structure.best_arm[true]]
+    relief = "is best there too, or pays by another law"
     if best_there.all():
-        relief = f"{arm} is best there too"
+        relief = "is best there too"
     elif not best_there.any():
-        relief = f"{arm} pays by another law there"
-    else:
-        relief = f"{arm} is best there too, or pays by another law"
+        relief = "pays by another law there"
     return (
         f"logarithmic for FP-UCB, because the mean of {arm} is the same under "
-        f"{first_of(named(structure.problem.parameters, confused))}; but {relief}, so no policy "
-        "needs to pay"
+        f"{first_of(named(structure.problem.parameters, confused))}; but {arm} {relief}, so no "
+        "policy needs to pay"
     )
 
 
@@ -76,11 +75,7 @@ def first_of(names: tuple[str, ...]) -> str:
 
 
 def bound_text(constant: float | None, log_coefficient: float) -> str:
-    """Return constant + log_coefficient · ln T as people write it.
-
-    >>> bound_text(3.0, 7.3469), bound_text(None, 43.3333)
-    ('3.0 + 7.347 · ln T', '43.33 · ln T')
-    """
+    """Return constant + log_coefficient · ln T as people write it."""
     parts = [] if constant is None else [f"{constant:,.1f}"]
     if log_coefficient:
         parts.append(f"{log_coefficient:.4g} · ln T")
