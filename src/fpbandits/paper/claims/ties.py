@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from fpbandits.paper.claims.results import least_margin
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
-from fpbandits.paper.evidence import Evidence, limits
-from fpbandits.paper.experiments import SETTINGS
+from fpbandits.paper.claims.statement import (
+    EXACT,
+    LIMIT,
+    Finding,
+    decide,
+    mean_text,
+    states,
+    titled,
+)
+from fpbandits.paper.limits import limits
+from fpbandits.paper.material import Material
 
 SECTION = "With tied best arms, outside Assumption 1"
 
 
 @states(SECTION, "Assumption 1 can be removed at the expense of more notation")
-def ties_lemma_1(evidence: Evidence) -> Finding:
+def ties_lemma_1(material: Material) -> Finding:
     """Lemma 1 stands if the first of tied arms counts as best."""
-    holds, count, text = least_margin(evidence, ["paper:grid"])
+    holds, count, text = least_margin(material, ["paper:grid"])
     return Finding(
         decide(holds),
         f"{text}, of {count:,} on the 256 models",
@@ -23,31 +31,37 @@ def ties_lemma_1(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "The maximum is over B(θ°), and section 5 uses a set with ties")
-def ties_theorem_2(evidence: Evidence) -> Finding:
+def ties_theorem_2(material: Material) -> Finding:
     """Theorem 2 stands: every model in B(θ°) forces exploration."""
-    bound = evidence.case("tied").theorem2
-    cases = evidence.analyses["paper:grid"].cases
+    bound = material.case("tied").theorem2
+    cases = material.analyses["paper:grid"].cases
     confused = [case for case in cases if case.confusion_set]
     free = sum(not case.theorem2.confusion_set for case in confused)
     return Finding(
         decide(free == 0),
-        f"{SETTINGS['tied'].title}: {bound.printed.coefficient:.4g} as printed, "
-        f"{bound.coefficient:.4g} if models under which the arm played is also best are left out; "
-        f"in {free} of {len(confused)} truths with a non-empty B(θ°) nothing is left",
+        titled(
+            "tied",
+            f"{bound.printed.coefficient:.4g} as printed, {bound.coefficient:.4g} if models under "
+            f"which the arm played is also best are left out; in {free} of {len(confused)} truths "
+            "with a non-empty B(θ°) nothing is left",
+        ),
         f"holds if there is no truth whose B(θ°) holds such models alone; {EXACT}",
         reason="Who plays an arm that is best under both models loses nothing under either",
     )
 
 
 @states(SECTION, "Achieves the order optimal performance")
-def ties_remark_2(evidence: Evidence) -> Finding:
+def ties_remark_2(material: Material) -> Finding:
     """FP-UCB is order optimal all the same."""
-    slope = evidence.slope("tied", "fp-ucb", 10**6, 10**15)
-    coefficient = evidence.case("tied").theorem2.all_arms.coefficient
+    slope = material.slope("tied", "fp-ucb", 10**6, 10**15)
+    coefficient = material.case("tied").theorem2.all_arms.coefficient
     return Finding(
         decide(coefficient > 0 or limits(slope)[0] <= 0),
-        f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} a unit of ln t, and the "
-        f"lower bound is {coefficient:.4g}",
+        titled(
+            "tied",
+            f"FP-UCB grows by {mean_text(slope)} a unit of ln t, and the lower bound is "
+            f"{coefficient:.4g}",
+        ),
         f"fails if growth from T=1e6 to 1e15 is above 0 ({LIMIT}) where the lower bound is 0",
         10**15,
         reason="With its arms in the order [.6, .4, .3, .2] it is bounded: with ties, the order of "
