@@ -120,18 +120,12 @@ class Material:
         At that recorded time and every later one, the upper limit of the expected difference is
         below 0. None if there is no such time.
         """
-        last_time, start = 0, None
-        for distance in (NEAR, FAR):
+        found: dict[int, bool] = {}
+        for distance in (FAR, NEAR):  # where both were recorded, near counts
             times, differences = self.difference(setting, first, second, distance)
-            for time, sample in zip(times.tolist(), differences.T, strict=True):
-                if time <= last_time:
-                    continue
-                if limits(sample)[1] >= 0:
-                    start = None
-                elif start is None:
-                    start = time
-            last_time = self.result(setting, first, distance).horizon
-        return start
+            below = (limits(sample)[1] < 0 for sample in differences.T)
+            found |= zip(times.tolist(), below, strict=True)
+        return _since(found)
 
     def growing_from(self, setting: str) -> int | None:
         """Return the power of ten from which on FP-UCB's regret grows in every later decade.
@@ -139,14 +133,11 @@ class Material:
         In each of them the lower limit of the growth is above 0. None if there is no such time.
         """
         end = self.result(setting, "fp-ucb", FAR).horizon
-        start, time = None, 10**4
-        while time < end:
-            if limits(self.slope(setting, "fp-ucb", time, 10 * time, FAR))[0] <= 0:
-                start = None
-            elif start is None:
-                start = time
-            time *= 10
-        return start
+        found = {}
+        for time in (10**power for power in range(4, round(math.log10(end)))):
+            slope = self.slope(setting, "fp-ucb", time, 10 * time, FAR)
+            found[time] = limits(slope)[0] > 0
+        return _since(found)
 
     def crossing(self, setting: str, first: str, second: str) -> float | None:
         """Return where the mean regret of ``first`` last falls below that of ``second``, near."""
@@ -177,6 +168,12 @@ class Material:
         end = self.result(setting, "thompson", FAR).horizon
         gap = paired(self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end))
         return math.log10(end) + float(gap.mean()) / self.lai_robbins(setting) / math.log(10)
+
+
+def _since(found: Mapping[int, bool]) -> int | None:
+    """Return the first time from which on something is so at every later one, if there is any."""
+    false = [time for time, so in found.items() if not so]
+    return min((time for time in found if time > max(false, default=0)), default=None)
 
 
 def _nearest(time: int) -> Distance:

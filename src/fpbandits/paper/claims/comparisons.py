@@ -11,6 +11,7 @@ from fpbandits.paper.claims.statement import (
     Finding,
     beyond,
     in_each,
+    lines_of,
     mean_text,
     titled,
 )
@@ -25,6 +26,10 @@ LOGARITHMIC = ("two-2", "grid-4")
 
 DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
 """Those that differ for a policy that knows nothing of Θ."""
+
+
+Check = Callable[[str, float, float], tuple[bool, str]]
+"""From a setting and the limits of growth in it: whether they fit, and what to say of it."""
 
 
 def stays_put(material: Material, setting: str) -> tuple[bool, str]:
@@ -52,20 +57,51 @@ def all_bounded(material: Material, settings: Iterable[str]) -> Finding:
     )
 
 
-def keeps_growing(
-    material: Material, setting: str, *, policy: str, start: int, end: int
+def growth(
+    material: Material, setting: str, policy: str, start: int, end: int, check: Check
 ) -> tuple[bool, str]:
-    """Tell whether a policy's regret grows between two times."""
-    slope = material.slope(setting, policy, start, end)
-    return limits(slope)[0] > 0, mean_text(slope)
+    """Judge what a policy loses per unit of ln t between two times, by its limits."""
+    slope = material.slope(setting, policy, start, end, FAR)
+    fine, beside = check(setting, *limits(slope))
+    return fine, mean_text(slope) + beside
 
 
-def within_theorem_1(material: Material, setting: str, *, start: int, end: int) -> tuple[bool, str]:
-    """Tell whether FP-UCB's regret grows within Theorem 1's coefficient between two times."""
+def within_theorem_1(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
+    """Tell whether growth is within Theorem 1's coefficient."""
     coefficient = material.case(setting).theorem1.corrected.log_coefficient
-    slope = material.slope(setting, "fp-ucb", start, end, FAR)
-    text = f"{mean_text(slope)}, Theorem 1 allows {coefficient:.4g}"
-    return limits(slope)[1] <= coefficient, text
+    return high <= coefficient, f", Theorem 1 allows {coefficient:.4g}"
+
+
+def growth_in_each(
+    material: Material,
+    settings: Iterable[str],
+    policy: str,
+    start: int,
+    end: int,
+    check: Check,
+    evidence: str,
+    beside: str = "",
+) -> Finding:
+    """Judge a policy's growth in all these settings; ``beside`` says what is beside the numbers."""
+    return in_each(
+        settings,
+        lambda setting: growth(material, setting, policy, start, end, check),
+        heading=f"growth a unit of ln t from T={time_text(start)} to {time_text(end)}{beside}:\n",
+        evidence=evidence,
+        horizon=end,
+    )
+
+
+def rivals_grow(material: Material, settings: Iterable[str]) -> tuple[bool, str, str]:
+    """Tell whether UCB1 and Thompson sampling lose more and more from T = 1e6 to 1e12."""
+
+    def grows(policy: str, setting: str) -> tuple[bool, str]:
+        slope = material.slope(setting, policy, 10**6, 10**12)
+        return limits(slope)[0] > 0, mean_text(slope)
+
+    ucb1, ucb1_lines = lines_of(settings, partial(grows, "ucb1"))
+    thompson, thompson_lines = lines_of(settings, partial(grows, "thompson"))
+    return ucb1 and thompson, ucb1_lines, thompson_lines
 
 
 def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:

@@ -12,7 +12,9 @@ from fpbandits.paper.claims.comparisons import (
     ahead_of_thompson,
     ahead_of_ucb,
     all_bounded,
-    keeps_growing,
+    growth,
+    growth_in_each,
+    rivals_grow,
     stays_put,
     within_theorem_1,
 )
@@ -24,12 +26,11 @@ from fpbandits.paper.claims.statement import (
     Finding,
     decide,
     in_each,
-    lines_of,
     mean_text,
     states,
     titled,
 )
-from fpbandits.paper.experiments import PAPER
+from fpbandits.paper.experiments import PAPER, SETTINGS
 from fpbandits.paper.limits import limits, paired
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text
@@ -47,13 +48,11 @@ def bounded(material: Material) -> Finding:
 @states(SECTION, "In sharp contrast to the increasing regret of the standard algorithms")
 def standard_grows(material: Material) -> Finding:
     """On the same problems the regret of UCB and of Thompson sampling keeps growing."""
-    growing = partial(keeps_growing, material, start=10**6, end=10**12)
-    ucb, ucb_lines = lines_of(BOUNDED, partial(growing, policy="ucb1"))
-    thompson, thompson_lines = lines_of(BOUNDED, partial(growing, policy="thompson"))
+    growing, ucb1, thompson = rivals_grow(material, BOUNDED)
     return Finding(
-        decide(ucb and thompson),
-        f"UCB1, growth a unit of ln t from T=1e6 to 1e12:\n{ucb_lines}\n"
-        f"Thompson sampling, likewise:\n{thompson_lines}",
+        decide(growing),
+        f"UCB1, growth a unit of ln t from T=1e6 to 1e12:\n{ucb1}\n"
+        f"Thompson sampling, likewise:\n{thompson}",
         f"holds if every lower limit is above 0 ({LIMIT})",
         10**12,
     )
@@ -62,23 +61,23 @@ def standard_grows(material: Material) -> Finding:
 @states(SECTION, "If the condition is not satisfied, the algorithm achieves a logarithmic regret")
 def logarithmic(material: Material) -> Finding:
     """Where B(θ°) is not empty, the regret of FP-UCB is logarithmic at most."""
-    return in_each(
-        LOGARITHMIC,
-        partial(within_theorem_1, material, start=10**6, end=10**15),
-        heading="growth a unit of ln t from T=1e6 to 1e15:\n",
-        evidence=f"holds if every upper limit is within Theorem 1's coefficient ({LIMIT})",
-        horizon=10**15,
-    )
+    allowed = partial(within_theorem_1, material)
+    evidence = f"holds if every upper limit is within Theorem 1's coefficient ({LIMIT})"
+    return growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**6, 10**15, allowed, evidence)
 
 
 @states(SECTION, "Is oblivious to whether the condition is satisfied; no re-tuning")
 def oblivious(material: Material) -> Finding:
     """One and the same rule is bounded where it can be and logarithmic where it must be."""
     flat, flat_text = stays_put(material, "two-1")
-    growing, _ = keeps_growing(material, "two-2", policy="fp-ucb", start=10**6, end=10**15)
-    within, text = within_theorem_1(material, "two-2", start=10**6, end=10**15)
+
+    def grows(setting: str, low: float, high: float) -> tuple[bool, str]:
+        within, text = within_theorem_1(material, setting, low, high)
+        return low > 0 and within, text
+
+    growing, text = growth(material, "two-2", "fp-ucb", 10**6, 10**15, grows)
     return Finding(
-        decide(flat and growing and within),
+        decide(flat and growing),
         f"FP-UCB without options, told Θ alone, for\n{titled('two-1', flat_text)}\n"
         f"{titled('two-2', text)} (growth a unit of ln t)",
         "holds if regret stays put under θ¹ (as in bounded), and grows under θ², within Theorem "
@@ -148,11 +147,9 @@ def matches_lower_bound(material: Material) -> Finding:
     upper = material.case("two-2").theorem1.corrected.log_coefficient
     return Finding(
         decide(limits(slope)[1] <= 1.1 * coefficient),
-        titled(
-            "two-2",
-            f"it grows by {mean_text(slope)} a unit of ln t, {slope.mean() / coefficient:.3g} "
-            f"times Theorem 2's {coefficient:.4g}; Theorem 1 promises {upper:.4g}",
-        ),
+        f"{SETTINGS['two-2'].title}: it grows by {mean_text(slope)} a unit of ln t, "
+        f"{slope.mean() / coefficient:.3g} times Theorem 2's {coefficient:.4g}; Theorem 1 "
+        f"promises {upper:.4g}",
         "holds if the upper limit of its growth from T=1e6 to 1e15 is within 1.1 times Theorem 2's "
         f"coefficient ({LIMIT})",
         10**15,

@@ -12,6 +12,8 @@ from fpbandits.paper.claims.comparisons import (
     DISTINCT,
     LOGARITHMIC,
     all_bounded,
+    growth,
+    growth_in_each,
     stays_put,
     within_theorem_1,
 )
@@ -24,9 +26,8 @@ from fpbandits.paper.claims.statement import (
     lines_of,
     mean_text,
     states,
-    titled,
 )
-from fpbandits.paper.experiments import FAR
+from fpbandits.paper.experiments import FAR, SETTINGS
 from fpbandits.paper.limits import limits, paired
 from fpbandits.paper.material import Material
 
@@ -86,13 +87,9 @@ def theorem_1_constant(material: Material) -> Finding:
 @states(SECTION, "E[R(T)] ≤ D_2 + 12 log T Σ Δ_i/β_i² if B(θ°) is not empty")
 def theorem_1_coefficient(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth with ln T."""
-    return in_each(
-        (*LOGARITHMIC, "tied", "constants"),
-        partial(within_theorem_1, material, start=10**9, end=10**12),
-        heading="growth a unit of ln t from T=1e9 to 1e12:\n",
-        evidence=f"holds if every upper limit is within the coefficient ({LIMIT})",
-        horizon=10**12,
-    )
+    settings, allowed = (*LOGARITHMIC, "tied", "constants"), partial(within_theorem_1, material)
+    evidence = f"holds if every upper limit is within the coefficient ({LIMIT})"
+    return growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, allowed, evidence)
 
 
 @states(SECTION, "D_2 = |A| max over i in A of Δ_i (2 + C_i + 4|A|)")
@@ -102,7 +99,7 @@ def theorem_1_d2(material: Material) -> Finding:
     missing = [arm for arm in case.confusing_arms if arm not in case.theorem1.printed.constants]
     return Finding(
         decide(not missing),
-        titled("two-2", f"C_i is missing for {', '.join(missing) or 'no arm'} in C(θ°)"),
+        f"{SETTINGS['two-2'].title}: C_i is missing for {', '.join(missing) or 'no arm'} in C(θ°)",
         EXACT,
         reason="Proposition 1 defines C_i for arms outside C(θ°) alone; the sum of the corrected "
         "propositions replaces D_2",
@@ -113,37 +110,25 @@ def theorem_1_d2(material: Material) -> Finding:
 def remark_1_ucb(material: Material) -> Finding:
     """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
 
-    def logarithmic(setting: str) -> tuple[bool, str]:
+    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
         allowed = material.case(setting).ucb1.log_coefficient
-        slope = material.slope(setting, "ucb1", 10**6, 10**12)
-        low, high = limits(slope)
-        return 0 < low and high <= allowed, f"{mean_text(slope)} of {allowed:.4g}"
+        return 0 < low and high <= allowed, f" of {allowed:.4g}"
 
-    return in_each(
-        DISTINCT,
-        logarithmic,
-        heading="growth a unit of ln t from T=1e6 to 1e12 and 8 Σ 1/Δ_i:\n",
-        evidence=f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})",
-        horizon=10**12,
-    )
+    evidence = f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})"
+    beside = " and 8 Σ 1/Δ_i"
+    return growth_in_each(material, DISTINCT, "ucb1", 10**6, 10**12, logarithmic, evidence, beside)
 
 
 @states(SECTION, "Thompson sampling type algorithms give a problem dependent O(log T) bound")
 def remark_1_thompson(material: Material) -> Finding:
     """Remark 1: Thompson sampling's regret is logarithmic."""
 
-    def logarithmic(setting: str) -> tuple[bool, str]:
-        slope = material.slope(setting, "thompson", 10**6, 10**15)
+    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
         final = material.lai_robbins(setting)
-        return limits(slope)[1] <= 1.2 * final, f"{mean_text(slope)}, in the long run {final:.4g}"
+        return high <= 1.2 * final, f", in the long run {final:.4g}"
 
-    return in_each(
-        DISTINCT,
-        logarithmic,
-        heading="growth a unit of ln t from T=1e6 to 1e15:\n",
-        evidence=f"holds if every upper limit is within 1.2 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})",
-        horizon=10**15,
-    )
+    evidence = f"holds if every upper limit is within 1.2 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})"
+    return growth_in_each(material, DISTINCT, "thompson", 10**6, 10**15, logarithmic, evidence)
 
 
 @states(SECTION, "The preceding constant Δ_i/β_i² is smaller than 1/Δ_i because β_i > Δ_i")
@@ -175,13 +160,10 @@ def remark_1(material: Material) -> Finding:
             limits(paired(ours, theirs))[1] < 0
             and case.theorem1.printed.log_coefficient < case.ucb1.log_coefficient
         ),
-        titled(
-            "constants",
-            f"Δ = {case.gaps[arm]:.3g}, β = {beta:.3g}; bounds "
-            f"{case.theorem1.printed.log_coefficient:.4g} for FP-UCB and "
-            f"{case.ucb1.log_coefficient:.4g} for UCB1, and measured growth a unit of ln t from "
-            f"T=1e6 to 1e12 {mean_text(ours)} and {mean_text(theirs)}",
-        ),
+        f"{SETTINGS['constants'].title}: Δ = {case.gaps[arm]:.3g}, β = {beta:.3g}; bounds "
+        f"{case.theorem1.printed.log_coefficient:.4g} for FP-UCB and "
+        f"{case.ucb1.log_coefficient:.4g} for UCB1, and measured growth a unit of ln t from T=1e6 "
+        f"to 1e12 {mean_text(ours)} and {mean_text(theirs)}",
         "holds if FP-UCB has the smaller coefficient, in theory and in the upper limit of the "
         f"difference of growths, run by run ({LIMIT})",
         10**12,
@@ -194,18 +176,12 @@ def remark_1(material: Material) -> Finding:
 def theorem_2(material: Material) -> Finding:
     """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
 
-    def pays(setting: str) -> tuple[bool, str]:
+    def pays(setting: str, low: float, high: float) -> tuple[bool, str]:
         least = material.case(setting).theorem2.coefficient
-        slope = material.slope(setting, "fp-ucb", 10**14, 10**15)
-        return limits(slope)[0] >= least, f"{mean_text(slope)}, at least {least:.4g}"
+        return low >= least, f", at least {least:.4g}"
 
-    return in_each(
-        LOGARITHMIC,
-        pays,
-        heading="growth a unit of ln t from T=1e14 to 1e15:\n",
-        evidence=f"holds if every lower limit is above the coefficient ({LIMIT})",
-        horizon=10**15,
-    )
+    evidence = f"holds if every lower limit is above the coefficient ({LIMIT})"
+    return growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**14, 10**15, pays, evidence)
 
 
 @states(SECTION, "The minimum is over A; intuitively, an agent can restrict itself to A")
@@ -242,9 +218,12 @@ def remark_2(material: Material) -> Finding:
     problems = ("paper:two", "paper:permutations", "constants", "minimum")
     cases = [case for problem in problems for case in material.analyses[problem].cases]
     agree = sum(bool(case.confusion_set) == (case.theorem2.coefficient > 0) for case in cases)
-    growing = partial(within_theorem_1, material, start=10**6, end=10**12)
     flat, flat_lines = lines_of(("two-1", "permutations"), partial(stays_put, material))
-    within, lines = lines_of(("two-2", "constants"), growing)
+    allowed = partial(within_theorem_1, material)
+    within, lines = lines_of(
+        ("two-2", "constants"),
+        lambda setting: growth(material, setting, "fp-ucb", 10**6, 10**12, allowed),
+    )
     return Finding(
         decide(agree == len(cases) and flat and within),
         f"B(θ°) is empty exactly where Theorem 2 is 0 in {agree} of {len(cases)} cases\n"

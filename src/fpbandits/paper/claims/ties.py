@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from fpbandits.paper.claims.results import least_margin
-from fpbandits.paper.claims.statement import (
-    EXACT,
-    LIMIT,
-    Finding,
-    decide,
-    mean_text,
-    states,
-    titled,
-)
+from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import limits
 from fpbandits.paper.material import Material
 
@@ -39,12 +32,9 @@ def ties_theorem_2(material: Material) -> Finding:
     free = sum(not case.theorem2.confusion_set for case in confused)
     return Finding(
         decide(free == 0),
-        titled(
-            "tied",
-            f"{bound.printed.coefficient:.4g} as printed, {bound.coefficient:.4g} if models under "
-            f"which the arm played is also best are left out; in {free} of {len(confused)} truths "
-            "with a non-empty B(θ°) nothing is left",
-        ),
+        f"{SETTINGS['tied'].title}: {bound.printed.coefficient:.4g} as printed, "
+        f"{bound.coefficient:.4g} if models under which the arm played is also best are left out; "
+        f"in {free} of {len(confused)} truths with a non-empty B(θ°) nothing is left",
         f"holds if there is no truth whose B(θ°) holds such models alone; {EXACT}",
         reason="Who plays an arm that is best under both models loses nothing under either",
     )
@@ -57,11 +47,8 @@ def ties_remark_2(material: Material) -> Finding:
     coefficient = material.case("tied").theorem2.all_arms.coefficient
     return Finding(
         decide(coefficient > 0 or limits(slope)[0] <= 0),
-        titled(
-            "tied",
-            f"FP-UCB grows by {mean_text(slope)} a unit of ln t, and the lower bound is "
-            f"{coefficient:.4g}",
-        ),
+        f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} a unit of ln t, and the "
+        f"lower bound is {coefficient:.4g}",
         f"fails if growth from T=1e6 to 1e15 is above 0 ({LIMIT}) where the lower bound is 0",
         10**15,
         reason="With its arms in the order [.6, .4, .3, .2] it is bounded: with ties, the order of "

@@ -8,7 +8,8 @@ import numpy as np
 
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE
-from fpbandits.report.paper.chapters import Chapter, Drawing, canvas, say_below
+from fpbandits.report.paper import drawing
+from fpbandits.report.paper.chapters import Chapter, Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def episodes() -> Chapter:
 def _slots(material: Material) -> Figure:
     arms = material.episodes.arms
     starts = np.cumsum([0, *(len(played) for played in arms)])
-    figure, axes = canvas("Episodes k and their time slots", height=3.2)
+    figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
     # The start, and the first episodes that leave an arm out.
     first_short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
     spans = (range(3), range(3, 6), range(first_short - 1, first_short + 2))
@@ -73,7 +74,7 @@ def _slots(material: Material) -> Figure:
     axes.set_xlim(-0.1, 13.6)
     axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
     axes.axis("off")
-    return say_below(figure, _one_run(material))
+    return drawing.say_below(figure, _one_run(material))
 
 
 def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
@@ -90,7 +91,7 @@ def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
 def _arms(material: Material) -> Figure:
     arms = material.episodes.arms
     names = material.setting("permutations").problem.arms
-    figure, axes = canvas("Arms played in each episode", x="episode k", y="", height=3.2)
+    figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
     for arm, colour in enumerate(_ARM_COLOURS):
         played = np.array([0, *(arm in cycle for cycle in arms[1:]), 0])
         # Episodes in a row are one bar.
@@ -103,7 +104,7 @@ def _arms(material: Material) -> Figure:
     last = max(k for k, played in enumerate(arms) if len(played) > 1)
     axes.set_xlim(0, min(len(arms), round(1.25 * last)))
     axes.set_ylim(-len(names) + 0.4, 0.6)
-    return say_below(figure, _one_run(material))
+    return drawing.say_below(figure, _one_run(material))
 
 
 def _one_run(material: Material) -> str:

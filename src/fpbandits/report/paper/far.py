@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING
 
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN
-from fpbandits.report.paper.chapters import (
-    GREY,
-    SETTING_COLOURS,
-    Chapter,
-    Drawing,
-    canvas,
-    curves_of,
-    draw_mean,
-    finish,
-    over_log_time,
-    policies_over_time,
-    what_was_run,
-)
+from fpbandits.report.paper import drawing
+from fpbandits.report.paper.chapters import Chapter, Drawing
 from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import power_text, time_text
 from fpbandits.statistics import half_width
@@ -91,7 +80,7 @@ def far_horizons(material: Material) -> list[Chapter]:
                 Drawing(
                     "meeting-thompson-two",
                     "Two models, truth θ¹, where the two meet early.",
-                    policies_over_time("two-1", ("fp-ucb", "thompson"), "far"),
+                    drawing.policies_over_time("two-1", ("fp-ucb", "thompson"), "far"),
                 ),
             ],
         ),
@@ -99,17 +88,17 @@ def far_horizons(material: Material) -> list[Chapter]:
 
 
 def _five_problems(material: Material) -> Figure:
-    figure, axes = canvas("FP-UCB: bounded and logarithmic")
-    for name, colour in SETTING_COLOURS.items():
+    figure, axes = drawing.canvas("FP-UCB: bounded and logarithmic")
+    for name, colour in drawing.SETTING_COLOURS.items():
         result, label = material.result(name, "fp-ucb", "far"), material.setting(name).title
         draw_policy(axes, result, "fp-ucb", band="ci", colour=colour, label=label)
     axes.set(xscale="log", yscale="log", xlim=(10, result.horizon), ylim=(1, 3e4))
-    return finish(figure, axes, what_was_run(result), ncols=1)
+    return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)
 
 
 def _late_logarithm(material: Material) -> Figure:
     title = material.setting("grid-4").title
-    figure, axes = canvas(title, y="growth of regret per unit of ln t")
+    figure, axes = drawing.canvas(title, y="growth of regret per unit of ln t")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
     slopes = [material.slope("grid-4", "fp-ucb", 10**p, 10 ** (p + 1), "far") for p in powers]
@@ -123,48 +112,50 @@ def _late_logarithm(material: Material) -> Figure:
         label="FP-UCB",
     )
     upper, lower = case.theorem1.corrected.log_coefficient, case.theorem2.all_arms.coefficient
-    axes.axhline(upper, color=GREY, linestyle="--", label="Theorem 1: at most, in the end")
-    axes.axhline(lower, color=GREY, linestyle=":", label="Theorem 2: at least, in the end")
+    axes.axhline(upper, color=drawing.GREY, linestyle="--", label="Theorem 1: at most, in the end")
+    axes.axhline(lower, color=drawing.GREY, linestyle=":", label="Theorem 2: at least, in the end")
     axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=0.1)
     axes.set(xlim=(100, result.horizon), ylim=(-0.02, 3000))
-    return finish(figure, axes, f"{what_was_run(result)}; by decade", ncols=1, loc="upper right")
+    return drawing.finish(
+        figure, axes, f"{drawing.what_was_run(result)}; by decade", ncols=1, loc="upper right"
+    )
 
 
 def _crossing(material: Material) -> Figure:
-    figure, axes = canvas("UCB1's regret less FP-UCB's", y="difference in regret")
+    figure, axes = drawing.canvas("UCB1's regret less FP-UCB's", y="difference in regret")
     lowest = 0.0
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
-        colour, label = SETTING_COLOURS[name], material.setting(name).title
+        colour, label = drawing.SETTING_COLOURS[name], material.setting(name).title
         crossing = material.crossing(name, "fp-ucb", "ucb1")
         if crossing is not None:
             axes.plot([crossing], [0], "o", color=colour, markersize=7)
             label += f": T ≈ {time_text(crossing)}"
-        draw_mean(axes, times, difference, colour=colour, label=label)
+        drawing.draw_mean(axes, times, difference, colour=colour, label=label)
         lowest = min(lowest, float(difference.mean(axis=0).min()))
     result = material.result(name, "fp-ucb", "near")
-    axes.axhline(0, color=GREY, linewidth=1)
+    axes.axhline(0, color=drawing.GREY, linewidth=1)
     axes.set(xscale="log", xlim=(10, result.horizon))
     axes.set_ylim(bottom=1.75 * lowest)
-    return finish(figure, axes, what_was_run(result), loc="lower left", ncols=1)
+    return drawing.finish(figure, axes, drawing.what_was_run(result), loc="lower left", ncols=1)
 
 
 def _far_permutations(material: Material) -> Figure:
-    curves = curves_of(material, "permutations", ("fp-ucb", "ucb1", "thompson"), "far")
+    curves = drawing.curves_of(material, "permutations", ("fp-ucb", "ucb1", "thompson"), "far")
     ours, ucb1 = curves["fp-ucb"], curves["ucb1"]
     curves = {policy: result.until(ucb1.horizon) for policy, result in curves.items()}
-    figure, axes = over_log_time(material.setting("permutations").title, curves)
+    figure, axes = drawing.over_log_time(material.setting("permutations").title, curves)
     caption = (
         f"mean of {counted(ours.runs, 'run')} (UCB1: {ucb1.runs:,}), {BANDS['ci']}; "
         f"T = {time_text(ucb1.horizon)}, seed {ours.seed}"
     )
-    return finish(figure, axes, caption)
+    return drawing.finish(figure, axes, caption)
 
 
 def _meets_thompson(material: Material) -> Figure:
-    curves = curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
-    figure, axes = over_log_time(material.setting("permutations").title, curves)
+    curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
+    figure, axes = drawing.over_log_time(material.setting("permutations").title, curves)
     level, reached = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
     log = material.meeting("permutations")
     stretch = [curves["thompson"].horizon, 10**log]
@@ -172,4 +163,4 @@ def _meets_thompson(material: Material) -> Figure:
     axes.plot(stretch, [level, level], "--", color=BLUE, linewidth=1.5)
     axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=f"T ≈ {power_text(log)}")
     axes.set_xlim(1, 10 ** (log + 1))
-    return finish(figure, axes, what_was_run(curves["fp-ucb"]))
+    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]))

@@ -41,18 +41,10 @@ def report_page(
     level: float,
     enough: int,
 ) -> str:
-    """Return the page.
+    """Return the page: the paper's own figures and those beyond, and every claim.
 
-    Parameters
-    ----------
-    results, claims
-        What was simulated, and every claim, section by section.
-    own, beyond, pictures
-        The paper's own figures, those beyond it, and each as the content of an SVG file.
-    tally
-        How many of the paper's statements have a verdict of each kind.
-    level, enough
-        How often a limit is wrong, and how many runs make limits narrow.
+    ``pictures`` are the figures as SVG, ``tally`` counts the verdicts of each kind on the paper's
+    statements, ``level`` is how often a limit is wrong, and ``enough`` runs make limits narrow.
     """
     known = {claim.id: claim for claim in claims}
     first = next(iter(results.values()))
@@ -62,19 +54,14 @@ def report_page(
     return fill(
         "paper.html.j2",
         results=results,
+        first=first,
         sections={key: list(group) for key, group in groupby(claims, lambda each: each.section)},
         in_short=[known[name] for name in _IN_SHORT],
-        own=own,
-        beyond=beyond,
+        chapters={"own": own, "beyond": beyond},
         pictures=pictures,
-        plurals=PLURALS,
-        signs=_SIGNS,
+        words={"plurals": PLURALS, "signs": _SIGNS, "time": time_text},
         tally=tally,
         level=f"{level:.1%}",
-        runs=first.runs,
         enough=enough,
-        seed=first.seed,
-        time_text=time_text,
         variation=f"{variation:.0e}",
-        made_with=", ".join(f"{name} {version}" for name, version in first.versions.items()),
     )

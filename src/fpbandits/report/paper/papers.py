@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fpbandits.report.paper.chapters import (
-    Chapter,
-    Drawing,
-    canvas,
-    curves_of,
-    draw_curves,
-    finish,
-    policies_over_time,
-    what_was_run,
-)
+from fpbandits.report.paper import drawing
+from fpbandits.report.paper.chapters import Chapter, Drawing
 from fpbandits.report.paper.episodes import episodes
 from fpbandits.report.times import time_text
 
@@ -118,16 +110,16 @@ def _pair(
 ) -> Chapter:
     def as_in_the_paper(material: Material) -> Figure:
         chosen = material.setting(setting)
-        figure, axes = canvas(chosen.title)
+        figure, axes = drawing.canvas(chosen.title)
         curves = {
             policy: result.first(chosen.runs).until(chosen.horizon)
-            for policy, result in curves_of(material, setting, policies, "near").items()
+            for policy, result in drawing.curves_of(material, setting, policies, "near").items()
         }
-        draw_curves(axes, curves, band="std", over_log=over_log)
+        drawing.draw_curves(axes, curves, band="std", over_log=over_log)
         axes.set_xlim(left=0)
         axes.xaxis.set_major_formatter(lambda time, _: f"{time:,.0f}")
         axes.locator_params(axis="x", nbins=5)
-        return finish(figure, axes, what_was_run(curves[policies[0]], "std"))
+        return drawing.finish(figure, axes, drawing.what_was_run(curves[policies[0]], "std"))
 
     return Chapter(
         title,
@@ -141,7 +133,7 @@ def _pair(
             Drawing(
                 name,
                 "All runs, 95 % interval of the mean, time on a log scale.",
-                policies_over_time(setting, policies, "near", over_log=over_log),
+                drawing.policies_over_time(setting, policies, "near", over_log=over_log),
             ),
         ],
     )
