@@ -27,22 +27,21 @@ LOGARITHMIC = ("two-2", "grid-4")
 DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
 """Those that differ for a policy that knows nothing of Θ."""
 
-
-Check = Callable[[str, float, float], tuple[bool, str]]
+Fits = Callable[[str, float, float], tuple[bool, str]]
 """From a setting and the limits of growth in it: whether they fit, and what to say of it."""
 
 
 def stays_put(material: Material, setting: str) -> tuple[bool, str]:
     """Tell whether regret stays put from T = 1e6 to 1e15: it grows by less than 1 %."""
     early = material.regret(setting, "fp-ucb", 10**6, FAR)
-    growth = material.regret(setting, "fp-ucb", 10**15, FAR) - early
-    grew = int((growth > 0).sum())
+    added = material.regret(setting, "fp-ucb", 10**15, FAR) - early
+    grew = int((added > 0).sum())
     text = (
-        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(growth)}; it grew in {grew} of "
-        f"{counted(len(growth), 'run')} (at most {most_of(grew, len(growth)):.1%} of all)"
+        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(added)}; it grew in {grew} of "
+        f"{counted(len(added), 'run')} (at most {most_of(grew, len(added)):.1%} of all)"
     )
-    few = most_of(grew, len(growth)) <= 0.05
-    return few and limits(growth)[1] <= 0.01 * float(early.mean()), text
+    few = most_of(grew, len(added)) <= 0.05
+    return few and limits(added)[1] <= 0.01 * float(early.mean()), text
 
 
 def all_bounded(material: Material, settings: Iterable[str]) -> Finding:
@@ -58,11 +57,11 @@ def all_bounded(material: Material, settings: Iterable[str]) -> Finding:
 
 
 def growth(
-    material: Material, setting: str, policy: str, start: int, end: int, check: Check
+    material: Material, setting: str, policy: str, start: int, end: int, fits: Fits
 ) -> tuple[bool, str]:
     """Judge what a policy loses per unit of ln t between two times, by its limits."""
     slope = material.slope(setting, policy, start, end, FAR)
-    fine, beside = check(setting, *limits(slope))
+    fine, beside = fits(setting, *limits(slope))
     return fine, mean_text(slope) + beside
 
 
@@ -78,14 +77,14 @@ def growth_in_each(
     policy: str,
     start: int,
     end: int,
-    check: Check,
+    fits: Fits,
     evidence: str,
     beside: str = "",
 ) -> Finding:
     """Judge a policy's growth in all these settings; ``beside`` says what is beside the numbers."""
     return in_each(
         settings,
-        lambda setting: growth(material, setting, policy, start, end, check),
+        lambda setting: growth(material, setting, policy, start, end, fits),
         heading=f"growth a unit of ln t from T={time_text(start)} to {time_text(end)}{beside}:\n",
         evidence=evidence,
         horizon=end,
