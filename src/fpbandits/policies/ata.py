@@ -26,7 +26,7 @@ from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class Known(NamedTuple):
+class ATAKnown(NamedTuple):
     """Θ by level, the rates of exploration for every model, and c."""
 
     theta: Theta
@@ -44,7 +44,7 @@ class ATA(ThetaPolicy):
     guarantee = "none claimed for this form"
     randomised = True
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> ATAKnown:
         """Sort Θ into levels and solve the lower bound's program for each known."""
         found = rates(problem)
         totals = found.over_a.sum(axis=1, keepdims=True)
@@ -54,7 +54,7 @@ class ATA(ThetaPolicy):
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[true]] = 0.0
-        return Known(sorted_theta, found._replace(over_a=shares), self.c)
+        return ATAKnown(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

@@ -21,7 +21,7 @@ from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 
-class Known(NamedTuple):
+class BPRKnown(NamedTuple):
     """The largest mean, the gap below it, and how many arms there are."""
 
     arms: int
@@ -37,7 +37,7 @@ class BPR(Policy):
     guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
     randomised = True
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> BPRKnown:
         """Find μ* and Δ, or say that there is no such number."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
@@ -47,7 +47,7 @@ class BPR(Policy):
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]
-        return Known(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+        return BPRKnown(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

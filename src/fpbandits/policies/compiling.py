@@ -12,8 +12,11 @@ module, and what they call cannot be told by the compiler's own keys.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,7 +25,7 @@ from numba.core.caching import FunctionCache
 from numba.core.errors import NumbaError
 from numba.extending import overload, register_jitable
 
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fpbandits.policies.base import Plan, Policy
@@ -33,6 +36,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """How rules are compiled: into their caller, and without counting references to arrays, which would
 cost more than the rules themselves. So they allocate nothing: the caller provides a `Scratch`."""
+
+_ALLOCATING: Any = {**COMPILED, "_nrt": True}
+"""Rules from elsewhere may allocate: their authors should not have to think of it."""
 
 jitted = register_jitable(**COMPILED)
 """Marks a function that rules call."""
@@ -117,30 +123,51 @@ def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: 
 _policies: dict[type, type[Policy]] = {}
 """Whose rule is played, by the type of what it knows."""
 
+_numbers = itertools.count()
 
-def _found_by_type(rule: Callable[..., Any]) -> None:
+
+def _found_by_type(rule: Callable[..., Any], foreign: bool) -> None:
+    """Let the compiler find a policy's rule: those of the package, or those from elsewhere."""
+    options = _ALLOCATING if foreign else COMPILED
+
     # Strictness would compare annotations too.
-    @overload(rule, strict=False, jit_options=COMPILED)
+    @overload(rule, strict=False, jit_options=options)
     def choose(known: Any, *others: Any) -> Any:
         policy = _policies.get(getattr(known, "instance_class", type(None)))
-        return policy and getattr(policy, rule.__name__)
+        return (policy and _is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
 
 
 for _rule in (plan, repeats, observe):
-    _found_by_type(_rule)
+    for _foreign in (False, True):
+        _found_by_type(_rule, _foreign)
 
 
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     known, kind = policy.prepare(problem), type(policy)
-    if _policies.setdefault(type(known), kind) is kind:
+    made: Any = type(known)
+    if kind.__module__.startswith(_PACKAGE):
+        _policies[made] = kind
         return known
-    # A rule that builds on another's, and on what that prepares, needs a type of its own.
-    own = next((made for made, whose in _policies.items() if whose is kind), None)
-    if own is None:
-        own = type(type(known).__name__, (type(known),), {"__module__": kind.__module__})
-        _policies[own] = kind
+    if not (isinstance(known, tuple) and hasattr(made, "_fields")):
+        raise InputError(
+            f"{policy.name}: prepare returned {quote(known)}: it must be a named tuple"
+        )
+    own: Any = _own_type(kind, made)
     return own(*known)
+
+
+@cache
+def _own_type(kind: Any, made: Any) -> type:
+    """Return a type for what a policy from elsewhere knows, under a name that no other has.
+
+    The compiler takes named tuples of one name and alike fields for the same type, whoever made
+    them; and a policy that builds on another's rule may prepare just what that one does.
+    """
+    name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
+    own = type(name, (made,), {"__module__": kind.__module__})
+    _policies[own] = kind
+    return own
 
 
 def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
@@ -159,12 +186,17 @@ def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> An
 
 
 def uncompilable(policy: Policy, error: NumbaError) -> InputError:
-    """Say in one line that a rule cannot be compiled, and where."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    why = next((line for line in told if not line.startswith(("Failed in", "During"))), "")
-    where = [line for line in told if line.startswith("File ") and "fpbandits" not in line][-1:]
-    place = f" ({where[0].rstrip(':')})" if where else ""
+    """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
+    told = str(error)
+    reasons = re.findall(r"Error: (?!Failed in)(.+)", told)
+    reasons += re.findall(r">>> (?!plan|repeats|observe)(.+)", told)
+    places = [
+        f" ({file}, line {line})"
+        for file, line in re.findall(r'File "(.+)", line (\d+)', told)
+        if "site-packages" not in file and "fpbandits" not in file
+    ]
+    why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(
-        f"{policy.name}: its rule cannot be compiled: {why[:200]}{place}; a rule in ordinary "
+        f"{policy.name}: its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
         "Python is a PlainPolicy"
     )

@@ -28,7 +28,7 @@ from fpbandits.policies.likelihood import EQUAL, bracket, misfits, weigh
 from fpbandits.problem import Problem
 
 
-class Known(NamedTuple):
+class FPLLRKnown(NamedTuple):
     """Θ by level, the arms of A, and ln |Θ|."""
 
     theta: Theta
@@ -42,11 +42,11 @@ class FPLLR(ThetaPolicy):
     name = "fp-llr"
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> FPLLRKnown:
         """Sort Θ into levels."""
         sorted_theta = theta(problem)
         arms = np.unique(sorted_theta.best)
-        return Known(sorted_theta, arms, math.log(len(sorted_theta.best)))
+        return FPLLRKnown(sorted_theta, arms, math.log(len(sorted_theta.best)))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""

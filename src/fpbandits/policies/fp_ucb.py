@@ -38,7 +38,7 @@ _MOST_LEVELS = 64
 """With so many distinct means an arm, the bits take as much memory as the means themselves."""
 
 
-class Known(NamedTuple):
+class FPUCBKnown(NamedTuple):
     """Θ as FP-UCB needs it: parameters sorted by their best arm, arms of A only.
 
     Attributes
@@ -90,7 +90,7 @@ class FPUCB(Policy):
     knows = "Θ: the mean of every arm under every parameter"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> FPUCBKnown:
         """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
         arms = structure.candidate_arms
@@ -132,8 +132,8 @@ class FPUCB(Policy):
         level_counts: NDArray[np.intp] = _NO_COUNTS,
         bits: NDArray[np.uint64] = _NO_BITS,
         means: Floats = _NONE,
-    ) -> Known:
-        return Known(
+    ) -> FPUCBKnown:
+        return FPUCBKnown(
             slack=float(self.slack),
             arms=arms.astype(np.int64),
             segments=segments.astype(np.int64),

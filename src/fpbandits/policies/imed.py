@@ -19,7 +19,7 @@ from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.policies.likelihood import EQUAL, likelihood_misfit
 
 
-class Known(Arms):
+class IMEDKnown(Arms):
     """What IMED knows."""
 
 
@@ -27,7 +27,7 @@ class IMED(BlindPolicy):
     """IMED: asymptotically optimal, and blind to Θ."""
 
     name = "imed"
-    known_type = Known
+    known_type = IMEDKnown
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
 
     @staticmethod

@@ -22,7 +22,7 @@ from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest, mean_ahead
 
 
-class Known(NamedTuple):
+class KLUCBKnown(NamedTuple):
     """How many arms there are, and c."""
 
     arms: int
@@ -36,7 +36,7 @@ class KLUCB(BlindPolicy):
     c: float = 0.0
 
     name = "kl-ucb"
-    known_type = Known
+    known_type = KLUCBKnown
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
 
     @staticmethod

@@ -19,7 +19,7 @@ from fpbandits.policies.likelihood import bracket, stays_best, weigh
 from fpbandits.problem import Problem
 
 
-class Known(NamedTuple):
+class LeastSquaresKnown(NamedTuple):
     """Θ by level."""
 
     theta: Theta
@@ -31,9 +31,9 @@ class LeastSquares(ThetaPolicy):
     name = "least-squares"
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> LeastSquaresKnown:
         """Sort Θ into levels."""
-        return Known(theta(problem, SQUARES))
+        return LeastSquaresKnown(theta(problem, SQUARES))
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

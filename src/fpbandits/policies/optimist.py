@@ -42,7 +42,7 @@ _COUNTED = 7.0
 """Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
-class Known(NamedTuple):
+class OptimistKnown(NamedTuple):
     """Θ by level, δ and b of the threshold, and x of the alarm."""
 
     theta: Theta
@@ -60,7 +60,7 @@ class Optimist(ThetaPolicy):
     safe: float = 0.0
 
     name = "optimist"
-    known_type = Known
+    known_type = OptimistKnown
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:

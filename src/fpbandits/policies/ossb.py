@@ -24,7 +24,7 @@ from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class Known(NamedTuple):
+class OSSBKnown(NamedTuple):
     """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
 
     theta: Theta
@@ -43,9 +43,9 @@ class OSSB(ThetaPolicy):
     name = "ossb"
     guarantee = "none claimed for this form; regret can grow where it need not"
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> OSSBKnown:
         """Sort Θ into levels and solve the lower bound's program for each known."""
-        return Known(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
+        return OSSBKnown(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

@@ -33,7 +33,7 @@ _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""
 
 
-class Known(NamedTuple):
+class ThompsonKnown(NamedTuple):
     """Thompson sampling on arms knows how many there are, and whether rewards are 0 or 1."""
 
     arms: int
@@ -47,9 +47,9 @@ class Thompson(BlindPolicy):
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
     randomised = True
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> ThompsonKnown:
         """Return the number of arms, and whether leaps are possible."""
-        return Known(len(problem.arms), problem.rewards.all_or_nothing)
+        return ThompsonKnown(len(problem.arms), problem.rewards.all_or_nothing)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

@@ -31,7 +31,7 @@ from fpbandits.policies.likelihood import bracket, weigh
 from fpbandits.problem import Problem
 
 
-class Known(NamedTuple):
+class ThompsonThetaKnown(NamedTuple):
     """Θ by level, and −ln of the prior."""
 
     theta: Theta
@@ -81,7 +81,7 @@ class ThompsonTheta(ThetaPolicy):
         parts = ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
         return f"{self.name}:prior={parts}"
 
-    def prepare(self, problem: Problem) -> Known:
+    def prepare(self, problem: Problem) -> ThompsonThetaKnown:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.parameters))
         if self.prior is not None:
@@ -90,7 +90,7 @@ class ThompsonTheta(ThetaPolicy):
                 weights[problem.index(model)] = weight
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return Known(theta(problem), cost)
+        return ThompsonThetaKnown(theta(problem), cost)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

@@ -18,7 +18,7 @@ from fpbandits.policies.base import CLOCK, Arms, BlindPolicy, Plan
 from fpbandits.policies.envelope import corners, furthest
 
 
-class Known(Arms):
+class UCB1Known(Arms):
     """What UCB1 knows."""
 
 
@@ -26,7 +26,7 @@ class UCB1(BlindPolicy):
     """UCB1: the classical policy that is blind to Θ."""
 
     name = "ucb1"
-    known_type = Known
+    known_type = UCB1Known
     guarantee = "E[R(T)] ≤ 8 ln T Σ 1/Δ_i + (1 + π²/3) Σ Δ_i"
 
     @staticmethod

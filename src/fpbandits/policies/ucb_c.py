@@ -17,7 +17,7 @@ from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
 
 
-class Known(NamedTuple):
+class UCBCKnown(NamedTuple):
     """Θ by level, and α."""
 
     theta: Theta
@@ -31,7 +31,7 @@ class UCBC(ThetaPolicy):
     alpha: float = 3.0
 
     name = "ucb-c"
-    known_type = Known
+    known_type = UCBCKnown
     guarantee = "O(log T); O(1) plays of arms that are not competitive (α > 3)"
 
     @staticmethod

@@ -19,7 +19,7 @@ from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
 
 
-class Known(NamedTuple):
+class UCBSKnown(NamedTuple):
     """Θ by level, and α."""
 
     theta: Theta
@@ -33,7 +33,7 @@ class UCBS(ThetaPolicy):
     alpha: float = 4.0
 
     name = "ucb-s"
-    known_type = Known
+    known_type = UCBSKnown
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
 
     @staticmethod
