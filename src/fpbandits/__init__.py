@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     )
     from fpbandits.problem import Problem
     from fpbandits.simulation.result import Result
-    from fpbandits.simulation.runner import load_results
     from fpbandits.simulation.simulate import simulate
+    from fpbandits.simulation.store import load_results
     from fpbandits.theory.analysis import Analysis, Case, analyze
 
 __version__ = "0.1.0"
@@ -93,7 +93,7 @@ _HOMES = {
     "Thompson": "policies",
     "analyze": "theory.analysis",
     "load_problem": "files",
-    "load_results": "simulation.study",
+    "load_results": "simulation.store",
     "save_problem": "files",
     "simulate": "simulation.simulate",
 }

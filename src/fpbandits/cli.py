@@ -429,7 +429,7 @@ def _playing(
         if dask is not None:
             from fpbandits.simulation.cluster import dask_executor
 
-            how["executor"], how["workers"] = stack.enter_context(dask_executor(dask))
+            how["executor"] = stack.enter_context(dask_executor(dask))
         try:
             yield bar, {**how, "progress": bar.show}
         except KeyboardInterrupt:

@@ -33,8 +33,8 @@ from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.result import versions
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.versions import versions
 from fpbandits.storage import write_together
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure

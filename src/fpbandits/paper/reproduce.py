@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.checks import whole_number
-from fpbandits.errors import Error, InputError
+from fpbandits.errors import ConflictError, Error, InputError
 from fpbandits.paper.beyond import figures_beyond
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.evidence import Evidence, analyses, numbers
@@ -29,6 +29,7 @@ from fpbandits.paper.experiments import (
 from fpbandits.paper.figures import papers_figures
 from fpbandits.paper.page import report_page, tally
 from fpbandits.report.figures import render
+from fpbandits.simulation.store import copied, holds_runs
 from fpbandits.storage import make_folder, shown, write_aside, write_together
 
 _SCHEMA = 1
@@ -74,7 +75,7 @@ def reproduce(
     """
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
-    if (out / "manifest.json").exists():
+    if holds_runs(out):
         raise InputError(f"{shown(out)}: holds runs of something else: name another folder")
     folder = (source or out) / "results"
     if source is None:
@@ -95,16 +96,11 @@ def reproduce(
     make_folder(out / "figures")
     contents: dict[Path, bytes] = {}
     if source is not None and folder.resolve() != (out / "results").resolve():
-        kept = out / "results" / "manifest.json"
-        if kept.exists() and kept.read_bytes() != (folder / "manifest.json").read_bytes():
-            raise InputError(f"{shown(out)}: holds other results: name another folder")
-        make_folder(out / "results" / "chunks")
-        for path in (
-            folder / "manifest.json",
-            folder / "episodes.json",
-            *folder.glob("chunks/*.npz"),
-        ):
-            contents[out / "results" / path.relative_to(folder)] = path.read_bytes()
+        try:
+            contents |= copied(folder, out / "results")
+        except ConflictError as error:
+            raise error.at(shown(out)) from None
+        contents[out / "results" / "episodes.json"] = (folder / "episodes.json").read_bytes()
     pictures: dict[str, bytes] = {}
     everything = [each for part in chapters for chapter in part for each in chapter.drawings]
     for place, each in enumerate(everything):

@@ -17,8 +17,9 @@ from scipy.special import stdtrit
 
 from fpbandits.report.figures import render
 from fpbandits.report.sweep import sweep_figure
-from fpbandits.simulation.result import Result, versions
+from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.versions import versions
 from fpbandits.storage import rows_to_csv, write_together
 from fpbandits.sweep.points import Points, caption, points
 from fpbandits.sweep.study import Study
