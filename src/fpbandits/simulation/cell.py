@@ -122,9 +122,7 @@ class Cell:
             true_means=self.truth.means[0],
             seed=self.seed,
             times=self.times,
-            shuffle=self.shuffle,
-            leap=self.leap,
-            exact=self.exact,
+            settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
             leap_error=LEAP_ERROR,
         )
 

@@ -88,23 +88,15 @@ class Result:
         pulls: Counts,
         plans: Counts,
         *,
-        shuffle: bool,
-        leap: bool,
-        exact: bool,
+        settings: dict[str, bool],
         leap_error: float,
         **rest: Any,
     ) -> Result:
-        """Return the runs of a single policy as a result; exact runs, and stepwise, have no error.
-
-        ``leap_error`` is that of a leap that is not exact; the ``rest`` is as in `Result`.
-        """
-        return cls(
-            pulls={policy: pulls},
-            plans={policy: plans},
-            settings={"shuffle": shuffle, "leap": leap, "exact": exact},
-            leap_error=leap_error if leap and not exact else 0.0,
-            **rest,
-        )
+        """Return the runs of a single policy; ``leap_error`` counts where leaps are not exact."""
+        if settings["exact"] or not settings["leap"]:
+            leap_error = 0.0
+        pulled, planned = {policy: pulls}, {policy: plans}
+        return cls(pulls=pulled, plans=planned, settings=settings, leap_error=leap_error, **rest)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -277,13 +269,13 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file."""
-        from fpbandits.simulation.result_file import save_result
+        from fpbandits.simulation.archive import save_result
 
         save_result(self, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
-        from fpbandits.simulation.result_file import load_result
+        from fpbandits.simulation.archive import load_result
 
         return load_result(Path(path))

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -74,8 +74,9 @@ def play_cells(
         if out is not None:
             store = stack.enter_context(Store(Path(out), cells))
             store.fill(tables)
-        pool = stack.enter_context(_pool(executor, workers))
-        _play_missing(cells, tables, store, pool, workers, progress)
+        if executor is None:
+            executor = stack.enter_context(ThreadPoolExecutor(workers or os.cpu_count() or 1))
+        _play_missing(cells, tables, store, executor, workers, progress)
     return {
         name: cell.result(pulls, plans)
         for (name, cell), pulls, plans in zip(
@@ -154,15 +155,6 @@ class _Watch:
                 share = share if done == runs else min(share, 1 - 1e-9)  # 1 is for the end
                 self._progress(self._names[number], share, min(float(share_of_all), 1.0))
         self._changed.clear()
-
-
-@contextmanager
-def _pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
-    if executor is not None:
-        yield executor
-        return
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        yield pool
 
 
 def _check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:

@@ -109,14 +109,10 @@ class Store:
         """Put in what is kept from before; damaged files are removed, and said so."""
         for path in _chunks(self.folder):
             try:
-                kept = _read_chunk(path, self._manifest, tables)
+                self.others |= not _put_chunk(path, self._manifest, tables)
             except DamagedError as error:
                 path.unlink()
                 warnings.warn(f"{error}; its runs are played again", stacklevel=2)
-                continue
-            self.others = self.others or kept is None
-            for played in kept or ():
-                tables.put(played)
         if self._found != self._manifest:
             content = json.dumps(self._manifest, indent=1).encode()
             write_aside(self.folder / _MANIFEST, content)
@@ -171,8 +167,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
         for cell in cells
     )
     for path in _chunks(folder):
-        for played in _read_chunk(path, manifest, tables) or ():
-            tables.put(played)
+        _put_chunk(path, manifest, tables)
     missing = sum(piece.runs for piece in tables.missing())
     if missing and not partial:
         raise InputError(
@@ -188,11 +183,13 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 pulls[:runs],
                 plans[:runs],
                 problem=problems[cell["problem"]],
+                true=cell["true"],
                 true_means=np.array(cell["true_means"], np.float64),
+                seed=cell["seed"],
                 times=times[cell["times"]],
+                settings={key: cell[key] for key in ("shuffle", "leap", "exact")},
                 leap_error=LEAP_ERROR,
                 versions=manifest["versions"],
-                **{key: cell[key] for key in ("true", "seed", "shuffle", "leap", "exact")},
             )
     return results
 
@@ -230,8 +227,8 @@ def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
     return pack(header, arrays)
 
 
-def _read_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> list[Played] | None:
-    """Return what a file holds, or None if it was played by another version."""
+def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
+    """Put in what a file holds, and tell whether it counts: another version's does not."""
     content = read_whole(path)
     if _checksum(content) != path.stem:
         raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
@@ -240,16 +237,15 @@ def _read_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> list
         if header["question"] != manifest["question"]:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:
-            return None
-        everything = []
+            return False
         run = place = 0
         for cell, start, stop in header["pieces"]:
             runs, shape = stop - start, (stop - start, *tables.pulls[cell].shape[1:])
             counts = arrays["pulls"][place : place + math.prod(shape)].reshape(shape)
             plans = arrays["plans"][run : run + runs]
-            everything.append(Played(Piece(cell, start, stop), counts, plans))
+            tables.put(Played(Piece(cell, start, stop), counts, plans))
             run, place = run + runs, place + counts.size
-        return everything
+        return True
     except Error as error:
         raise error.at(shown(path)) from None
     except (LookupError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:

@@ -80,9 +80,9 @@ class Tables:
     def put(self, played: Played) -> None:
         """Put runs in their place; those beyond what is asked for are left out."""
         cell, start, stop = played.piece
-        room = len(self.plans[cell]) - start
-        self.pulls[cell][start:stop] = played.pulls[: max(room, 0)]
-        self.plans[cell][start:stop] = played.plans[: max(room, 0)]
+        room = max(len(self.plans[cell]) - start, 0)
+        self.pulls[cell][start:stop] = played.pulls[:room]
+        self.plans[cell][start:stop] = played.plans[:room]
 
     def missing(self) -> Iterator[Piece]:
         """Yield the pieces that have not been put in: a run takes a plan at least."""
