@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +38,19 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatc
         simulate(problem, runs=10**10)
     monkeypatch.delattr(os, "sysconf")  # as on Windows
     assert simulate(problem, runs=2, horizon=10).runs == 2
+
+
+ELSEWHERE = """
+import os, sys
+sys.modules["fcntl"] = None
+del os.sysconf
+import fpbandits as fpb
+result = fpb.simulate(fpb.load_problem("paper:two"), runs=3, horizon=100, out=sys.argv[1])
+again = fpb.load_results(sys.argv[1])["optimist"]
+assert (result.pulls["optimist"] == again.pulls["optimist"]).all()
+"""
+
+
+def test_where_there_is_no_fcntl(tmp_path: Path) -> None:
+    """As on Windows: nothing of it is needed, with a folder or without."""
+    subprocess.run([sys.executable, "-c", ELSEWHERE, str(tmp_path / "out")], check=True)
