@@ -13,39 +13,54 @@ it depends on the reward. ``late="any"`` counts whatever is told, which is right
 does not depend on the reward.
 
 An agent's own state is small: counts and sums for each arm, and the decisions that are out. All
-else, the problem and what the policy made of it, is shared by all agents on that problem. Its file
-holds the problem's fingerprint, not the problem.
+else, the problem and what the policy made of it, is shared by all agents on that problem. Its state
+holds the problem's fingerprint, not the problem. An agent may be used from several threads.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from fpbandits.arrays import Counts
 from fpbandits.checks import whole_number
-from fpbandits.errors import Error, InputError, quote
-from fpbandits.policies import DEFAULT, parse_policy
-from fpbandits.policies.base import (
-    COUNTERS,
-    MISFITS,
-    Policy,
-    Tally,
-    observe_once,
-    plan_once,
-    shared_model,
+from fpbandits.errors import (
+    ConflictError,
+    Error,
+    InputError,
+    StorageError,
+    UnknownError,
+    counted,
+    quote,
+    unknown,
 )
+from fpbandits.policies import DEFAULT, parse_policy
+from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
+from fpbandits.policies.own import code_of, find_loaded
+from fpbandits.policies.ready import NO_STREAM, ready
+from fpbandits.policies.words import made, options_of
 from fpbandits.problem import Problem
-from fpbandits.storage import write_aside
+from fpbandits.storage import check_kind, read_json, shown, write_aside
 
-SCHEMA = 1
-LATE = ("in-order", "any")
+SCHEMA = 2
+_READ = (1, 2)
+
+Late = Literal["in-order", "any"]
+
+WAITING = 20
+"""When so many rewards of an arm wait behind one that is not told, the agent says so."""
+
+_PLANS, _REWARDS, _HISTORY = range(3)
+_NOTHING_PENDING = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,14 @@ class Decision:
 
     id: int
     arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """So many ``rewards`` of an arm were told and wait for that of ``decision``, which was not."""
+
+    decision: int
+    rewards: int
 
 
 def _packed(tally: Tally) -> Counts:
@@ -89,15 +112,18 @@ class Agent:
 
     __slots__ = (
         "_late",
+        "_lock",
+        "_memory",
         "_next",
         "_numbers",
+        "_observed",
         "_out",
         "_plan",
-        "_policy",
-        "_problem",
         "_queues",
+        "_ready",
         "_seed",
         "_told",
+        "_warned",
     )
 
     def __init__(
@@ -106,20 +132,20 @@ class Agent:
         policy: Policy | None = None,
         *,
         seed: int = 0,
-        late: str = "in-order",
+        late: Late = "in-order",
     ) -> None:
-        if policy is not None and not isinstance(policy, Policy):
-            raise InputError(f"expected a policy such as FPUCB(), not {quote(policy)}")
-        if late not in LATE:
-            raise InputError(f"late is {quote(late)}: it must be one of {', '.join(LATE)}")
-        self._problem = problem
-        self._policy = DEFAULT() if policy is None else policy
-        # Where a policy does not apply, say so here.
-        shared_model(self._policy, problem)
+        if late not in get_args(Late):
+            raise InputError(
+                f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
+            )
+        # Where a policy does not apply, this says so.
+        self._ready = ready(DEFAULT() if policy is None else check_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._late = late
-        self._numbers = _packed(self._policy.tally(problem))
-        self._next = 0
+        self._lock = Lock()
+        self._numbers = _packed(self._ready.policy.tally(problem))
+        self._memory = self._ready.start()
+        self._next = self._observed = 0
         # Arms planned but not yet handed out, last one first.
         self._plan: list[int] = []
         # Decisions that are out, with their arms; those told that cannot count yet; and for each
@@ -127,56 +153,92 @@ class Agent:
         self._out: dict[int, int] = {}
         self._told: dict[int, float] = {}
         self._queues: dict[int, deque[int]] = {}
+        self._warned: tuple[int, ...] = ()
 
     def ask(self) -> Decision:
         """Return what to play next."""
-        number = self._next
-        if not self._plan:
-            model = shared_model(self._policy, self._problem)
-            room = self._policy.desk(model, len(self._problem.arms))
-            length = plan_once(model, self._tally, room, self._stream(number, 0))
-            self._plan = room.cycle[:length][::-1].tolist()
-        arm = self._plan.pop()
-        self._next += 1
-        self._out[number] = arm
-        if self._late == "in-order":
-            self._queues.setdefault(arm, deque()).append(number)
-        return Decision(number, self._problem.arms[arm])
+        with self._lock:
+            number = self._next
+            if not self._plan:
+                stream = self._stream(number, _PLANS)
+                arms, self._memory = self._ready.plan(self._tally, number, self._memory, stream)
+                self._plan = arms[::-1]
+            arm = self._plan.pop()
+            self._next += 1
+            self._out[number] = arm
+            if self._late == "in-order":
+                if arm in self._queues:
+                    self._queues[arm].append(number)
+                else:
+                    self._queues[arm] = deque((number,))
+            return Decision(number, self._ready.problem.arms[arm])
 
     def tell(self, id: int, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
-        number, arm = self._checked(id)
-        low, high = self._problem.range
-        try:
-            value = float(reward)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"decision {number}: the reward must be a number, not {quote(reward)}"
-            ) from None
-        if not low <= value <= high:
-            raise InputError(
-                f"decision {number}: the reward {quote(reward)} is outside the range "
-                f"[{low:g}, {high:g}]"
-            )
-        del self._out[number]
-        self._told[number] = (value - low) / (high - low)
-        self._count(arm, number)
+        with self._lock:
+            number, arm = self._checked(id)
+            value = self._unit(reward, f"decision {number}")
+            del self._out[number]
+            self._told[number] = value
+            self._count(arm, number)
+            crowd = self._crowd(arm)
+        if crowd is not None:
+            warnings.warn(crowd, stacklevel=2)
 
     def forget(self, id: int) -> None:
         """Give a decision up: its reward will never come."""
-        number, arm = self._checked(id)
-        del self._out[number]
-        self._count(arm, number)
+        with self._lock:
+            number, arm = self._checked(id)
+            del self._out[number]
+            self._count(arm, number)
+
+    def observe(self, arm: str, reward: float) -> None:
+        """Take in a reward, in the user's units, of a decision that this agent did not make.
+
+        For a warm start: the history of a user, told before the first question.
+        """
+        arms = self._ready.problem.arms
+        if not isinstance(arm, str):
+            raise InputError(f"an arm is named by a text, not {quote(arm)}")
+        if arm not in arms:
+            raise unknown("arm", arm, arms)
+        value = self._unit(reward, f"arm {quote(arm)}")
+        with self._lock:
+            stream = self._stream(self._observed, _HISTORY)
+            self._observed += 1
+            self._take_in(arms.index(arm), value, stream)
+
+    @property
+    def problem(self) -> Problem:
+        """The candidate models."""
+        return self._ready.problem
+
+    @property
+    def policy(self) -> Policy:
+        """The rule that it plays by."""
+        return self._ready.policy
 
     @property
     def outstanding(self) -> dict[int, str]:
         """The decisions that are out: neither told nor forgotten."""
-        return {number: self._problem.arms[arm] for number, arm in self._out.items()}
+        with self._lock:
+            return {number: self.problem.arms[arm] for number, arm in self._out.items()}
+
+    @property
+    def waiting(self) -> dict[str, Waiting]:
+        """The arms of which rewards were told that do not count yet, and what they wait for."""
+        with self._lock:
+            found = {}
+            for arm, queue in self._queues.items():
+                rewards = sum(number in self._told for number in queue)
+                if rewards:
+                    found[self.problem.arms[arm]] = Waiting(queue[0], rewards)
+            return found
 
     @property
     def plays(self) -> dict[str, int]:
         """How many rewards of each arm count so far."""
-        return dict(zip(self._problem.arms, self._tally.plays.tolist(), strict=True))
+        return dict(zip(self.problem.arms, self._tally.plays.tolist(), strict=True))
 
     @property
     def misfits(self) -> int:
@@ -192,69 +254,88 @@ class Agent:
         By how much: for FP-UCB, the least that a mean could be off before the model would be ruled
         out, in the user's units; for a policy of likelihoods, how much log-likelihood it has left.
         """
-        margins = self._policy.margins(self._problem, self._tally)
+        with self._lock:
+            margins = self.policy.margins(self.problem, self._tally)
         if margins is None:
-            raise InputError(f"{self._policy} does not rule any model out")
+            raise InputError(f"{self.policy} does not rule any model out")
         fitting = np.flatnonzero(margins >= 0)
         order = fitting[np.argsort(-margins[fitting], kind="stable")]
-        return {self._problem.parameters[i]: float(margins[i]) for i in order}
+        return {self.problem.parameters[i]: float(margins[i]) for i in order}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the agent to a JSON file, whole or not at all."""
-        state = {
-            "kind": "fpbandits agent",
-            "schema": SCHEMA,
-            "fingerprint": self._problem.fingerprint,
-            "policy": str(self._policy),
-            "seed": self._seed,
-            "late": self._late,
-            "next": self._next,
-            "plan": self._plan,
-            "out": list(self._out.items()),
-            "told": list(self._told.items()),
-            "queues": [[arm, list(queue)] for arm, queue in self._queues.items()],
-            "plays": self._tally.plays.tolist(),
-            "sums": self._tally.sums.tolist(),
-            "counters": self._tally.counters.tolist(),
-        }
-        write_aside(Path(path), (json.dumps(state) + "\n").encode())
+    def state(self) -> dict[str, Any]:
+        """Return all that the agent is, but for its problem, as values that JSON holds."""
+        with self._lock:
+            tally = self._tally
+            state = {
+                "kind": "fpbandits agent",
+                "schema": SCHEMA,
+                "fingerprint": self.problem.fingerprint,
+                "policy": str(self.policy),
+                "code": code_of(self.policy),
+                "seed": self._seed,
+                "late": self._late,
+                "next": self._next,
+                "observed": self._observed,
+                "plan": list(self._plan),
+                "out": [list(item) for item in self._out.items()],
+                "told": [list(item) for item in self._told.items()],
+                "queues": [[arm, list(queue)] for arm, queue in self._queues.items()],
+                "plays": tally.plays.tolist(),
+                "sums": tally.sums.tolist(),
+                "counters": tally.counters.tolist(),
+                "memory": self._memory,
+            }
+            try:
+                # A copy, so that neither changes with the other.
+                copy: dict[str, Any] = json.loads(json.dumps(state))
+            except (TypeError, ValueError) as error:
+                raise InputError(
+                    f"{self.policy}: its memory is not fit for JSON ({error})"
+                ) from None
+            return copy
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], problem: Problem) -> Agent:
-        """Read an agent that `save` wrote, for the same problem."""
+    def from_state(
+        cls, state: Mapping[str, Any], problem: Problem, policy: Policy | None = None
+    ) -> Agent:
+        """Return the agent that `state` describes, for the same problem.
+
+        A ``policy`` of your own must be given if it is not defined by now; its rule must be the
+        one that the agent was playing by.
+        """
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read ({error})") from None
-        try:
-            state = json.loads(text)
-            if not isinstance(state, dict) or state.get("kind") != "fpbandits agent":
-                raise InputError("not an agent of fpbandits")
-            if state["schema"] != SCHEMA:
-                raise InputError(
-                    f"written with schema {quote(state['schema'])}, and this version of fpbandits "
-                    f"reads schema {SCHEMA}"
-                )
-            if state["fingerprint"] != problem.fingerprint:
-                raise InputError(
+            known = check_kind(state, "agent", _READ)
+            if known["fingerprint"] != problem.fingerprint:
+                raise ConflictError(
                     f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
-            return cls._restored(state, problem)
-        except Error as error:
-            raise error.at(str(path)) from None
+            return cls._restored(known, problem, _policy_of(known, policy))
         except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
-            raise InputError(
-                f"{path}: not a whole agent file ({type(error).__name__}: {error})"
+            if isinstance(error, Error):
+                raise
+            raise StorageError(
+                f"not the whole state of an agent ({type(error).__name__}: {error})"
             ) from None
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the agent to a JSON file, whole or not at all."""
+        write_aside(Path(path), (json.dumps(self.state()) + "\n").encode())
+
     @classmethod
-    def _restored(cls, state: dict[str, Any], problem: Problem) -> Agent:
-        agent = cls(
-            problem, parse_policy(str(state["policy"])), seed=state["seed"], late=state["late"]
-        )
+    def load(
+        cls, path: str | os.PathLike[str], problem: Problem, policy: Policy | None = None
+    ) -> Agent:
+        """Read an agent that `save` wrote; see `from_state`."""
+        state = read_json(Path(path), "agent", _READ)
+        try:
+            return cls.from_state(state, problem, policy)
+        except Error as error:
+            raise error.at(shown(Path(path))) from None
+
+    @classmethod
+    def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:
+        agent = cls(problem, policy, seed=state["seed"], late=state["late"])
         arms = range(len(problem.arms))
         counters = state["counters"]
         if len(counters) == COUNTERS - 1:  # written before the last one was there
@@ -263,56 +344,75 @@ class Agent:
             np.array(state["plays"], np.int64),
             np.array(state["sums"], np.float64),
             np.array(counters, np.int64),
+            _NOTHING_PENDING,
         )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")
-        if not (
-            ((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(state["counters"]) >= 0
-        ):
+        if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
-        agent._next = int(state["next"])
+        agent._memory = state.get("memory")
+        agent._next, agent._observed = int(state["next"]), int(state.get("observed", 0))
         agent._plan = [arms.index(arm) for arm in state["plan"]]
         agent._out = {int(number): arms.index(arm) for number, arm in state["out"]}
         agent._told = {int(number): float(reward) for number, reward in state["told"]}
         agent._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}
-        queued = [number for queue in agent._queues.values() for number in queue]
-        numbers = {*agent._out, *agent._told, *queued}
-        if not all(0 <= number < agent._next for number in numbers):
+        agent._check_decisions()
+        return agent
+
+    def _check_decisions(self) -> None:
+        """Refuse decisions that no agent could have: what was restored may have been edited."""
+        queued = [number for queue in self._queues.values() for number in queue]
+        numbers = {*self._out, *self._told, *queued}
+        if not all(0 <= number < self._next for number in numbers):
             raise ValueError("a decision was never made")
-        if not all(0 <= reward <= 1 for reward in agent._told.values()):
+        if not all(0 <= reward <= 1 for reward in self._told.values()):
             raise ValueError("a reward is out of range")
-        waiting = [*agent._told, *agent._out] if agent._late == "in-order" else []
+        waiting = [*self._told, *self._out] if self._late == "in-order" else []
         if len(set(queued)) < len(queued) or not set(waiting) <= set(queued):
             raise ValueError("a decision is not where it belongs")
-        if agent._told.keys() & agent._out.keys() or (agent._late == "any" and agent._told):
+        if self._told.keys() & self._out.keys() or (self._late == "any" and self._told):
             raise ValueError("a reward is told and untold")
         if any(
-            arm not in agent._queues or number not in agent._queues[arm]
-            for number, arm in agent._out.items()
-            if agent._late == "in-order"
+            arm not in self._queues or number not in self._queues[arm]
+            for number, arm in self._out.items()
+            if self._late == "in-order"
         ):
             raise ValueError("a decision is in another arm's queue")
-        return agent
 
     def __repr__(self) -> str:
         return (
-            f"Agent({self._problem.name!r}, {self._policy}: {self._next:,} asked, "
+            f"Agent({self.problem.name!r}, {self.policy}: {self._next:,} asked, "
             f"{len(self._out):,} outstanding)"
         )
 
     @property
     def _tally(self) -> Tally:
-        arms, numbers = len(self._problem.arms), self._numbers
+        arms, numbers = len(self._ready.problem.arms), self._numbers
         sums = numbers[arms : 2 * arms].view(np.float64)
-        return Tally(numbers[:arms], sums, numbers[2 * arms :])
+        return Tally(numbers[:arms], sums, numbers[2 * arms :], _NOTHING_PENDING)
+
+    def _unit(self, reward: float, place: str) -> float:
+        """Return a reward on [0, 1], or say why it cannot be one."""
+        low, high = self._ready.problem.range
+        try:
+            value = float(reward)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
+        if not low <= value <= high:
+            raise InputError(
+                f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]"
+            )
+        return (value - low) / (high - low)
 
     def _checked(self, id: int) -> tuple[int, int]:
         """Return a decision that is out, and its arm."""
         if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 0 <= id < self._next:
-            raise InputError(f"unknown decision {quote(id)}: this agent has made no such decision")
+            raise UnknownError(
+                f"unknown decision {quote(id)}: this agent has made no such decision"
+            )
         if id not in self._out:
-            raise InputError(f"decision {id} was told or forgotten already")
+            raise ConflictError(f"decision {id} was told or forgotten already")
         return int(id), self._out[id]
 
     def _count(self, arm: int, id: int) -> None:
@@ -325,21 +425,60 @@ class Agent:
                 ready.append(queue.popleft())
             if not queue:
                 del self._queues[arm]
-        model = shared_model(self._policy, self._problem)
         for number in ready:
             if number in self._told:  # else it was forgotten
-                stream = self._stream(number, 1)
-                observe_once(model, self._tally, arm, self._told.pop(number), stream)
+                self._take_in(arm, self._told.pop(number), self._stream(number, _REWARDS))
         # A dictionary that was emptied keeps its room; a new one takes none.
         self._out, self._told, self._queues = self._out or {}, self._told or {}, self._queues or {}
 
+    def _take_in(self, arm: int, reward: float, stream: np.random.Generator) -> None:
+        self._memory = self._ready.observe(
+            self._tally, self._next, self._memory, arm, reward, stream
+        )
+
+    def _crowd(self, arm: int) -> str | None:
+        """Say, once per arm, that its rewards pile up behind one that is not told."""
+        if len(self._told) < WAITING or arm in self._warned or arm not in self._queues:
+            return None
+        first, *others = self._queues[arm]
+        rewards = sum(number in self._told for number in others)
+        if rewards < WAITING:
+            return None
+        self._warned += (arm,)
+        return (
+            f"arm {quote(self.problem.arms[arm])}: {counted(rewards, 'reward')} wait for that of "
+            f"decision {first}, and none of them counts until it is told: tell({first}, …), or "
+            f"forget({first}) if it will never come; late='any' counts rewards as they come, which "
+            "is right where the delay does not depend on the reward"
+        )
+
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
         """Return a stream for one plan or one reward, so that there is none to keep."""
-        if not self._policy.randomised:
-            return _NO_STREAM
-        key = (number, purpose)
-        sequence = np.random.SeedSequence(self._seed, spawn_key=key)
+        if not self._ready.policy.randomised:
+            return NO_STREAM
+        sequence = np.random.SeedSequence(self._seed, spawn_key=(number, purpose))
         return np.random.Generator(np.random.PCG64(sequence))
 
 
-_NO_STREAM = np.random.default_rng(0)
+def _policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
+    """Return the policy that a state was made by."""
+    word, code = str(state["policy"]), state.get("code")
+    if given is not None:
+        check_policy(given)
+        if str(given) != word:
+            raise ConflictError(f"this agent plays by {quote(word)}, not by {quote(str(given))}")
+        if code_of(given) != code:
+            raise ConflictError(
+                f"this agent plays by {quote(word)}, and its rule has changed since"
+            )
+        return given
+    if code is None:
+        return parse_policy(word)
+    name, *options = word.split(":")
+    kind = find_loaded(name, str(code))
+    if kind is None:
+        raise UnknownError(
+            f"this agent plays by {quote(word)}, a policy of your own that is not known here, or "
+            "has changed since: import it first, or give it as policy="
+        )
+    return made(kind, options_of(kind, options))

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote
+from fpbandits.errors import ConflictError, InputError, StorageError, quote
 
 _ASIDE = ".aside"
 
@@ -101,7 +101,7 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
             raise InputError(f"{shown(path)}: not a regular file")
         with path.open("rb") as file:
             content = file.read() if most is None else file.read(most + 1)
-    except Error:
+    except InputError:
         raise
     except FileNotFoundError:
         raise InputError(f"{shown(path)}: there is no such file") from None

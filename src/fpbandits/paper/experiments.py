@@ -21,7 +21,8 @@ import numpy as np
 from fpbandits.builtin import built_in
 from fpbandits.errors import InputError
 from fpbandits.policies import FPUCB, UCB1, Thompson
-from fpbandits.policies.base import Policy, desk, observe_once, plan_once
+from fpbandits.policies.base import Policy
+from fpbandits.policies.ready import ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
@@ -216,13 +217,12 @@ def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     setting = SETTINGS["permutations"]
     problem, policy = setting.problem, FPUCB()
     means = problem.means[problem.index(setting.true)]
-    model, tally, room = policy.model(problem), policy.tally(problem), desk(len(problem.arms))
+    player, tally = ready(policy, problem), policy.tally(problem)
     stream = run_stream(seed, 0)
     arms = []
     while tally.plays.sum() < plays:
-        length = plan_once(model, tally, room, stream)
-        cycle = tuple(room.cycle[:length].tolist())
+        cycle = tuple(player.plan(tally, 0, None, stream)[0])
         for arm in cycle:
-            observe_once(model, tally, arm, float(stream.random() < means[arm]), stream)
+            player.observe(tally, 0, None, arm, float(stream.random() < means[arm]), stream)
         arms.append(cycle)
     return Episodes(seed, tuple(arms))

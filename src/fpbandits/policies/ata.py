@@ -16,28 +16,29 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
+from fpbandits.policies.base import CLOCK, REFERENCE
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.likelihood import (
+    LOW,
+    NOW,
+    Theta,
+    ThetaPolicy,
+    bracket,
+    stays_best,
+    theta,
+    weigh,
 )
-from fpbandits.policies.likelihood import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
-from fpbandits.policies.rates import Exploration, exploration
+from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class ATAModel(NamedTuple):
-    """Θ by level, exploration for every model, and c."""
+class Prepared(NamedTuple):
+    """Θ by level, the rates of exploration for every model, and c."""
 
     theta: Theta
-    exploration: Exploration
+    rates: Rates
     c: float
 
 
@@ -52,9 +53,9 @@ class ATA(ThetaPolicy):
     leaps = True
     randomised = True
 
-    def model(self, problem: Problem) -> ATAModel:
-        """Sort Θ into levels and solve the lower bound's program for each model."""
-        found = exploration(problem)
+    def prepare(self, problem: Problem) -> Prepared:
+        """Sort Θ into levels and solve the lower bound's program for each prepared."""
+        found = rates(problem)
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
         shares = np.where(totals > 0, found.over_a / np.maximum(totals, 1e-300), 0.0)
@@ -62,49 +63,41 @@ class ATA(ThetaPolicy):
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[true]] = 0.0
-        return ATAModel(sorted_theta, found._replace(over_a=shares), self.c)
+        return Prepared(sorted_theta, found._replace(over_a=shares), self.c)
+
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        reference = weigh(prepared.theta, tally, scratch)
+        scratch.cycle[0] = prepared.theta.best[reference]
+        t = tally.counters[CLOCK] + 1
+        if _least_ratio(prepared, scratch.by_model[NOW], reference) <= math.log(prepared.c * t):
+            left = random.random()
+            for arm in range(prepared.theta.codes.shape[0]):
+                share = prepared.rates.over_a[reference, arm]
+                if share > 0:
+                    scratch.cycle[0] = arm
+                    left -= share
+                    if left < 0:
+                        break
+            return 1, 1
+        scratch.notes[REFERENCE] = reference
+        return 1, furthest(prepared, tally, envelope, scratch, budget)
+
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        reference = scratch.notes[REFERENCE]
+        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        end = math.log(prepared.c * (tally.counters[CLOCK] + rounds))
+        if _least_ratio(prepared, scratch.by_model[LOW], reference) <= end:
+            return False
+        return stays_best(prepared.theta, scratch, reference, -1)
 
 
-@register_jitable(**COMPILED)
-def _least_ratio(model: Any, misfit: Any, reference: int) -> float:
+@jitted
+def _least_ratio(prepared: Any, misfit: Any, reference: int) -> float:
     least = math.inf
-    for place in range(model.exploration.first[reference], model.exploration.first[reference + 1]):
-        least = min(least, misfit[model.exploration.rivals[place]])
+    for place in range(prepared.rates.first[reference], prepared.rates.first[reference + 1]):
+        least = min(least, misfit[prepared.rates.rivals[place]])
     return least
-
-
-@implement(plan, ATAModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    reference = weigh(model.theta, tally, desk)
-    desk.cycle[0] = model.theta.best[reference]
-    t = tally.counters[CLOCK] + 1
-    if _least_ratio(model, desk.by_model[0], reference) <= math.log(model.c * t):
-        left = generator.random()
-        for arm in range(model.theta.codes.shape[0]):
-            share = model.exploration.over_a[reference, arm]
-            if share > 0:
-                desk.cycle[0] = arm
-                left -= share
-                if left < 0:
-                    break
-        return 1, 1
-    desk.counts[0, 0] = reference
-    return 1, furthest(model, tally, envelope, desk, budget)
-
-
-@implement(repeats, ATAModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    reference = desk.counts[0, 0]
-    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, reference)
-    end = math.log(model.c * (tally.counters[CLOCK] + rounds))
-    if _least_ratio(model, desk.by_model[1], reference) <= end:
-        return False
-    return stays_best(model.theta, desk, reference, -1)
-
-
-@implement(observe, ATAModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
-    tally.counters[CLOCK] += plays

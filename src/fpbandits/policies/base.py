@@ -1,136 +1,105 @@
 """What a policy is: a few small functions over flat arrays, written once and used three ways.
 
-``plan(model, tally, envelope, desk, budget, generator) -> (length, rounds)``
-    fills ``desk.cycle[:length]`` with the arms to play next, in order, once each, and says how many
-    times over that whole cycle will surely be repeated, whatever rewards come within the envelope:
-    1 ≤ rounds ≤ max(1, budget // length). ``budget`` is in plays.
-``repeats(model, tally, envelope, desk, rounds) -> bool``
+A policy *prepares* a problem once: a named tuple of arrays that never changes and is shared by all
+runs and agents. Its rules are static methods over that tuple and a `Tally`, what was seen so far:
+
+``plan(prepared, tally, envelope, scratch, budget, random) -> (length, rounds)``
+    fills ``scratch.cycle[:length]`` with the arms to play next, in order, once each, and says how
+    many times over that whole cycle will surely be repeated, whatever rewards come within the
+    envelope: 1 ≤ rounds ≤ max(1, budget // length). ``budget`` is in plays.
+``repeats(prepared, tally, envelope, scratch, rounds) -> bool``
     is the certificate behind ``rounds``; a plan finds its reach with `furthest`. A policy that
     never plans ahead has none.
-``observe(model, tally, arm, plays, total, generator)``
+``observe(prepared, tally, arm, plays, total, random)``
     takes in ``plays`` rewards of ``arm`` that add up to ``total``, on [0, 1].
 
 Live use and stepwise simulation call ``plan`` with a budget of 1. Leaping simulation gives all the
 time there is until the next recorded one, and draws the sum of many rewards at once. So the rule
 exists once, and what is simulated is what is deployed. The envelope may change how far a plan
 reaches, never which arm is played.
-
-``model`` is a named tuple of arrays that a policy makes of a problem once; it never changes and is
-shared. ``tally`` is what a run or an agent has seen. A policy's file registers its functions for
-the type of its model with `implement`; the compiled loop finds them by that type.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import quote as escaped
+from urllib.parse import unquote
 
 import numpy as np
-from numba import njit
-from numba.core.caching import FunctionCache
-from numba.extending import overload, register_jitable
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError, quote
+from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
-"""How rules are compiled: into their caller, and without counting references to arrays, which would
-cost more than the rules themselves. So they allocate nothing: the caller provides a `Desk`."""
-
-
-def digest_of_sources(*more: str) -> str:
-    """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for pattern in ("policies/*.py", "families/*.py", "simulation/kernel.py", *more):
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-_SOURCES = digest_of_sources()
-
-
-class _Cache(FunctionCache):
-    """Machine code on disk, known by the text of all that went into it.
-
-    Numba's own key is the text of the outermost function, so that a change to a policy's file would
-    go unnoticed and the old rule be run.
-    """
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        numba_cache: Any = super()
-        return numba_cache._index_key(sig, codegen), _SOURCES
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        numba_cache: Any = super()
-        with suppress(OSError):  # on a full disk it is compiled again the next time
-            numba_cache.save_overload(sig, data)
-
-
-def compiled(function: Function) -> Function:
-    """Compile a function, keep the machine code on disk, and let it run beside other threads."""
-    dispatcher, cache = njit(nogil=True, **COMPILED)(function), cast(Any, _Cache)
-    dispatcher._cache = cache(function)
-    return cast(Function, dispatcher)
-
-
-CLOCK, REACH, MISFITS, STAGE = 0, 1, 2, 3
+CLOCK, REACH, MISFITS, STAGE = range(4)
 COUNTERS = 4
-"""The counters of a tally: the policy's own clock (episodes, or plays), how far its last plan
+"""The counters of a tally: the policy's own clock (plays, or episodes), how far its last plan
 reached, in how many plans no model fitted, and one for whatever else a policy must remember."""
+
+LEADER, BOUND, CHANCES = range(3)
+"""What is pending after a leap of Thompson sampling: who led, below what bound others stayed, and
+from here on each arm's chance of not having done so."""
 
 
 class Tally(NamedTuple):
-    """What was seen: plays and summed rewards of each arm, and the counters."""
+    """What a run or an agent has seen, and what its policy remembers.
+
+    Attributes
+    ----------
+    plays, sums
+        Plays and summed rewards, on [0, 1], of each arm.
+    counters
+        `CLOCK`, `REACH`, `MISFITS` and `STAGE`.
+    pending
+        What a leap has drawn for the plan after it; empty live, where nothing leaps.
+    """
 
     plays: Counts
     sums: Floats
     counters: Counts
+    pending: Floats
 
 
-class Desk(NamedTuple):
-    """Room to work: the cycle that a plan fills, and scratch space by arm, model and level."""
+REFERENCE, LENGTH = range(2)
+"""What a plan notes for its certificate: the model that others are compared with, and how many arms
+the cycle has."""
+
+TOP, LEAST = range(2)
+"""And of real numbers: what the best arm pays, and the least misfit."""
+
+
+class Scratch(NamedTuple):
+    """Room to work, for one plan and its certificate: nothing in it outlives them.
+
+    Attributes
+    ----------
+    cycle
+        The arms that a plan plays.
+    notes, values
+        Single numbers for the plan's certificate, such as ``notes[REFERENCE]``.
+    marks, numbers
+        Rows of whole and of real numbers, by arm.
+    by_model, by_level
+        Rows of real numbers by model, and by arm and level.
+    """
 
     cycle: Counts
-    counts: Counts
+    notes: Counts
+    values: Floats
+    marks: Counts
     numbers: Floats
     by_model: Floats
     by_level: Floats
 
 
-def desk(arms: int, models: int = 0, levels: int = 0) -> Desk:
-    """Make room for plans over so many arms; see `Policy.room` for the rest."""
-    return Desk(
-        np.zeros(arms, np.int64),
-        np.zeros((4, arms), np.int64),
-        np.zeros((3, arms)),
-        np.zeros((3, models)),
-        np.zeros((3, arms, levels)),
-    )
-
-
-class Envelope(NamedTuple):
-    """How far the rewards of a stretch of plays can stray.
-
-    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x in [0, j], and
-    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
-    Hoeffding's maximal inequality. An infinite spread leaves the worst case alone.
-    """
-
-    means: Floats
-    spread: float
+@jitted
+def count(tally: Any, arm: int, plays: int, total: float) -> None:
+    """Count plays and add up rewards: all that most policies observe."""
+    tally.plays[arm] += plays
+    tally.sums[arm] += total
 
 
 @dataclass(frozen=True)
@@ -146,14 +115,12 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
-    knows: ClassVar[str]
-    guarantee: ClassVar[str]
-    leaps: ClassVar[bool]
+    knows: ClassVar[str] = "not said"
+    guarantee: ClassVar[str] = "none claimed"
+    leaps: ClassVar[bool] = False
     """Whether a plan can reach over more than one round."""
     randomised: ClassVar[bool] = False
     """Whether it draws random numbers of its own."""
-    thins: ClassVar[bool] = False
-    """Whether a leap ends where the policy's own draw says, and not where a certificate does."""
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -167,29 +134,53 @@ class Policy(ABC):
             object.__setattr__(self, option.name, float(value))
 
     @abstractmethod
-    def model(self, problem: Problem) -> Any:
-        """Make the arrays that the policy's functions work on."""
+    def prepare(self, problem: Problem) -> Any:
+        """Make the named tuple of arrays that the rules work on, or say why it cannot be."""
 
-    def refusal(self, problem: Problem) -> str | None:
-        """Say why the policy cannot play a problem, if so: some must know more than Θ tells."""
-        try:
-            shared_model(self, problem)
-        except InputError as error:
-            return str(error)
-        return None
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        """Decide what to play next; see the module's docstring."""
+        raise NotImplementedError
+
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        """Tell whether the cycle is sure to be played ``rounds`` times over."""
+        raise NotImplementedError
+
+    @staticmethod
+    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+        """Take in rewards: by default, count the plays, add up the rewards, move the clock."""
+        count(tally, arm, plays, total)
+        tally.counters[CLOCK] += plays
 
     def tally(self, problem: Problem) -> Tally:
         """Return the tally of someone who has seen nothing."""
         arms = len(problem.arms)
-        return Tally(np.zeros(arms, np.int64), np.zeros(arms), np.zeros(COUNTERS, np.int64))
+        return Tally(
+            np.zeros(arms, np.int64),
+            np.zeros(arms),
+            np.zeros(COUNTERS, np.int64),
+            np.zeros(CHANCES + arms),
+        )
 
-    def room(self, model: Any) -> tuple[int, int]:
-        """Tell how many models and how many means an arm a plan needs room for on its desk."""
+    def room(self, prepared: Any) -> tuple[int, int]:
+        """Return for how many models, and how many levels of each arm, scratch space is needed."""
         return 0, 0
 
-    def desk(self, model: Any, arms: int) -> Desk:
+    def scratch(self, prepared: Any, arms: int) -> Scratch:
         """Make room for this policy's plans."""
-        return desk(arms, *self.room(model))
+        models, levels = self.room(prepared)
+        return Scratch(
+            cycle=np.zeros(arms, np.int64),
+            notes=np.zeros(2, np.int64),
+            values=np.zeros(2),
+            marks=np.zeros((4, arms), np.int64),
+            numbers=np.zeros((3, arms)),
+            by_model=np.zeros((3, models)),
+            by_level=np.zeros((3, arms, levels)),
+        )
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
         """Tell by how much each parameter fits what was seen; negative: it does not.
@@ -199,120 +190,53 @@ class Policy(ABC):
         """
         return None
 
+    @classmethod
+    def option(cls, name: str, text: str) -> Any:
+        """Return an option's value as it is written: of its default's kind, else a number."""
+        match cls.expected(name):
+            case "TEXT":
+                return unquote(text)
+            case "true|false":
+                return {"true": True, "false": False}[text.lower()]
+            case "WHOLE NUMBER":
+                return int(text)
+            case _:
+                return float(text)
+
+    @classmethod
+    def expected(cls, name: str) -> str:
+        """Return what an option's value must be, in a word: of the kind of its default."""
+        default = next(field.default for field in fields(cls) if field.name == name)
+        kinds = {str: "TEXT", bool: "true|false", int: "WHOLE NUMBER"}
+        return kinds.get(type(default), "NUMBER")
+
     def __str__(self) -> str:
         """Return the policy as the command line writes it, options that differ included."""
         options = [
-            f"{option.name}={getattr(self, option.name)!r}"
+            f"{option.name}={escaped(value) if isinstance(value, str) else repr(value)}"
             for option in fields(self)
-            if getattr(self, option.name) != option.default
+            if (value := getattr(self, option.name)) != option.default
         ]
         return ":".join([self.name, *options])
 
 
-@lru_cache(maxsize=8)
-def shared_model(policy: Policy, problem: Problem) -> Any:
-    """Return `Policy.model`, made once for all chunks of runs and all agents."""
-    return policy.model(problem)
-
-
-def plan(
-    model: Any, tally: Tally, envelope: Envelope, desk: Desk, budget: int, generator: Any
-) -> tuple[int, int]:
-    """Decide what to play next; see the module's docstring."""
-    raise NotImplementedError
-
-
-def repeats(model: Any, tally: Tally, envelope: Envelope, desk: Desk, rounds: int) -> bool:
-    """Tell whether the cycle on the desk is sure to be played ``rounds`` times over."""
-    raise NotImplementedError
-
-
-def observe(model: Any, tally: Tally, arm: int, plays: int, total: float, generator: Any) -> None:
-    """Take in rewards; see the module's docstring."""
-    raise NotImplementedError
-
-
-def implement(rule: Callable[..., Any], model_type: type) -> Callable[[Function], Function]:
-    """Register a function as ``rule`` (`plan`, `repeats`, `observe`) for models of one type."""
-
-    def register(function: Function) -> Function:
-        # Strictness would compare annotations too.
-        @overload(rule, strict=False, jit_options=COMPILED)
-        def choose(model: Any, *others: Any) -> Any:
-            return function if getattr(model, "instance_class", None) is model_type else None
-
-        return function
-
-    return register
-
-
-@register_jitable(**COMPILED)
-def add_to_tally(tally: Any, arm: int, plays: int, total: float) -> None:
-    """Count plays and add up rewards: all that most policies observe."""
-    tally.plays[arm] += plays
-    tally.sums[arm] += total
-
-
-@register_jitable(**COMPILED)
-def furthest(model: Any, tally: Any, envelope: Any, desk: Any, most: int) -> int:
-    """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
-
-    Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
-    halve the interval that remains once. More tests would cost more than longer leaps save.
-    """
-    if most == 1:
-        return 1
-    sure, unsure = 1, most + 1
-    rounds = min(most, max(2, tally.counters[REACH]))
-    while sure < rounds < unsure:
-        if repeats(model, tally, envelope, desk, rounds):
-            sure = rounds
-            rounds = min(2 * rounds, most)
-        else:
-            unsure = rounds
-            rounds //= 2
-    rounds = (sure + unsure) // 2
-    if sure < rounds <= most and repeats(model, tally, envelope, desk, rounds):
-        sure = rounds
-    tally.counters[REACH] = sure
-    return sure
-
-
-@register_jitable(**COMPILED)
-def strays(envelope: Any, arm: int, more: int) -> float:
-    """Return how far the sum of up to ``more`` rewards of an arm can be from its expectation."""
-    mean = envelope.means[arm]
-    if (mean == 0 or mean == 1) and envelope.spread < math.inf:
-        return 0.0  # such rewards do not vary
-    return math.sqrt(more * envelope.spread)
-
-
-@register_jitable(**COMPILED)
-def mean_range(
-    plays: int, total: float, mean: float, more: int, deviation: float
-) -> tuple[float, float]:
-    """Enclose an arm's observed mean while 0 … ``more`` further plays come.
-
-    The new rewards x of j plays keep 0 ≤ x ≤ j and |x − j·mean| ≤ deviation. The highest mean rises
-    as (S + j)/(n + j) until the two limits cross at j = deviation/(1 − mean), and is monotone from
-    there: so it is largest at the crossing or at the end. The lowest likewise.
-    """
-    up = more if deviation >= more * (1 - mean) else deviation / (1 - mean)
-    down = more if deviation >= more * mean else deviation / mean
-    end = plays + more
-    high = max((total + up) / (plays + up), (total + min(more, more * mean + deviation)) / end)
-    low = min(total / (plays + down), (total + max(0.0, more * mean - deviation)) / end)
-    return low, high
-
-
-@compiled
-def plan_once(model: Any, tally: Any, desk: Any, generator: Any) -> int:
-    """Plan one round, for live use; return its length."""
-    length, _ = plan(model, tally, Envelope(tally.sums, np.inf), desk, 1, generator)
-    return length
-
-
-@compiled
-def observe_once(model: Any, tally: Any, arm: int, reward: float, generator: Any) -> None:
-    """Take in one reward, for live use."""
-    observe(model, tally, arm, 1, reward, generator)
+def check_policy(given: object) -> Policy:
+    """Return a policy, or say what is wrong with what was given for one."""
+    if not isinstance(given, Policy):
+        raise InputError(f"expected a policy such as FPUCB(), not {quote(given)}")
+    kind = type(given)
+    options = {option.name for option in fields(given)}
+    if any(key not in options and not hasattr(kind, key) for key in vars(given)):
+        raise InputError(
+            f"{kind.__name__}: a policy's options are the fields of a frozen dataclass: put "
+            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each"
+        )
+    if not isinstance(getattr(kind, "name", None), str) or ":" in kind.name:
+        raise InputError(f"{kind.__name__}: a policy has a name, a text without colons")
+    try:
+        hash(given)
+    except TypeError as error:
+        raise InputError(
+            f"{given.name}: an option must not be a list or the like ({error})"
+        ) from None
+    return given

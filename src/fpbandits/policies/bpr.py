@@ -16,22 +16,13 @@ from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE
 from fpbandits.errors import InputError
-from fpbandits.policies.base import (
-    Policy,
-    add_to_tally,
-    furthest,
-    implement,
-    mean_range,
-    observe,
-    plan,
-    repeats,
-    strays,
-)
+from fpbandits.policies.base import Policy
+from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 
-class BPRModel(NamedTuple):
+class Prepared(NamedTuple):
     """The largest mean, the gap below it, and how many arms there are."""
 
     arms: int
@@ -49,7 +40,7 @@ class BPR(Policy):
     leaps = True
     randomised = True
 
-    def model(self, problem: Problem) -> BPRModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Find μ* and Δ, or say that there is no such number."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
@@ -59,56 +50,43 @@ class BPR(Policy):
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]
-        return BPRModel(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+        return Prepared(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
 
-
-@implement(plan, BPRModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    highest = -1.0
-    for arm in range(model.arms):
-        n = tally.plays[arm]
-        # Live, an arm may have nothing told yet: it is played until something is.
-        if n == 0:
-            desk.cycle[0] = arm
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        highest = -1.0
+        for arm in range(prepared.arms):
+            n = tally.plays[arm]
+            # Live, an arm may have nothing told yet: it is played until something is.
+            if n == 0:
+                scratch.cycle[0] = arm
+                return 1, 1
+            if tally.sums[arm] / n > highest:
+                highest = tally.sums[arm] / n
+                scratch.cycle[0] = arm
+        if highest < prepared.largest - prepared.gap / 2:
+            total = 0.0
+            for arm in range(prepared.arms):
+                total += (prepared.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+            left = random.random() * total
+            for arm in range(prepared.arms):
+                scratch.cycle[0] = arm
+                left -= (prepared.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+                if left < 0:
+                    break
             return 1, 1
-        if tally.sums[arm] / n > highest:
-            highest = tally.sums[arm] / n
-            desk.cycle[0] = arm
-    if highest < model.largest - model.gap / 2:
-        total = 0.0
-        for arm in range(model.arms):
-            total += (model.largest - tally.sums[arm] / tally.plays[arm]) ** -2
-        left = generator.random() * total
-        for arm in range(model.arms):
-            desk.cycle[0] = arm
-            left -= (model.largest - tally.sums[arm] / tally.plays[arm]) ** -2
-            if left < 0:
-                break
-        return 1, 1
-    return 1, furthest(model, tally, envelope, desk, budget)
+        return 1, furthest(prepared, tally, envelope, scratch, budget)
 
-
-@implement(repeats, BPRModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    leader, more = desk.cycle[0], rounds - 1
-    low, _ = mean_range(
-        tally.plays[leader],
-        tally.sums[leader],
-        envelope.means[leader],
-        more,
-        strays(envelope, leader, more),
-    )
-    low -= 1e-15
-    if low < model.largest - model.gap / 2:
-        return False
-    for arm in range(model.arms):
-        if arm != leader and tally.sums[arm] / tally.plays[arm] >= low:
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        leader, more = scratch.cycle[0], rounds - 1
+        low, _ = mean_ahead(tally, envelope, leader, more)
+        low -= 1e-15
+        if low < prepared.largest - prepared.gap / 2:
             return False
-    return True
-
-
-@implement(observe, BPRModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
+        for arm in range(prepared.arms):
+            if arm != leader and tally.sums[arm] / tally.plays[arm] >= low:
+                return False
+        return True

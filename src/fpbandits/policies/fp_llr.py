@@ -19,25 +19,27 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    Tally,
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
+from fpbandits.policies.base import CLOCK, LENGTH, REFERENCE, Tally, count
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.likelihood import (
+    EQUAL,
+    HIGH,
+    LOW,
+    NOW,
+    Theta,
+    ThetaPolicy,
+    bracket,
+    misfits,
+    theta,
+    weigh,
 )
-from fpbandits.policies.likelihood import EQUAL, Theta, ThetaPolicy, bracket, misfits, theta, weigh
 from fpbandits.problem import Problem
 
 
-class FPLLRModel(NamedTuple):
+class Prepared(NamedTuple):
     """Θ by level, the arms of A, and ln |Θ|."""
 
     theta: Theta
@@ -53,11 +55,11 @@ class FPLLR(ThetaPolicy):
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
     leaps = True
 
-    def model(self, problem: Problem) -> FPLLRModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Sort Θ into levels."""
         sorted_theta = theta(problem)
         arms = np.unique(sorted_theta.best)
-        return FPLLRModel(sorted_theta, arms, math.log(len(sorted_theta.best)))
+        return Prepared(sorted_theta, arms, math.log(len(sorted_theta.best)))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
@@ -66,67 +68,72 @@ class FPLLR(ThetaPolicy):
         margins: Floats = threshold - misfits(problem, tally)
         return margins
 
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        k = tally.counters[CLOCK]
+        if k == 0:
+            for place in range(prepared.arms.size):
+                scratch.cycle[place] = prepared.arms[place]
+            tally.counters[CLOCK] = 1
+            return prepared.arms.size, 1
+        reference = weigh(prepared.theta, tally, scratch)
+        playing, threshold = scratch.marks[0], _threshold(prepared, k)
+        for arm in range(playing.size):
+            playing[arm] = 0
+        for parameter in range(prepared.theta.best.size):
+            if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
+                playing[prepared.theta.best[parameter]] = 1
+        length = 0
+        for arm in range(playing.size):
+            if playing[arm] == 1:
+                scratch.cycle[length] = arm
+                length += 1
+        rounds = 1
+        if budget >= 2 * length:
+            scratch.notes[REFERENCE] = reference
+            scratch.notes[LENGTH] = length
+            rounds = furthest(prepared, tally, envelope, scratch, budget // length)
+        tally.counters[CLOCK] = k + rounds
+        return length, rounds
 
-@register_jitable(**COMPILED)
-def _threshold(model: Any, k: int) -> float:
-    threshold: float = 2 * math.log(k) + model.offset
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        playing, sure, k = scratch.marks[0], scratch.marks[1], tally.counters[CLOCK]
+        bracket(
+            prepared.theta,
+            tally,
+            envelope,
+            scratch,
+            scratch.notes[LENGTH],
+            rounds - 1,
+            scratch.notes[REFERENCE],
+        )
+        low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
+        now, end = _threshold(prepared, k), _threshold(prepared, k + rounds - 1)
+        least = 0.0
+        for parameter in range(prepared.theta.best.size):
+            least = min(least, low[parameter])
+        for arm in range(playing.size):
+            sure[arm] = 0
+        for parameter in range(prepared.theta.best.size):
+            arm = prepared.theta.best[parameter]
+            if low[parameter] <= end + EQUAL and playing[arm] == 0:
+                return False
+            if high[parameter] - least <= now:
+                sure[arm] = 1
+        certain = True
+        for arm in range(playing.size):
+            certain = certain and playing[arm] == sure[arm]
+        return certain
+
+    @staticmethod
+    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+        count(tally, arm, plays, total)  # the clock counts episodes
+
+
+@jitted
+def _threshold(prepared: Any, k: int) -> float:
+    threshold: float = 2 * math.log(k) + prepared.offset
     return threshold
-
-
-@implement(plan, FPLLRModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    k = tally.counters[CLOCK]
-    if k == 0:
-        for place in range(model.arms.size):
-            desk.cycle[place] = model.arms[place]
-        tally.counters[CLOCK] = 1
-        return model.arms.size, 1
-    reference = weigh(model.theta, tally, desk)
-    playing, threshold = desk.counts[0], _threshold(model, k)
-    for arm in range(playing.size):
-        playing[arm] = 0
-    for parameter in range(model.theta.best.size):
-        if desk.by_model[0, parameter] <= threshold + EQUAL:
-            playing[model.theta.best[parameter]] = 1
-    length = 0
-    for arm in range(playing.size):
-        if playing[arm] == 1:
-            desk.cycle[length] = arm
-            length += 1
-    rounds = 1
-    if budget >= 2 * length:
-        desk.counts[1, 0] = reference
-        desk.counts[2, 0] = length
-        rounds = furthest(model, tally, envelope, desk, budget // length)
-    tally.counters[CLOCK] = k + rounds
-    return length, rounds
-
-
-@implement(repeats, FPLLRModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    playing, sure, k = desk.counts[0], desk.counts[3], tally.counters[CLOCK]
-    bracket(model.theta, tally, envelope, desk, desk.counts[2, 0], rounds - 1, desk.counts[1, 0])
-    low, high = desk.by_model[1], desk.by_model[2]
-    now, end = _threshold(model, k), _threshold(model, k + rounds - 1)
-    least = 0.0
-    for parameter in range(model.theta.best.size):
-        least = min(least, low[parameter])
-    for arm in range(playing.size):
-        sure[arm] = 0
-    for parameter in range(model.theta.best.size):
-        arm = model.theta.best[parameter]
-        if low[parameter] <= end + EQUAL and playing[arm] == 0:
-            return False
-        if high[parameter] - least <= now:
-            sure[arm] = 1
-    certain = True
-    for arm in range(playing.size):
-        certain = certain and playing[arm] == sure[arm]
-    return certain
-
-
-@implement(observe, FPLLRModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)

@@ -25,25 +25,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    MISFITS,
-    Policy,
-    Tally,
-    add_to_tally,
-    furthest,
-    implement,
-    mean_range,
-    observe,
-    plan,
-    repeats,
-    strays,
-)
+from fpbandits.policies.base import CLOCK, MISFITS, Policy, Tally, count
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -51,7 +38,7 @@ _MOST_LEVELS = 64
 """With so many distinct means an arm, the bits take as much memory as the means themselves."""
 
 
-class FPUCBModel(NamedTuple):
+class Prepared(NamedTuple):
     """Θ as FP-UCB needs it: parameters sorted by their best arm, arms of A only.
 
     Attributes
@@ -82,6 +69,11 @@ class FPUCBModel(NamedTuple):
     means: Floats
 
 
+START, UPTO, PLAYING, ORDER = range(4)
+CENTER, OUTER, INNER = range(3)
+"""Rows of scratch space by arm: the levels in a box, whether the arm is played, in which order to
+ask the arms; the box's middle and its radii."""
+
 _NONE = np.zeros((0, 0))
 _NO_COUNTS = np.zeros(0, np.int64)
 _NO_BITS = np.zeros((0, 0, 0), np.uint64)
@@ -99,7 +91,7 @@ class FPUCB(Policy):
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
     leaps = True
 
-    def model(self, problem: Problem) -> FPUCBModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
         arms = structure.candidate_arms
@@ -113,7 +105,7 @@ class FPUCB(Policy):
                 means = np.empty((len(arms), len(order)))
                 for row, other in zip(means, arms, strict=True):
                     row[:] = structure.means[order, other]
-                return self._model(arms, np.append(0, np.cumsum(sizes)), means=means)
+                return self._prepared(arms, np.append(0, np.cumsum(sizes)), means=means)
         table = np.zeros((len(arms), max(map(len, levels))))
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
@@ -130,9 +122,9 @@ class FPUCB(Policy):
             np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
         counts = np.array([len(level) for level in levels])
         segments = np.append(0, np.cumsum(words))
-        return self._model(arms, segments, levels=table, level_counts=counts, bits=bits)
+        return self._prepared(arms, segments, levels=table, level_counts=counts, bits=bits)
 
-    def _model(
+    def _prepared(
         self,
         arms: NDArray[np.intp],
         segments: NDArray[np.intp],
@@ -141,8 +133,8 @@ class FPUCB(Policy):
         level_counts: NDArray[np.intp] = _NO_COUNTS,
         bits: NDArray[np.uint64] = _NO_BITS,
         means: Floats = _NONE,
-    ) -> FPUCBModel:
-        return FPUCBModel(
+    ) -> Prepared:
+        return Prepared(
             slack=float(self.slack),
             arms=arms.astype(np.int64),
             segments=segments.astype(np.int64),
@@ -166,113 +158,115 @@ class FPUCB(Policy):
         least: Floats = (radius - distance).min(axis=1) * problem.rewards.width
         return least
 
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        count = prepared.arms.size
+        k = tally.counters[CLOCK]
+        if k == 0:  # line 1: each arm of A once, before the first episode
+            for i in range(count):
+                scratch.cycle[i] = prepared.arms[i]
+            tally.counters[CLOCK] = 1
+            return count, 1
 
-@implement(plan, FPUCBModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    count = model.arms.size
-    k = tally.counters[CLOCK]
-    if k == 0:  # line 1: each arm of A once, before the first episode
+        center, radius = scratch.numbers[CENTER], scratch.numbers[OUTER]
         for i in range(count):
-            desk.cycle[i] = model.arms[i]
-        tally.counters[CLOCK] = 1
-        return count, 1
-
-    center, radius = desk.numbers[0], desk.numbers[1]
-    for i in range(count):
-        n = tally.plays[model.arms[i]]
-        # Live, an arm may have nothing told yet: it constrains nothing.
-        center[i] = tally.sums[model.arms[i]] / n if n > 0 else 0.0
-        radius[i] = math.sqrt(3 * math.log(k) / n) + model.slack if n > 0 else math.inf
-    possible = _frame(model, center, radius, desk)
-    playing = desk.counts[2]
-    length = 0
-    for i in range(count):
-        playing[i] = 1 if possible and _occupied(model, i, center, radius, desk) else 0
-        if playing[i] == 1:
-            desk.cycle[length] = model.arms[i]
-            length += 1
-    nothing_fits = length == 0
-    if nothing_fits:
+            n = tally.plays[prepared.arms[i]]
+            # Live, an arm may have nothing told yet: it constrains nothing.
+            center[i] = tally.sums[prepared.arms[i]] / n if n > 0 else 0.0
+            radius[i] = math.sqrt(3 * math.log(k) / n) + prepared.slack if n > 0 else math.inf
+        possible = _frame(prepared, center, radius, scratch)
+        playing = scratch.marks[PLAYING]
+        length = 0
         for i in range(count):
-            desk.cycle[i] = model.arms[i]
-        length = count
+            playing[i] = 1 if possible and _occupied(prepared, i, center, radius, scratch) else 0
+            if playing[i] == 1:
+                scratch.cycle[length] = prepared.arms[i]
+                length += 1
+        nothing_fits = length == 0
+        if nothing_fits:
+            for i in range(count):
+                scratch.cycle[i] = prepared.arms[i]
+            length = count
 
-    rounds = 1
-    if budget >= 2 * length and k >= 3:
-        rounds = furthest(model, tally, envelope, desk, budget // length)
-    tally.counters[CLOCK] = k + rounds
-    # In the first episode the radius is 0, and nothing fits as a rule.
-    if nothing_fits and k > 1:
-        tally.counters[MISFITS] += rounds
-    return length, rounds
+        rounds = 1
+        if budget >= 2 * length and k >= 3:
+            rounds = furthest(prepared, tally, envelope, scratch, budget // length)
+        tally.counters[CLOCK] = k + rounds
+        # In the first episode the radius is 0, and nothing fits as a rule.
+        if nothing_fits and k > 1:
+            tally.counters[MISFITS] += rounds
+        return length, rounds
 
-
-@implement(repeats, FPUCBModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    count = model.arms.size
-    k = tally.counters[CLOCK]
-    playing = desk.counts[2]
-    nothing_fits = True
-    for i in range(count):
-        nothing_fits = nothing_fits and playing[i] == 0
-    more = rounds - 1
-    log_now, log_end = math.log(k), math.log(k + more)
-    center, outer, inner = desk.numbers[0], desk.numbers[1], desk.numbers[2]
-    for i in range(count):
-        arm = model.arms[i]
-        n = tally.plays[arm]
-        if playing[i] == 1 or nothing_fits:
-            deviation = strays(envelope, arm, more)
-            low, high = mean_range(n, tally.sums[arm], envelope.means[arm], more, deviation)
-            center[i] = (low + high) / 2
-            # A little to spare for rounding, on the safe side of each question.
-            half = (high - low) / 2 + 1e-15
-            outer[i] = math.sqrt(3 * log_now / n) + model.slack + half
-            inner[i] = math.sqrt(3 * log_end / (n + more)) + model.slack - half
-        else:
-            # As in `_plan`, to the last bit: far out the radius grows by less than a bit a step,
-            # and anything to spare would keep the last thousands of steps from being leapt over.
-            center[i] = tally.sums[arm] / n
-            outer[i] = math.sqrt(3 * log_end / n) + model.slack
-            inner[i] = math.sqrt(3 * log_now / n) + model.slack
-    if _frame(model, center, outer, desk):
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        count = prepared.arms.size
+        k = tally.counters[CLOCK]
+        playing = scratch.marks[PLAYING]
+        nothing_fits = True
         for i in range(count):
-            if playing[i] == 0 and _occupied(model, i, center, outer, desk):
-                return False
-    if nothing_fits:
-        return True
-    if not _frame(model, center, inner, desk):
-        return False
-    for i in range(count):
-        if playing[i] == 1 and not _occupied(model, i, center, inner, desk):
+            nothing_fits = nothing_fits and playing[i] == 0
+        more = rounds - 1
+        log_now, log_end = math.log(k), math.log(k + more)
+        center, outer, inner = scratch.numbers
+        for i in range(count):
+            arm = prepared.arms[i]
+            n = tally.plays[arm]
+            if playing[i] == 1 or nothing_fits:
+                low, high = mean_ahead(tally, envelope, arm, more)
+                center[i] = (low + high) / 2
+                # A little to spare for rounding, on the safe side of each question.
+                half = (high - low) / 2 + 1e-15
+                outer[i] = math.sqrt(3 * log_now / n) + prepared.slack + half
+                inner[i] = math.sqrt(3 * log_end / (n + more)) + prepared.slack - half
+            else:
+                # As in `plan`, to the last bit: far out the radius grows by less than a bit per
+                # step, and anything to spare would keep thousands of steps from being leapt over.
+                center[i] = tally.sums[arm] / n
+                outer[i] = math.sqrt(3 * log_end / n) + prepared.slack
+                inner[i] = math.sqrt(3 * log_now / n) + prepared.slack
+        if _frame(prepared, center, outer, scratch):
+            for i in range(count):
+                if playing[i] == 0 and _occupied(prepared, i, center, outer, scratch):
+                    return False
+        if nothing_fits:
+            return True
+        if not _frame(prepared, center, inner, scratch):
             return False
-    return True
+        for i in range(count):
+            if playing[i] == 1 and not _occupied(prepared, i, center, inner, scratch):
+                return False
+        return True
+
+    @staticmethod
+    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+        count(tally, arm, plays, total)  # the clock counts episodes
 
 
-@register_jitable(**COMPILED)
-def _frame(model: Any, center: Any, radius: Any, desk: Any) -> bool:
+@jitted
+def _frame(prepared: Any, center: Any, radius: Any, scratch: Any) -> bool:
     """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
 
-    Leaves on the desk the order in which to ask the arms, the narrowest side of the box first; and
-    where there are bits the levels in the box, from start[i] to before upto[i], for they are
-    neighbours.
+    Leaves in the scratch space the order in which to ask the arms, the narrowest side of the box
+    first; and where there are bits the levels in the box, from start[i] to before upto[i], for they
+    are neighbours.
     """
-    start, upto, order = desk.counts[0], desk.counts[1], desk.counts[3]
-    for i in range(model.arms.size):
+    start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
+    for i in range(prepared.arms.size):
         place = i
         while place > 0 and radius[order[place - 1]] > radius[i]:
             order[place] = order[place - 1]
             place -= 1
         order[place] = i
-        if model.bits.size > 0:
+        if prepared.bits.size > 0:
             lowest = 0
-            highest = model.level_counts[i]
-            while lowest < highest and not abs(model.levels[i, lowest] - center[i]) <= radius[i]:
+            highest = prepared.level_counts[i]
+            while lowest < highest and not abs(prepared.levels[i, lowest] - center[i]) <= radius[i]:
                 lowest += 1
             while (
-                lowest < highest and not abs(model.levels[i, highest - 1] - center[i]) <= radius[i]
+                lowest < highest
+                and not abs(prepared.levels[i, highest - 1] - center[i]) <= radius[i]
             ):
                 highest -= 1
             if lowest == highest:
@@ -281,28 +275,28 @@ def _frame(model: Any, center: Any, radius: Any, desk: Any) -> bool:
     return True
 
 
-@register_jitable(**COMPILED)
-def _occupied(model: Any, segment: int, center: Any, radius: Any, desk: Any) -> bool:
+@jitted
+def _occupied(prepared: Any, segment: int, center: Any, radius: Any, scratch: Any) -> bool:
     """Tell whether some θ of this best arm is in the box that was framed."""
-    count = model.arms.size
-    start, upto, order = desk.counts[0], desk.counts[1], desk.counts[3]
-    first, last = model.segments[segment], model.segments[segment + 1]
-    if model.bits.size > 0:
+    count = prepared.arms.size
+    start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
+    first, last = prepared.segments[segment], prepared.segments[segment + 1]
+    if prepared.bits.size > 0:
         for word in range(first, last):
-            everywhere = model.there[word]
+            everywhere = prepared.there[word]
             for place in range(count):
                 i = order[place]
                 # Take the levels in the box, or take away those outside, whichever are fewer.
-                if 2 * (upto[i] - start[i]) <= model.level_counts[i]:
+                if 2 * (upto[i] - start[i]) <= prepared.level_counts[i]:
                     here = np.uint64(0)
                     for level in range(start[i], upto[i]):
-                        here |= model.bits[i, level, word]
+                        here |= prepared.bits[i, level, word]
                     everywhere &= here
                 else:
                     for level in range(start[i]):
-                        everywhere &= ~model.bits[i, level, word]
-                    for level in range(upto[i], model.level_counts[i]):
-                        everywhere &= ~model.bits[i, level, word]
+                        everywhere &= ~prepared.bits[i, level, word]
+                    for level in range(upto[i], prepared.level_counts[i]):
+                        everywhere &= ~prepared.bits[i, level, word]
                 if everywhere == 0:
                     break
             if everywhere != 0:
@@ -312,14 +306,9 @@ def _occupied(model: Any, segment: int, center: Any, radius: Any, desk: Any) -> 
         inside = True
         for place in range(count):
             i = order[place]
-            if not abs(model.means[i, theta] - center[i]) <= radius[i]:
+            if not abs(prepared.means[i, theta] - center[i]) <= radius[i]:
                 inside = False
                 break
         if inside:
             return True
     return False
-
-
-@implement(observe, FPUCBModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)

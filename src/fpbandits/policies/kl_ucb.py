@@ -17,25 +17,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    Policy,
-    add_to_tally,
-    furthest,
-    implement,
-    mean_range,
-    observe,
-    plan,
-    repeats,
-    strays,
-)
+from fpbandits.policies.base import CLOCK, Policy
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.problem import Problem
 
 
-class KLUCBModel(NamedTuple):
+class Prepared(NamedTuple):
     """KL-UCB knows how many arms there are, and nothing else."""
 
     arms: int
@@ -53,12 +41,48 @@ class KLUCB(Policy):
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
     leaps = True
 
-    def model(self, problem: Problem) -> KLUCBModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Return the number of arms and c."""
-        return KLUCBModel(len(problem.arms), self.c)
+        return Prepared(len(problem.arms), self.c)
+
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        best_index = -1.0
+        for arm in range(prepared.arms):
+            # Live, an arm may have nothing told yet: it is played until something is.
+            if tally.plays[arm] == 0:
+                scratch.cycle[0] = arm
+                return 1, 1
+        level = _level(prepared, tally.counters[CLOCK])
+        for arm in range(prepared.arms):
+            n = tally.plays[arm]
+            index = _index(tally.sums[arm] / n, level / n)
+            if index > best_index:
+                best_index = index
+                scratch.cycle[0] = arm
+        return 1, furthest(prepared, tally, envelope, scratch, budget)
+
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        leader, more, t = scratch.cycle[0], rounds - 1, tally.counters[CLOCK]
+        n = tally.plays[leader]
+        low, _ = mean_ahead(tally, envelope, leader, more)
+        least = _index(max(low, 0.0), _level(prepared, t) / (n + more)) - 1e-12
+        level = _level(prepared, t + more)
+        for arm in range(prepared.arms):
+            if arm == leader:
+                continue
+            # The index is below ``least`` if the divergence there is above what is allowed.
+            plays = tally.plays[arm]
+            mean = tally.sums[arm] / plays
+            if mean >= least or plays * _divergence(mean, least) <= level + 1e-12:
+                return False
+        return True
 
 
-@register_jitable(**COMPILED)
+@jitted
 def _divergence(p: float, q: float) -> float:
     value = 0.0
     if p > 0:
@@ -68,15 +92,15 @@ def _divergence(p: float, q: float) -> float:
     return value
 
 
-@register_jitable(**COMPILED)
-def _level(model: Any, t: int) -> float:
+@jitted
+def _level(prepared: Any, t: int) -> float:
     level = math.log(t)
-    if model.c > 0 and t > 2:
-        level += model.c * math.log(level)
+    if prepared.c > 0 and t > 2:
+        level += prepared.c * math.log(level)
     return level
 
 
-@register_jitable(**COMPILED)
+@jitted
 def _index(mean: float, bound: float) -> float:
     """Return the largest q ≥ mean with kl(mean, q) ≤ bound: an interval halved, then Newton."""
     # kl(p, q) ≥ 2(p − q)²: it cannot be further away than that.
@@ -97,49 +121,3 @@ def _index(mean: float, bound: float) -> float:
             break
         q -= (_divergence(mean, q) - bound) * q * (1 - q) / (q - mean)
     return min(max(q, low), high)
-
-
-@implement(plan, KLUCBModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    best_index = -1.0
-    for arm in range(model.arms):
-        # Live, an arm may have nothing told yet: it is played until something is.
-        if tally.plays[arm] == 0:
-            desk.cycle[0] = arm
-            return 1, 1
-    level = _level(model, tally.counters[CLOCK])
-    for arm in range(model.arms):
-        n = tally.plays[arm]
-        index = _index(tally.sums[arm] / n, level / n)
-        if index > best_index:
-            best_index = index
-            desk.cycle[0] = arm
-    return 1, furthest(model, tally, envelope, desk, budget)
-
-
-@implement(repeats, KLUCBModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    leader, more, t = desk.cycle[0], rounds - 1, tally.counters[CLOCK]
-    n = tally.plays[leader]
-    low, _ = mean_range(
-        n, tally.sums[leader], envelope.means[leader], more, strays(envelope, leader, more)
-    )
-    least = _index(max(low, 0.0), _level(model, t) / (n + more)) - 1e-12
-    level = _level(model, t + more)
-    for arm in range(model.arms):
-        if arm == leader:
-            continue
-        # The index is below ``least`` if the divergence there is above what is allowed.
-        plays = tally.plays[arm]
-        mean = tally.sums[arm] / plays
-        if mean >= least or plays * _divergence(mean, least) <= level + 1e-12:
-            return False
-    return True
-
-
-@implement(observe, KLUCBModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
-    tally.counters[CLOCK] += plays

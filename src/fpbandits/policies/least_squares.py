@@ -13,14 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import (
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
-)
+from fpbandits.policies.base import REFERENCE
+from fpbandits.policies.envelope import furthest
 from fpbandits.policies.likelihood import (
     SQUARES,
     Theta,
@@ -33,7 +27,7 @@ from fpbandits.policies.likelihood import (
 from fpbandits.problem import Problem
 
 
-class LeastSquaresModel(NamedTuple):
+class Prepared(NamedTuple):
     """Θ by level."""
 
     theta: Theta
@@ -47,28 +41,21 @@ class LeastSquares(ThetaPolicy):
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
     leaps = True
 
-    def model(self, problem: Problem) -> LeastSquaresModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Sort Θ into levels."""
-        return LeastSquaresModel(theta(problem, SQUARES))
+        return Prepared(theta(problem, SQUARES))
 
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        reference = weigh(prepared.theta, tally, scratch)
+        scratch.cycle[0] = prepared.theta.best[reference]
+        scratch.notes[REFERENCE] = reference
+        return 1, furthest(prepared, tally, envelope, scratch, budget)
 
-@implement(plan, LeastSquaresModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    reference = weigh(model.theta, tally, desk)
-    desk.cycle[0] = model.theta.best[reference]
-    desk.counts[0, 0] = reference
-    return 1, furthest(model, tally, envelope, desk, budget)
-
-
-@implement(repeats, LeastSquaresModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    reference = desk.counts[0, 0]
-    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, reference)
-    return stays_best(model.theta, desk, reference, desk.cycle[0])
-
-
-@implement(observe, LeastSquaresModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        reference = scratch.notes[REFERENCE]
+        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        return stays_best(prepared.theta, scratch, reference, scratch.cycle[0])

@@ -1,6 +1,6 @@
 r"""What policies that weigh the models against one another share.
 
-Such a policy looks at the rewards through one number a model, its *misfit*: Σ_i of the misfit of
+Such a policy looks at the rewards through one number per model, its *misfit*: Σ_i of the misfit of
 arm i's rewards with the mean μ_i(θ). Two kinds are used, and for both the misfit of n rewards on
 [0, 1] that add up to S is a linear function of S and n, but for a term that all models share:
 
@@ -16,7 +16,7 @@ the new rewards x, and lies between its values at the corners of the envelope: `
 every model, how low and how high its misfit can get, less that of a reference model.
 
 An arm's means take few distinct values as a rule, its *levels*: what depends on an arm's mean is
-computed once a level. Where two models have the same mean on an arm, the arm adds exactly 0 to
+computed once per level. Where two models have the same mean on an arm, the arm adds exactly 0 to
 their difference: so a model that looks like the reference on all arms played has a misfit that
 does not move by a single bit.
 """
@@ -27,15 +27,19 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from fpbandits.arrays import Bools, Counts, Floats
-from fpbandits.policies.base import COMPILED, Policy, Tally, mean_range, strays
+from fpbandits.policies.base import LEAST, Policy, Tally
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import corners, mean_ahead
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 LIKELIHOOD, SQUARES = 0, 1
+
+NOW, LOW, HIGH = range(3)
+"""Rows of scratch space by model and by level: a number, and how low and how high it can get."""
 
 IMPOSSIBLE = 1e250
 """The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
@@ -117,16 +121,16 @@ def misfits(problem: Problem, tally: Tally) -> Floats:
 
 
 class ThetaPolicy(Policy):
-    """A policy whose model holds a `Theta` under that name."""
+    """A policy that prepares a `Theta`, under that name."""
 
     knows = "Θ: the mean of every arm under every parameter"
 
-    def room(self, model: Any) -> tuple[int, int]:
+    def room(self, prepared: Any) -> tuple[int, int]:
         """Make room for every model and level."""
-        return model.theta.codes.shape[1], model.theta.levels.shape[1]
+        return prepared.theta.codes.shape[1], prepared.theta.levels.shape[1]
 
 
-@register_jitable(**COMPILED)
+@jitted
 def likelihood_misfit(n: int, total: float, q: float) -> float:
     """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
     rest = n - total
@@ -139,14 +143,14 @@ def likelihood_misfit(n: int, total: float, q: float) -> float:
     return max(misfit, 0.0)
 
 
-@register_jitable(**COMPILED)
-def weigh(theta: Any, tally: Any, desk: Any) -> int:
-    """Fill by_model[0] with every model's misfit less the least; return the first who has that.
+@jitted
+def weigh(theta: Any, tally: Any, scratch: Any) -> int:
+    """Fill by_model[NOW] with every model's misfit less the least; return the first that has it.
 
-    by_level[0] holds each level's misfit less that of the best model's level, and numbers[2, 0] the
-    least misfit itself.
+    by_level[NOW] holds each level's misfit less that of the best model's level, and values[LEAST]
+    the least misfit itself.
     """
-    misfit, table = desk.by_model[0], desk.by_level[0]
+    misfit, table = scratch.by_model[NOW], scratch.by_level[NOW]
     arms, models = theta.codes.shape
     for model in range(models):
         misfit[model] = 0.0
@@ -166,7 +170,7 @@ def weigh(theta: Any, tally: Any, desk: Any) -> int:
     least = math.inf
     for model in range(models):
         least = min(least, misfit[model])
-    desk.numbers[2, 0] = least
+    scratch.values[LEAST] = least
     reference = 0
     while misfit[reference] > least + EQUAL:
         reference += 1
@@ -184,31 +188,24 @@ def weigh(theta: Any, tally: Any, desk: Any) -> int:
     return reference
 
 
-@register_jitable(**COMPILED)
+@jitted
 def bracket(
-    theta: Any, tally: Any, envelope: Any, desk: Any, length: int, more: int, reference: int
+    theta: Any, tally: Any, envelope: Any, scratch: Any, length: int, more: int, reference: int
 ) -> None:
     """Enclose every model's misfit, less the reference's, while ``more`` further rounds are played.
 
-    by_model[0] holds what `weigh` left there; by_model[1] and [2] get the lowest and highest value
+    by_model[NOW] holds what `weigh` left there; [LOW] and [HIGH] get the lowest and highest value
     for 0 … ``more`` further plays of each of the first ``length`` arms of the cycle.
     """
-    now, low, high = desk.by_model[0], desk.by_model[1], desk.by_model[2]
-    lowest, highest = desk.by_level[1], desk.by_level[2]
+    now, low, high = scratch.by_model[NOW], scratch.by_model[LOW], scratch.by_model[HIGH]
+    lowest, highest = scratch.by_level[LOW], scratch.by_level[HIGH]
     models = theta.codes.shape[1]
     for model in range(models):
         low[model] = now[model]
         high[model] = now[model]
     for place in range(length):
-        arm = desk.cycle[place]
-        deviation = strays(envelope, arm, more)
-        p = envelope.means[arm]
-        # The corners of what x can be after j plays, besides (0, 0): where the two lower limits
-        # 0 and jp − w cross, the same for the upper limits j and jp + w, and both ends.
-        down = more if deviation >= more * p else deviation / p
-        up = more if deviation >= more * (1 - p) else deviation / (1 - p)
-        least = max(0.0, more * p - deviation)
-        most = min(float(more), more * p + deviation)
+        arm = scratch.cycle[place]
+        down, up, least, most = corners(envelope, arm, more)
         own = theta.codes[arm, reference]
         for level in range(theta.counts[arm]):
             if level == own:
@@ -229,14 +226,14 @@ def bracket(
             high[model] += highest[arm, theta.codes[arm, model]]
 
 
-@register_jitable(**COMPILED)
-def stays_best(theta: Any, desk: Any, reference: int, arm: int) -> bool:
+@jitted
+def stays_best(theta: Any, scratch: Any, reference: int, arm: int) -> bool:
     """Tell from a `bracket` whether no model but those with best arm ``arm`` can fit best.
 
     With ``arm`` −1, whether the reference itself stays the one that fits best. The first of equals
     counts, and equals stay equal where no reward moves them.
     """
-    low, high = desk.by_model[1], desk.by_model[2]
+    low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
     for model in range(theta.best.size):
         if model == reference or (arm >= 0 and theta.best[model] == arm):
             continue
@@ -246,10 +243,10 @@ def stays_best(theta: Any, desk: Any, reference: int, arm: int) -> bool:
     return True
 
 
-@register_jitable(**COMPILED)
-def box_now(theta: Any, tally: Any, desk: Any, scale: float, t: int) -> None:
-    """Fill by_model[0] with each model's least margin √(scale·ln t/n_i) − |μ̂_i − μ_i(θ)|."""
-    margin, table = desk.by_model[0], desk.by_level[0]
+@jitted
+def box_now(theta: Any, tally: Any, scratch: Any, scale: float, t: int) -> None:
+    """Fill by_model[NOW] with each model's least margin √(scale·ln t/n_i) − |μ̂_i − μ_i(θ)|."""
+    margin, table = scratch.by_model[NOW], scratch.by_level[NOW]
     arms, models = theta.codes.shape
     for model in range(models):
         margin[model] = math.inf
@@ -264,16 +261,16 @@ def box_now(theta: Any, tally: Any, desk: Any, scale: float, t: int) -> None:
             margin[model] = min(margin[model], table[arm, theta.codes[arm, model]])
 
 
-@register_jitable(**COMPILED)
+@jitted
 def box_ahead(
-    theta: Any, tally: Any, envelope: Any, desk: Any, scale: float, t: int, more: int
+    theta: Any, tally: Any, envelope: Any, scratch: Any, scale: float, t: int, more: int
 ) -> None:
     """Enclose each model's least margin while the first arm of the cycle is played on.
 
-    by_model[1] and [2] get the least and the largest value for 0 … ``more`` further plays.
+    by_model[LOW] and [HIGH] get the least and the largest value for 0 … ``more`` further plays.
     """
-    least, most = desk.by_model[1], desk.by_model[2]
-    lowest, highest = desk.by_level[1], desk.by_level[2]
+    least, most = scratch.by_model[LOW], scratch.by_model[HIGH]
+    lowest, highest = scratch.by_level[LOW], scratch.by_level[HIGH]
     arms, models = theta.codes.shape
     for model in range(models):
         least[model] = math.inf
@@ -282,14 +279,8 @@ def box_ahead(
         n = tally.plays[arm]
         if n == 0:
             continue
-        if arm == desk.cycle[0]:
-            low, high = mean_range(
-                n,
-                tally.sums[arm],
-                envelope.means[arm],
-                more,
-                strays(envelope, arm, more),
-            )
+        if arm == scratch.cycle[0]:
+            low, high = mean_ahead(tally, envelope, arm, more)
             inner = math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
             outer = math.sqrt(scale * math.log(t + more) / n) + 1e-15
         else:

@@ -29,26 +29,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
 from fpbandits.arrays import TOLERANCE, Floats
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    MISFITS,
-    STAGE,
-    Tally,
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
-    strays,
-)
+from fpbandits.policies.base import CLOCK, LEAST, MISFITS, REFERENCE, STAGE, TOP, Tally
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import corners, furthest
 from fpbandits.policies.imed import imed_plan, imed_repeats
 from fpbandits.policies.likelihood import (
     EQUAL,
+    HIGH,
+    LOW,
+    NOW,
     Theta,
     ThetaPolicy,
     bracket,
@@ -63,7 +53,7 @@ _COUNTED = 7.0
 """Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
-class OptimistModel(NamedTuple):
+class Prepared(NamedTuple):
     """Θ by level, the threshold's slope and offset, and the alarm's."""
 
     theta: Theta
@@ -84,9 +74,9 @@ class Optimist(ThetaPolicy):
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
     leaps = True
 
-    def model(self, problem: Problem) -> OptimistModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Sort Θ into levels."""
-        return OptimistModel(theta(problem), 1 + self.delta, self.offset, self.safe)
+        return Prepared(theta(problem), 1 + self.delta, self.offset, self.safe)
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
@@ -95,56 +85,96 @@ class Optimist(ThetaPolicy):
         margins: Floats = threshold - misfits(problem, tally)
         return margins
 
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
+            tally.counters[MISFITS] += 1
+            rounds = 1
+            if imed_plan(tally, scratch) and budget > 1:
+                rounds = furthest(prepared, tally, envelope, scratch, budget)
+            return 1, rounds
+        reference = weigh(prepared.theta, tally, scratch)
+        alarm = prepared.safe if prepared.safe > 0 else _COUNTED
+        if scratch.values[LEAST] > alarm + _allowance(tally):
+            tally.counters[MISFITS] += 1
+            if prepared.safe > 0:
+                tally.counters[STAGE] = 1
+                imed_plan(tally, scratch)
+                return 1, 1
+        misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
+        arms, models = prepared.theta.codes.shape
+        threshold = _threshold(prepared, tally.counters[CLOCK])
+        top = 0.0
+        for parameter in range(models):
+            if misfit[parameter] <= threshold + EQUAL:
+                top = max(top, prepared.theta.top[parameter])
+        for arm in range(arms):
+            mass[arm] = -1.0
+        for parameter in range(models):
+            if (
+                misfit[parameter] <= threshold + EQUAL
+                and prepared.theta.top[parameter] >= top - TOLERANCE
+            ):
+                weight = math.exp(-misfit[parameter])
+                for arm in range(arms):
+                    if prepared.theta.is_best[arm, parameter]:
+                        mass[arm] = max(mass[arm], 0.0) + weight
+        scratch.cycle[0] = 0
+        for arm in range(1, arms):
+            if mass[arm] > max(mass[scratch.cycle[0]], 0.0) * (1 + EQUAL):
+                scratch.cycle[0] = arm
+        scratch.notes[REFERENCE] = reference
+        scratch.values[TOP] = top
+        return 1, furthest(prepared, tally, envelope, scratch, budget)
 
-@register_jitable(**COMPILED)
-def _threshold(model: Any, t: int) -> float:
-    threshold: float = model.slope * math.log(max(t, 1)) + model.offset
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        if tally.counters[STAGE] == 1:
+            return imed_repeats(tally, envelope, scratch, rounds)
+        if prepared.safe > 0 and not _keeps_fitting(prepared, tally, envelope, scratch, rounds - 1):
+            return False
+        played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
+        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
+        now, end = _threshold(prepared, t), _threshold(prepared, t + rounds - 1)
+        arms, models = prepared.theta.codes.shape
+        least = 0.0
+        for parameter in range(models):
+            least = min(least, low[parameter])
+        # A rival that comes first wins ties, so some model that stays must tell it from the arm.
+        sure, told_apart = False, scratch.marks[0]
+        for arm in range(arms):
+            told_apart[arm] = 0
+        for parameter in range(models):
+            if low[parameter] > end + EQUAL:
+                continue
+            if prepared.theta.top[parameter] > top + TOLERANCE:
+                return False
+            if prepared.theta.top[parameter] < top - TOLERANCE:
+                continue
+            if not prepared.theta.is_best[played, parameter]:
+                return False
+            if high[parameter] - least <= now:
+                sure = True
+                # What is surely there must weigh more than what counts as equal.
+                if high[parameter] - least + math.log(models) < 20:
+                    for arm in range(played):
+                        if not prepared.theta.is_best[arm, parameter]:
+                            told_apart[arm] = 1
+        for arm in range(played):
+            sure = sure and told_apart[arm] == 1
+        return sure
+
+
+@jitted
+def _threshold(prepared: Any, t: int) -> float:
+    threshold: float = prepared.slope * math.log(max(t, 1)) + prepared.offset
     return threshold
 
 
-@implement(plan, OptimistModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-        tally.counters[MISFITS] += 1
-        rounds = 1
-        if imed_plan(tally, desk) and budget > 1:
-            rounds = furthest(model, tally, envelope, desk, budget)
-        return 1, rounds
-    reference = weigh(model.theta, tally, desk)
-    alarm = model.safe if model.safe > 0 else _COUNTED
-    if desk.numbers[2, 0] > alarm + _allowance(tally):
-        tally.counters[MISFITS] += 1
-        if model.safe > 0:
-            tally.counters[STAGE] = 1
-            imed_plan(tally, desk)
-            return 1, 1
-    misfit, mass = desk.by_model[0], desk.numbers[0]
-    arms, models = model.theta.codes.shape
-    threshold = _threshold(model, tally.counters[CLOCK])
-    top = 0.0
-    for parameter in range(models):
-        if misfit[parameter] <= threshold + EQUAL:
-            top = max(top, model.theta.top[parameter])
-    for arm in range(arms):
-        mass[arm] = -1.0
-    for parameter in range(models):
-        if misfit[parameter] <= threshold + EQUAL and model.theta.top[parameter] >= top - TOLERANCE:
-            weight = math.exp(-misfit[parameter])
-            for arm in range(arms):
-                if model.theta.is_best[arm, parameter]:
-                    mass[arm] = max(mass[arm], 0.0) + weight
-    desk.cycle[0] = 0
-    for arm in range(1, arms):
-        if mass[arm] > max(mass[desk.cycle[0]], 0.0) * (1 + EQUAL):
-            desk.cycle[0] = arm
-    desk.counts[0, 0] = reference
-    desk.numbers[1, 0] = top
-    return 1, furthest(model, tally, envelope, desk, budget)
-
-
-@register_jitable(**COMPILED)
+@jitted
 def _allowance(tally: Any) -> float:
     """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
     total = 0.0
@@ -153,74 +183,26 @@ def _allowance(tally: Any) -> float:
     return total
 
 
-@register_jitable(**COMPILED)
-def _keeps_fitting(model: Any, tally: Any, envelope: Any, desk: Any, more: int) -> bool:
+@jitted
+def _keeps_fitting(prepared: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
     """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
 
     Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
     """
-    played, reference = desk.cycle[0], desk.counts[0, 0]
+    played, reference = scratch.cycle[0], scratch.notes[REFERENCE]
     misfit, most = 0.0, 0.0
     for arm in range(tally.plays.size):
         n, total = tally.plays[arm], tally.sums[arm]
-        q = model.theta.levels[arm, model.theta.codes[arm, reference]]
+        q = prepared.theta.levels[arm, prepared.theta.codes[arm, reference]]
         if arm != played:
             if n > 0:
                 misfit += likelihood_misfit(n, total, q)
             continue
-        p, deviation = envelope.means[arm], strays(envelope, arm, more)
-        down = more if deviation >= more * p else deviation / p
-        up = more if deviation >= more * (1 - p) else deviation / (1 - p)
-        least, largest = max(0.0, more * p - deviation), min(float(more), more * p + deviation)
+        down, up, least, largest = corners(envelope, arm, more)
         if n > 0:
             most = likelihood_misfit(n, total, q)
         most = max(most, likelihood_misfit(n + down, total, q))
         most = max(most, likelihood_misfit(n + up, total + up, q))
         most = max(most, likelihood_misfit(n + more, total + least, q))
         most = max(most, likelihood_misfit(n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= model.safe + _allowance(tally))
-
-
-@implement(repeats, OptimistModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    if tally.counters[STAGE] == 1:
-        return imed_repeats(tally, envelope, desk, rounds)
-    if model.safe > 0 and not _keeps_fitting(model, tally, envelope, desk, rounds - 1):
-        return False
-    played, top, t = desk.cycle[0], desk.numbers[1, 0], tally.counters[CLOCK]
-    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, desk.counts[0, 0])
-    low, high = desk.by_model[1], desk.by_model[2]
-    now, end = _threshold(model, t), _threshold(model, t + rounds - 1)
-    arms, models = model.theta.codes.shape
-    least = 0.0
-    for parameter in range(models):
-        least = min(least, low[parameter])
-    # A rival that comes first wins ties, so some model that stays must tell it from the arm.
-    sure, told_apart = False, desk.counts[1]
-    for arm in range(arms):
-        told_apart[arm] = 0
-    for parameter in range(models):
-        if low[parameter] > end + EQUAL:
-            continue
-        if model.theta.top[parameter] > top + TOLERANCE:
-            return False
-        if model.theta.top[parameter] < top - TOLERANCE:
-            continue
-        if not model.theta.is_best[played, parameter]:
-            return False
-        if high[parameter] - least <= now:
-            sure = True
-            # What is surely there must weigh more than what counts as equal.
-            if high[parameter] - least + math.log(models) < 20:
-                for arm in range(played):
-                    if not model.theta.is_best[arm, parameter]:
-                        told_apart[arm] = 1
-    for arm in range(played):
-        sure = sure and told_apart[arm] == 1
-    return sure
-
-
-@implement(observe, OptimistModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
-    tally.counters[CLOCK] += plays
+    return bool(misfit + most + 1e-6 <= prepared.safe + _allowance(tally))

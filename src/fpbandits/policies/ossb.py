@@ -15,29 +15,19 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
-from fpbandits.policies.base import (
-    CLOCK,
-    COMPILED,
-    STAGE,
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
-)
+from fpbandits.policies.base import CLOCK, REFERENCE, STAGE
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
 from fpbandits.policies.likelihood import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
-from fpbandits.policies.rates import Exploration, exploration
+from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class OSSBModel(NamedTuple):
-    """Θ by level, exploration for every model, 1 + γ and ε."""
+class Prepared(NamedTuple):
+    """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
 
     theta: Theta
-    exploration: Exploration
+    rates: Rates
     factor: float
     epsilon: float
 
@@ -53,60 +43,52 @@ class OSSB(ThetaPolicy):
     guarantee = "none claimed for this form; regret can grow where it need not"
     leaps = True
 
-    def model(self, problem: Problem) -> OSSBModel:
-        """Sort Θ into levels and solve the lower bound's program for each model."""
-        return OSSBModel(theta(problem), exploration(problem), 1 + self.gamma, self.epsilon)
+    def prepare(self, problem: Problem) -> Prepared:
+        """Sort Θ into levels and solve the lower bound's program for each prepared."""
+        return Prepared(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
+
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        reference = weigh(prepared.theta, tally, scratch)
+        t = tally.counters[CLOCK] + 1
+        if _explored(prepared, tally, reference, t):
+            scratch.cycle[0] = prepared.theta.best[reference]
+            rounds = 1
+            if budget > 1:
+                scratch.notes[REFERENCE] = reference
+                rounds = furthest(prepared, tally, envelope, scratch, budget)
+            return 1, rounds
+        tally.counters[STAGE] += 1
+        least = 0
+        for arm in range(1, tally.plays.size):
+            if tally.plays[arm] < tally.plays[least]:
+                least = arm
+        scratch.cycle[0] = least
+        if tally.plays[least] > prepared.epsilon * tally.counters[STAGE]:
+            smallest = math.inf
+            for arm in range(tally.plays.size):
+                rate = prepared.rates.over_all[reference, arm]
+                if rate > 0 and tally.plays[arm] / rate < smallest:
+                    smallest = tally.plays[arm] / rate
+                    scratch.cycle[0] = arm
+        return 1, 1
+
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        reference = scratch.notes[REFERENCE]
+        if not _explored(prepared, tally, reference, tally.counters[CLOCK] + rounds):
+            return False
+        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        return stays_best(prepared.theta, scratch, reference, -1)
 
 
-@register_jitable(**COMPILED)
-def _explored(model: Any, tally: Any, reference: int, t: int) -> bool:
+@jitted
+def _explored(prepared: Any, tally: Any, reference: int, t: int) -> bool:
     """Tell whether every arm but the best has been played as often as the lower bound asks."""
-    for arm in range(model.theta.codes.shape[0]):
-        needed = model.factor * model.exploration.over_all[reference, arm] * math.log(t)
-        if arm != model.theta.best[reference] and tally.plays[arm] < needed:
+    for arm in range(prepared.theta.codes.shape[0]):
+        needed = prepared.factor * prepared.rates.over_all[reference, arm] * math.log(t)
+        if arm != prepared.theta.best[reference] and tally.plays[arm] < needed:
             return False
     return True
-
-
-@implement(plan, OSSBModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    reference = weigh(model.theta, tally, desk)
-    t = tally.counters[CLOCK] + 1
-    if _explored(model, tally, reference, t):
-        desk.cycle[0] = model.theta.best[reference]
-        rounds = 1
-        if budget > 1:
-            desk.counts[0, 0] = reference
-            rounds = furthest(model, tally, envelope, desk, budget)
-        return 1, rounds
-    tally.counters[STAGE] += 1
-    least = 0
-    for arm in range(1, tally.plays.size):
-        if tally.plays[arm] < tally.plays[least]:
-            least = arm
-    desk.cycle[0] = least
-    if tally.plays[least] > model.epsilon * tally.counters[STAGE]:
-        smallest = math.inf
-        for arm in range(tally.plays.size):
-            rate = model.exploration.over_all[reference, arm]
-            if rate > 0 and tally.plays[arm] / rate < smallest:
-                smallest = tally.plays[arm] / rate
-                desk.cycle[0] = arm
-    return 1, 1
-
-
-@implement(repeats, OSSBModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    reference = desk.counts[0, 0]
-    if not _explored(model, tally, reference, tally.counters[CLOCK] + rounds):
-        return False
-    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, reference)
-    return stays_best(model.theta, desk, reference, -1)
-
-
-@implement(observe, OSSBModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)
-    tally.counters[CLOCK] += plays

@@ -1,4 +1,4 @@
-"""How often each arm should be explored, for every model: Theorem 2's program, solved once a model.
+"""How often each arm should be explored: Theorem 2's program, solved once for every model.
 
 Policies that explore at the rate of the lower bound need its minimiser for whichever model fits
 best. They look at means alone, so the divergences are those of Bernoulli laws, whatever the family.
@@ -19,8 +19,8 @@ from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
 
-class Exploration(NamedTuple):
-    """For every model: whom to tell it apart from, and plays of each arm a unit of ln t.
+class Rates(NamedTuple):
+    """For every model: whom to tell it apart from, and plays of each arm per unit of ln t.
 
     ``rivals[first[θ] : first[θ + 1]]`` are the models with a better arm that look like θ while
     a*(θ) is played; ``over_a`` and ``over_all`` are the minimisers over the arms of A and over all.
@@ -37,7 +37,7 @@ _MOST_PROBLEMS = 16
 _MOST_MODELS = 5_000
 
 
-def exploration(problem: Problem) -> Exploration:
+def rates(problem: Problem) -> Rates:
     """Solve Theorem 2's program for every model of a problem."""
     if not problem.rewards.all_or_nothing:
         problem = Problem.bernoulli(
@@ -68,7 +68,7 @@ def exploration(problem: Problem) -> Exploration:
             )
         for table, pulls in zip((over_a, over_all), known[key], strict=True):
             table[true] = [pulls.get(arm, 0.0) for arm in problem.arms]
-    return Exploration(
+    return Rates(
         first=np.cumsum([0, *(len(some) for some in rivals)], dtype=np.int64),
         rivals=np.concatenate(rivals).astype(np.int64),
         over_a=over_a,

@@ -23,9 +23,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
-from fpbandits.policies.base import COMPILED, STAGE, Policy, add_to_tally, implement, observe, plan
+from fpbandits.policies.base import BOUND, CHANCES, LEADER, STAGE, Policy, count
+from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
 
 _NEGLIGIBLE = 38.0
@@ -35,7 +34,7 @@ _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""
 
 
-class ThompsonModel(NamedTuple):
+class Prepared(NamedTuple):
     """Thompson sampling on arms knows how many there are, and whether rewards are 0 or 1."""
 
     arms: int
@@ -51,47 +50,52 @@ class Thompson(Policy):
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
     leaps = True
     randomised = True
-    thins = True
 
-    def model(self, problem: Problem) -> ThompsonModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Return the number of arms, and whether leaps are possible."""
-        return ThompsonModel(len(problem.arms), problem.rewards.all_or_nothing)
+        return Prepared(len(problem.arms), problem.rewards.all_or_nothing)
 
-
-@implement(plan, ThompsonModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    if tally.counters[STAGE] == 1:  # an event is due
-        tally.counters[STAGE] = 0
-        desk.cycle[0] = _event(model, tally, desk, desk.counts[0, 0], generator)
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        if tally.counters[STAGE] == 1:  # an event is due
+            tally.counters[STAGE] = 0
+            scratch.cycle[0] = _event(prepared, tally, random)
+            return 1, 1
+        if budget > 1 and prepared.binary:
+            rounds = _leap(prepared, tally, scratch, budget, random)
+            if rounds > 0:
+                return 1, rounds
+        best, best_mean = 0, -1.0
+        for arm in range(prepared.arms):
+            wins = tally.sums[arm]
+            mean = random.beta(1 + wins, 1 + (tally.plays[arm] - wins))
+            if mean > best_mean:
+                best, best_mean = arm, mean
+        scratch.cycle[0] = best
         return 1, 1
-    if budget > 1 and model.binary:
-        rounds = _leap(model, tally, desk, budget, generator)
-        if rounds > 0:
-            return 1, rounds
-    best, best_mean = 0, -1.0
-    for arm in range(model.arms):
-        wins = tally.sums[arm]
-        mean = generator.beta(1 + wins, 1 + (tally.plays[arm] - wins))
-        if mean > best_mean:
-            best, best_mean = arm, mean
-    desk.cycle[0] = best
-    return 1, 1
+
+    @staticmethod
+    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+        # Only 0/1 rewards come in more than one at a time.
+        if plays == 1 and 0.0 < total < 1.0:
+            total = 1.0 if random.random() < total else 0.0
+        count(tally, arm, plays, total)
 
 
-@register_jitable(**COMPILED)
-def _leap(model: Any, tally: Any, desk: Any, budget: int, generator: Any) -> int:
+@jitted
+def _leap(prepared: Any, tally: Any, scratch: Any, budget: int, random: Any) -> int:
     """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
     leader = 0
-    for arm in range(1, model.arms):
+    for arm in range(1, prepared.arms):
         if tally.plays[arm] > tally.plays[leader]:
             leader = arm
     n, wins = tally.plays[leader], tally.sums[leader]
     if n < _LEAST_PLAYS:
         return 0
     mean, rival = wins / n, 0.0
-    for arm in range(model.arms):
+    for arm in range(prepared.arms):
         if arm != leader:
             rival = max(rival, (tally.sums[arm] + 1) / (tally.plays[arm] + 2))
     # Let a window's failures cost a little of the lead: longer windows take a lower threshold, and
@@ -106,56 +110,56 @@ def _leap(model: Any, tally: Any, desk: Any, budget: int, generator: Any) -> int
     y = wins / end - math.sqrt(_NEGLIGIBLE / end)
     if y <= rival:
         return 0
-    log_quiet, chances = 0.0, desk.numbers[0]
-    for arm in range(model.arms):
+    log_quiet, chances = 0.0, tally.pending[CHANCES:]
+    for arm in range(prepared.arms):
         chances[arm] = 0.0
         if arm != leader:
             losses = tally.plays[arm] - tally.sums[arm]
             chances[arm] = _upper_tail(tally.sums[arm] + 1, losses + 1, y)
             log_quiet += math.log1p(-chances[arm])
-    desk.numbers[1, 0] = y
-    waiting = math.inf if log_quiet == 0 else generator.standard_exponential() / -log_quiet
-    desk.cycle[0] = leader
+    tally.pending[BOUND] = y
+    waiting = math.inf if log_quiet == 0 else random.standard_exponential() / -log_quiet
+    scratch.cycle[0] = leader
     if waiting >= window:
         return window
-    desk.counts[0, 0] = leader
+    tally.pending[LEADER] = leader
     if waiting < 1:
-        desk.cycle[0] = _event(model, tally, desk, leader, generator)
+        scratch.cycle[0] = _event(prepared, tally, random)
         return 1
     tally.counters[STAGE] = 1
     return int(waiting)
 
 
-@register_jitable(**COMPILED)
-def _event(model: Any, tally: Any, desk: Any, leader: int, generator: Any) -> int:
+@jitted
+def _event(prepared: Any, tally: Any, random: Any) -> int:
     """Draw the others' means given that one of them is at least y, and return who is largest."""
-    chances, y = desk.numbers[0], desk.numbers[1, 0]
+    leader, y, chances = int(tally.pending[LEADER]), tally.pending[BOUND], tally.pending[CHANCES:]
     best, best_mean = (
         leader,
-        generator.beta(1 + tally.sums[leader], 1 + (tally.plays[leader] - tally.sums[leader])),
+        random.beta(1 + tally.sums[leader], 1 + (tally.plays[leader] - tally.sums[leader])),
     )
     happened = False
-    for arm in range(model.arms):
+    for arm in range(prepared.arms):
         if arm == leader:
             continue
         chance = chances[arm]
         if not happened:
             # Of what is still to come, something must happen.
             quiet = 0.0
-            for other in range(arm, model.arms):
+            for other in range(arm, prepared.arms):
                 if other != leader:
                     quiet += math.log1p(-chances[other])
             chance /= -math.expm1(quiet)
-        if generator.random() < chance:
+        if random.random() < chance:
             happened = True
             losses = tally.plays[arm] - tally.sums[arm]
-            mean = _draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], generator)
+            mean = _draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], random)
             if mean > best_mean or (mean == best_mean and arm < best):
                 best, best_mean = arm, mean
     return best
 
 
-@register_jitable(**COMPILED)
+@jitted
 def _upper_tail(a: float, b: float, y: float) -> float:
     """Return P(Beta(a, b) ≥ y) for y above the mean, by Lentz's continued fraction."""
     x = 1 - y
@@ -178,32 +182,24 @@ def _upper_tail(a: float, b: float, y: float) -> float:
     return min(front * fraction / b, 1.0)
 
 
-@register_jitable(**COMPILED)
-def _draw_above(a: float, b: float, y: float, chance: float, generator: Any) -> float:
+@jitted
+def _draw_above(a: float, b: float, y: float, chance: float, random: Any) -> float:
     """Draw from Beta(a, b) given that it is at least y."""
     if chance > 0.1 or (b > 1 and (a - 1) * (1 - y) >= (b - 1) * y):
         while True:
-            mean: float = generator.beta(a, b)
+            mean: float = random.beta(a, b)
             if mean >= y:
                 return mean
     if b == 1:  # no failure yet: the density rises all the way, and is easily inverted
         low = y**a
-        drawn: float = (low + generator.random() * (1 - low)) ** (1 / a)
+        drawn: float = (low + random.random() * (1 - low)) ** (1 / a)
         return drawn
     # The log density is concave: below its tangent at y, whose slope is −rate. It falls, for y is
     # above the mean, and a chance this small takes it beyond the mode.
     rate = (b - 1) / (1 - y) - (a - 1) / y
     while True:
-        step: float = generator.standard_exponential() / rate
+        step: float = random.standard_exponential() / rate
         if y + step < 1:
             ratio = (a - 1) * math.log1p(step / y) + (b - 1) * math.log1p(-step / (1 - y))
-            if generator.standard_exponential() >= -(ratio + rate * step):
+            if random.standard_exponential() >= -(ratio + rate * step):
                 return y + step
-
-
-@implement(observe, ThompsonModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    # Only 0/1 rewards come in more than one at a time.
-    if plays == 1 and 0.0 < total < 1.0:
-        total = 1.0 if generator.random() < total else 0.0
-    add_to_tally(tally, arm, plays, total)

@@ -20,25 +20,27 @@ from urllib.parse import quote as escaped
 from urllib.parse import unquote
 
 import numpy as np
-from numba.extending import register_jitable
 
 from fpbandits.arrays import Floats
 from fpbandits.errors import InputError, quote
-from fpbandits.policies.base import (
-    COMPILED,
-    STAGE,
-    add_to_tally,
-    furthest,
-    implement,
-    observe,
-    plan,
-    repeats,
+from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.likelihood import (
+    HIGH,
+    IMPOSSIBLE,
+    LOW,
+    NOW,
+    Theta,
+    ThetaPolicy,
+    bracket,
+    theta,
+    weigh,
 )
-from fpbandits.policies.likelihood import IMPOSSIBLE, Theta, ThetaPolicy, bracket, theta, weigh
 from fpbandits.problem import Problem
 
 
-class ThompsonThetaModel(NamedTuple):
+class Prepared(NamedTuple):
     """Θ by level, and −ln of the prior."""
 
     theta: Theta
@@ -57,7 +59,6 @@ class ThompsonTheta(ThetaPolicy):
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     leaps = True
     randomised = True
-    thins = True
 
     def __post_init__(self) -> None:
         if self.prior is None:
@@ -80,13 +81,17 @@ class ThompsonTheta(ThetaPolicy):
             raise InputError(f"{self.name}: the prior leaves no model possible")
         object.__setattr__(self, "prior", tuple((str(m), float(w)) for m, w in weights.items()))
 
+    @classmethod
+    def option(cls, name: str, text: str) -> Any:
+        return text
+
     def __str__(self) -> str:
         if self.prior is None:
             return self.name
         parts = ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
         return f"{self.name}:prior={parts}"
 
-    def model(self, problem: Problem) -> ThompsonThetaModel:
+    def prepare(self, problem: Problem) -> Prepared:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.parameters))
         if self.prior is not None:
@@ -95,7 +100,59 @@ class ThompsonTheta(ThetaPolicy):
                 weights[problem.index(model)] = weight
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaModel(theta(problem), cost)
+        return Prepared(theta(problem), cost)
+
+    @staticmethod
+    def plan(
+        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    ) -> tuple[int, int]:
+        reference = weigh(prepared.theta, tally, scratch)
+        energy, arms = scratch.by_model[NOW], prepared.theta.codes.shape[0]
+        for parameter in range(prepared.cost.size):
+            energy[parameter] += prepared.cost[parameter]
+        if budget == 1 and tally.counters[STAGE] == 0:
+            scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, -1, random)]
+            return 1, 1
+
+        if tally.counters[STAGE] == 1:  # a candidate is due
+            tally.counters[STAGE] = 0
+            return 1, _settle(prepared, tally, scratch, random)
+
+        least, mass = math.inf, scratch.numbers[0]
+        for parameter in range(prepared.cost.size):
+            least = min(least, energy[parameter])
+        for arm in range(arms):
+            mass[arm] = 0.0
+        for parameter in range(prepared.cost.size):
+            mass[prepared.theta.best[parameter]] += math.exp(least - energy[parameter])
+        leader = 0
+        for arm in range(1, arms):
+            if mass[arm] > mass[leader]:
+                leader = arm
+        scratch.cycle[0] = leader
+        odds = _odds(prepared, energy, energy, leader)
+        if odds > 0.3:
+            scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, -1, random)]
+            return 1, 1
+        tally.pending[LEADER] = leader
+        scratch.notes[REFERENCE] = reference
+        # Twice the odds of now: more would waste candidates, less would waste reach.
+        tally.pending[BOUND] = max(2 * odds, 1e-25)
+        rounds = furthest(prepared, tally, envelope, scratch, budget)
+        waiting = random.standard_exponential() / -math.log1p(-tally.pending[BOUND])
+        if waiting >= rounds:
+            return 1, rounds
+        if waiting < 1:
+            return 1, _settle(prepared, tally, scratch, random)
+        tally.counters[STAGE] = 1
+        return 1, int(waiting)
+
+    @staticmethod
+    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        """Tell whether the odds of another arm surely stay below what is on the scratch."""
+        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        odds = _odds(prepared, scratch.by_model[LOW], scratch.by_model[HIGH], scratch.cycle[0])
+        return bool(odds <= tally.pending[BOUND])
 
 
 def _read(text: str) -> Mapping[str, float]:
@@ -112,21 +169,21 @@ def _read(text: str) -> Mapping[str, float]:
         ) from None
 
 
-@register_jitable(**COMPILED)
-def _draw(model: Any, desk: Any, leader: int, generator: Any) -> int:
+@jitted
+def _draw(prepared: Any, scratch: Any, leader: int, random: Any) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
-    energy = desk.by_model[0]
+    energy = scratch.by_model[NOW]
     least, total = math.inf, 0.0
-    for parameter in range(model.cost.size):
-        if model.theta.best[parameter] != leader:
+    for parameter in range(prepared.cost.size):
+        if prepared.theta.best[parameter] != leader:
             least = min(least, energy[parameter])
-    for parameter in range(model.cost.size):
-        if model.theta.best[parameter] != leader:
+    for parameter in range(prepared.cost.size):
+        if prepared.theta.best[parameter] != leader:
             total += math.exp(least - energy[parameter])
-    left = generator.random() * total
+    left = random.random() * total
     drawn = 0
-    for parameter in range(model.cost.size):
-        if model.theta.best[parameter] != leader:
+    for parameter in range(prepared.cost.size):
+        if prepared.theta.best[parameter] != leader:
             weight = math.exp(least - energy[parameter])
             if weight > 0:
                 drawn = parameter
@@ -136,86 +193,27 @@ def _draw(model: Any, desk: Any, leader: int, generator: Any) -> int:
     return drawn
 
 
-@register_jitable(**COMPILED)
-def _odds(model: Any, against: Any, for_it: Any, leader: int) -> float:
+@jitted
+def _odds(prepared: Any, against: Any, for_it: Any, leader: int) -> float:
     """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
     least, others, own = math.inf, 0.0, 0.0
-    for parameter in range(model.cost.size):
-        if model.theta.best[parameter] == leader:
+    for parameter in range(prepared.cost.size):
+        if prepared.theta.best[parameter] == leader:
             least = min(least, for_it[parameter])
-    for parameter in range(model.cost.size):
-        if model.theta.best[parameter] == leader:
+    for parameter in range(prepared.cost.size):
+        if prepared.theta.best[parameter] == leader:
             own += math.exp(least - for_it[parameter])
         else:
             others += math.exp(min(least - against[parameter], 700.0))
     return others / own
 
 
-@implement(plan, ThompsonThetaModel)
-def _plan(
-    model: Any, tally: Any, envelope: Any, desk: Any, budget: int, generator: Any
-) -> tuple[int, int]:
-    reference = weigh(model.theta, tally, desk)
-    energy, arms = desk.by_model[0], model.theta.codes.shape[0]
-    for parameter in range(model.cost.size):
-        energy[parameter] += model.cost[parameter]
-    if budget == 1 and tally.counters[STAGE] == 0:
-        desk.cycle[0] = model.theta.best[_draw(model, desk, -1, generator)]
-        return 1, 1
-
-    if tally.counters[STAGE] == 1:  # a candidate is due
-        tally.counters[STAGE] = 0
-        return 1, _settle(model, desk, desk.counts[2, 0], generator)
-
-    least, mass = math.inf, desk.numbers[0]
-    for parameter in range(model.cost.size):
-        least = min(least, energy[parameter])
-    for arm in range(arms):
-        mass[arm] = 0.0
-    for parameter in range(model.cost.size):
-        mass[model.theta.best[parameter]] += math.exp(least - energy[parameter])
-    leader = 0
-    for arm in range(1, arms):
-        if mass[arm] > mass[leader]:
-            leader = arm
-    desk.cycle[0] = leader
-    odds = _odds(model, energy, energy, leader)
-    if odds > 0.3:
-        desk.cycle[0] = model.theta.best[_draw(model, desk, -1, generator)]
-        return 1, 1
-    desk.counts[2, 0] = leader
-    desk.counts[1, 0] = reference
-    # Twice the odds of now: more would waste candidates, less would waste reach.
-    desk.numbers[1, 0] = max(2 * odds, 1e-25)
-    rounds = furthest(model, tally, envelope, desk, budget)
-    waiting = generator.standard_exponential() / -math.log1p(-desk.numbers[1, 0])
-    if waiting >= rounds:
-        return 1, rounds
-    if waiting < 1:
-        return 1, _settle(model, desk, leader, generator)
-    # What is due then needs the leader and the bound, which stay on the desk.
-    tally.counters[STAGE] = 1
-    return 1, int(waiting)
-
-
-@register_jitable(**COMPILED)
-def _settle(model: Any, desk: Any, leader: int, generator: Any) -> int:
+@jitted
+def _settle(prepared: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
-    odds = _odds(model, desk.by_model[0], desk.by_model[0], leader)
-    desk.cycle[0] = leader
-    if generator.random() * desk.numbers[1, 0] < odds / (1 + odds):
-        desk.cycle[0] = model.theta.best[_draw(model, desk, leader, generator)]
+    leader = int(tally.pending[LEADER])
+    odds = _odds(prepared, scratch.by_model[NOW], scratch.by_model[NOW], leader)
+    scratch.cycle[0] = leader
+    if random.random() * tally.pending[BOUND] < odds / (1 + odds):
+        scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, leader, random)]
     return 1
-
-
-@implement(repeats, ThompsonThetaModel)
-def _repeats(model: Any, tally: Any, envelope: Any, desk: Any, rounds: int) -> bool:
-    """Tell whether the odds of another arm surely stay below what is on the desk."""
-    bracket(model.theta, tally, envelope, desk, 1, rounds - 1, desk.counts[1, 0])
-    odds = _odds(model, desk.by_model[1], desk.by_model[2], desk.cycle[0])
-    return bool(odds <= desk.numbers[1, 0])
-
-
-@implement(observe, ThompsonThetaModel)
-def _observe(model: Any, tally: Any, arm: int, plays: int, total: float, generator: Any) -> None:
-    add_to_tally(tally, arm, plays, total)

@@ -5,7 +5,7 @@ list of cells, and a run of one can be played anywhere, at any time, in any comp
 loop of `kernel`, with a random stream of its own (`streams`).
 
 Leaping runs have the law of stepwise ones up to a total variation of ``plans × arms × LEAP_ERROR``,
-some 1e-15 a run: that often may the rewards of a leap leave the envelope that certified it. With
+some 1e-15 per run: the chance that the rewards of a leap leave the envelope that certified it. With
 ``exact=True`` the envelope is the worst case, and the law is the same.
 """
 
@@ -15,22 +15,29 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from fpbandits.arrays import Counts
 from fpbandits.checks import Names, whole_number
 from fpbandits.errors import InputError, quote
 from fpbandits.families import RewardFamily
-from fpbandits.policies.base import Envelope, Policy, desk, shared_model
+from fpbandits.policies.base import Policy, check_policy
+from fpbandits.policies.compiling import prepare, uncompilable
+from fpbandits.policies.envelope import Envelope
+from fpbandits.policies.plain import PlainPolicy
+from fpbandits.policies.ready import Ready, ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
+from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream
 
 LEAP_ERROR = 1e-18
-"""The chance, a leap and arm, that rewards leave the envelope."""
+"""The chance, for each leap and arm, that rewards leave the envelope."""
 
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
@@ -70,37 +77,19 @@ class Cell:
         arms = len(self.problem.arms)
         pulls = np.zeros((len(runs), len(self.times), arms), np.int64)
         plans = np.zeros(len(runs), np.int64)
-        problem, truth = self.problem, self.truth
-        spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
-        # Not far where rewards are drawn one by one, for Ctrl-C.
-        reach = LONGEST_HORIZON if self.truth.sum_in_one_draw else 10**6
-        model = None if self.shuffle else shared_model(self.policy, problem)
-        room = desk(arms) if model is None else self.policy.desk(model, arms)
         meter[END] = self.horizon
         played = 0
         for run in runs:
+            counts = np.zeros((len(self.times), arms), np.int64)
             order = np.arange(arms)
+            problem, truth = self.problem, self.truth
             if self.shuffle:
                 stream = order_stream(self.seed, run)
                 order = stream.permutation(arms)
                 parameters = stream.permutation(len(self.problem.parameters))
                 problem = self.problem.reordered(parameters, order)
                 truth = self.truth.reordered(np.array([0]), order)
-                model = self.policy.model(problem)
-                room = self.policy.desk(model, arms)
-            counts = np.zeros((len(self.times), arms), np.int64)
-            plans[played] = play(
-                model,
-                self.policy.tally(problem),
-                truth.law(0),
-                Envelope(np.array(truth.unit_means[0]), spread),
-                room,
-                run_stream(self.seed, run),
-                self.times,
-                reach if self.leap else 1,
-                meter,
-                counts,
-            )
+            plans[played] = self._play_one(run, problem, truth, meter, counts)
             if meter[STOP] != 0:
                 break
             pulls[played][:, order] = counts
@@ -110,6 +99,46 @@ class Cell:
             if time.perf_counter() > deadline:
                 break
         return pulls[:played], plans[:played]
+
+    def _play_one(
+        self, run: int, problem: Problem, truth: RewardFamily, meter: Counts, pulls: Counts
+    ) -> int:
+        """Play one run and fill pulls[time, arm]; return how many plans it took."""
+        random = run_stream(self.seed, run)
+        if isinstance(self.policy, PlainPolicy):
+            return play_plainly(self.policy, problem, truth, random, self.times, meter, pulls)
+        if problem is self.problem:
+            own = self._ready
+            prepared, scratch = own.prepared, own.scratch
+        else:
+            prepared = prepare(self.policy, problem)
+            scratch = self.policy.scratch(prepared, len(problem.arms))
+        spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
+        # Not far where rewards are drawn one by one, for Ctrl-C.
+        longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
+        try:
+            return play(
+                prepared,
+                self.policy.tally(problem),
+                truth.law(0),
+                Envelope(np.array(truth.unit_means[0]), spread),
+                scratch,
+                random,
+                self.times,
+                longest if self.leap else 1,
+                meter,
+                pulls,
+            )
+        except NumbaError as error:
+            raise uncompilable(self.policy, error) from error
+
+    @cached_property
+    def _ready(self) -> Ready:
+        return ready(self.policy, self.problem)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what others can make for themselves."""
+        return {key: value for key, value in vars(self).items() if key != "_ready"}
 
     def result(self, pulls: Counts, plans: Counts) -> Result:
         """Return the runs of this cell as a result, under the policy's own name."""
@@ -143,8 +172,7 @@ def make_cell(
     """Check what is asked for, as `simulate` describes it, and return it as a cell."""
     if not isinstance(problem, Problem):
         raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
-    if not isinstance(policy, Policy):
-        raise InputError(f"expected a policy such as FPUCB(), not {quote(policy)}")
+    check_policy(policy)
     truth, label = _truth(problem, true)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
     count = whole_number("runs", runs, least=1)

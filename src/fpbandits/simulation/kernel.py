@@ -1,7 +1,7 @@
-"""The one compiled loop: every policy, every reward family, stepwise and leaping.
+"""The one compiled loop: every compiled policy, every reward family, stepwise and leaping.
 
-The policy's `plan` and `observe` and the reward law's draw are found by the types of ``model`` and
-``law`` and compiled into the loop. Nothing is validated here.
+The policy's `plan` and `observe` and the reward law's draw are found by the types of ``prepared``
+and ``law`` and compiled into the loop. Nothing is validated here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba.extending import overload
 
 from fpbandits.arrays import Counts
 from fpbandits.families import FAMILIES
-from fpbandits.policies.base import COMPILED, compiled, observe, plan
+from fpbandits.policies.compiling import COMPILED, compiled, observe, plan
 
 TIME, STOP, RUNS, END = range(4)
 """What a meter shows: the time in the run under way, whether to stop, runs finished, and T."""
@@ -24,7 +24,7 @@ def new_meter() -> Counts:
     return np.zeros(4, np.int64)
 
 
-def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
     """Draw the sum of ``plays`` rewards of an arm."""
     raise NotImplementedError
 
@@ -37,20 +37,20 @@ def _choose_draw_sum(law: Any, *others: Any) -> Any:
 
 @compiled
 def play(
-    model: Any,
+    prepared: Any,
     tally: Any,
     law: Any,
     envelope: Any,
-    desk: Any,
-    generator: Any,
+    scratch: Any,
+    random: Any,
     times: Any,
-    reach: int,
+    longest: int,
     meter: Any,
     pulls: Any,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many plans it took.
 
-    A plan may reach over ``reach`` plays at the most: 1 is step by step.
+    A plan may reach over ``longest`` plays at the most: 1 is step by step.
     ``meter[TIME]`` shows the time that has been reached; whoever sets ``meter[STOP]`` ends the run
     early, and it returns −1.
     """
@@ -58,12 +58,12 @@ def play(
     recorded = 0
     plans = 0
     while True:
-        budget = min(reach, times[recorded] - t)
-        length, rounds = plan(model, tally, envelope, desk, budget, generator)
+        budget = min(longest, times[recorded] - t)
+        length, rounds = plan(prepared, tally, envelope, scratch, budget, random)
         plans += 1
         for place in range(length):
-            arm = desk.cycle[place]
-            observe(model, tally, arm, rounds, draw_sum(law, arm, rounds, generator), generator)
+            arm = scratch.cycle[place]
+            observe(prepared, tally, arm, rounds, draw_sum(law, arm, rounds, random), random)
             t += rounds
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:

@@ -7,14 +7,13 @@ that more runs are the same question; ``digest`` is that of the whole, and tells
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from fpbandits.errors import quote
 from fpbandits.files import problem_to_toml
-from fpbandits.policies.base import Policy
+from fpbandits.policies.own import code_of
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.versions import versions
 
@@ -69,18 +68,6 @@ def is_whole(manifest: Mapping[str, Any]) -> bool:
 
 def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def code_of(policy: Policy) -> str | None:
-    """Return what tells a policy of the user's own from one of the same name; None for ours."""
-    kind = type(policy)
-    if kind.__module__.startswith("fpbandits."):
-        return None
-    try:
-        source = inspect.getsource(kind)
-    except (OSError, TypeError):  # typed in, and gone
-        source = ""
-    return f"{kind.__module__}.{kind.__qualname__} {_digest(source)[:16]}"
 
 
 def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:

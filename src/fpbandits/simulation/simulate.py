@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from fpbandits.errors import InputError, quote
 from fpbandits.policies import DEFAULT
-from fpbandits.policies.base import Policy, shared_model
+from fpbandits.policies.base import Policy, check_policy
+from fpbandits.policies.ready import ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
@@ -56,8 +57,8 @@ def simulate(
         ``leap=False`` plays step by step. ``exact=True`` leaps only where no rewards whatever could
         change a decision.
     workers, executor
-        How many threads, by default one a core; or any executor of your own, such as a process
-        pool or a Dask client's, and how many workers it has, which is found out if it is not said.
+        How many threads, by default one per core; or any executor of your own, such as a process
+        pool or a Dask client's, and how many workers it has, by default what it says itself.
     out
         A folder that keeps finished runs: asked again, the same question goes on from there, and
         may ask for more runs. Another question is refused.
@@ -88,7 +89,7 @@ def simulate(
         for name, policy in _named(policies).items()
     }
     for cell in cells.values():
-        shared_model(cell.policy, problem)  # here, and not in every thread at once
+        ready(cell.policy, problem)  # here, and not in every thread at once
     results = play_cells(
         cells,
         out=out,
@@ -119,8 +120,7 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
     if not policies:
         raise InputError("there are no policies to simulate")
     for name, policy in policies.items():
-        if not isinstance(policy, Policy):
-            raise InputError(f"expected a policy such as FPUCB(), not {quote(policy)}")
+        check_policy(policy)
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
     return dict(policies)

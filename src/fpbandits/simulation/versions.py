@@ -12,10 +12,17 @@ from functools import cache
 import numpy as np
 
 from fpbandits import __version__
-from fpbandits.policies.base import digest_of_sources
+from fpbandits.policies.compiling import digest_of_sources
 
 # Beyond what is compiled: what prepares problems and policies, and what draws.
-SOURCES = ("arrays.py", "problem.py", "streams.py", "theory/*.py", "simulation/cell.py")
+SOURCES = (
+    "arrays.py",
+    "problem.py",
+    "streams.py",
+    "theory/*.py",
+    "simulation/cell.py",
+    "simulation/plain.py",
+)
 
 
 def versions() -> dict[str, str]:

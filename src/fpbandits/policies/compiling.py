@@ -1,0 +1,172 @@
+"""How rules become machine code: found by the type of what a policy prepared, kept on disk.
+
+The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
+the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
+it is, and the compiler looks there.
+
+Machine code of the package's own rules is kept on disk, known by the text of all that goes into it.
+Of rules from elsewhere nothing is kept: their types cannot be read back by whoever lacks their
+module, and what they call cannot be told by the compiler's own keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from numba import njit
+from numba.core.caching import FunctionCache
+from numba.core.errors import NumbaError
+from numba.extending import overload, register_jitable
+
+from fpbandits.errors import InputError
+
+if TYPE_CHECKING:
+    from fpbandits.policies.base import Policy
+    from fpbandits.problem import Problem
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+"""How rules are compiled: into their caller, and without counting references to arrays, which would
+cost more than the rules themselves. So they allocate nothing: the caller provides a `Scratch`."""
+
+jitted = register_jitable(**COMPILED)
+"""Marks a function that rules call."""
+
+_PACKAGE = "fpbandits."
+
+
+def digest_of_sources(*more: str) -> str:
+    """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for pattern in ("policies/*.py", "families/*.py", "simulation/kernel.py", *more):
+        for path in sorted(package.glob(pattern)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = digest_of_sources()
+
+
+class _Cache(FunctionCache):
+    """Machine code on disk, known by the text of all that went into it.
+
+    Numba's own key is the text of the outermost function, so that a change to a policy's file would
+    go unnoticed and the old rule be run. What cannot be read or written is compiled again.
+    """
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        numba_cache: Any = super()
+        return numba_cache._index_key(sig, codegen), _SOURCES
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        numba_cache: Any = super()
+        with suppress(Exception):  # whatever a damaged file may raise
+            if not any(map(_is_foreign, sig)):
+                return numba_cache.load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        numba_cache: Any = super()
+        if any(map(_is_foreign, sig)):
+            return
+        with suppress(OSError):  # a full disk
+            try:
+                numba_cache.save_overload(sig, data)
+            except Exception:  # a damaged index
+                self.flush()  # type: ignore[no-untyped-call]  # Numba has no annotations
+                numba_cache.save_overload(sig, data)
+
+
+def _is_foreign(kind: Any) -> bool:
+    """Tell whether a type, or part of it, is defined outside the package."""
+    made_by = getattr(kind, "instance_class", None)
+    if made_by is not None and not made_by.__module__.startswith(_PACKAGE):
+        return True
+    return any(map(_is_foreign, getattr(kind, "types", ())))
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function, keep the machine code on disk, and let it run beside other threads."""
+    dispatcher, cache = njit(nogil=True, **COMPILED)(function), cast(Any, _Cache)
+    with suppress(RuntimeError):  # nowhere to keep it
+        dispatcher._cache = cache(function)
+    return cast(Function, dispatcher)
+
+
+def plan(
+    prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+) -> tuple[int, int]:
+    """Decide what to play next; see `Policy.plan`."""
+    raise NotImplementedError
+
+
+def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    """Tell whether the cycle is sure to be played ``rounds`` times over; see `Policy.repeats`."""
+    raise NotImplementedError
+
+
+def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    """Take in rewards; see `Policy.observe`."""
+    raise NotImplementedError
+
+
+_policies: dict[type, type[Policy]] = {}
+"""Whose rule is played, by the type of what was prepared."""
+
+
+def _found_by_type(rule: Callable[..., Any]) -> None:
+    # Strictness would compare annotations too.
+    @overload(rule, strict=False, jit_options=COMPILED)
+    def choose(prepared: Any, *others: Any) -> Any:
+        policy = _policies.get(getattr(prepared, "instance_class", type(None)))
+        return policy and getattr(policy, rule.__name__)
+
+
+for _rule in (plan, repeats, observe):
+    _found_by_type(_rule)
+
+
+def prepare(policy: Policy, problem: Problem) -> Any:
+    """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
+    prepared, kind = policy.prepare(problem), type(policy)
+    if _policies.setdefault(type(prepared), kind) is kind:
+        return prepared
+    # A rule that builds on another's, and on what that prepares, needs a type of its own.
+    own = next((made for made, whose in _policies.items() if whose is kind), None)
+    if own is None:
+        own = type(type(prepared).__name__, (type(prepared),), {"__module__": kind.__module__})
+        _policies[own] = kind
+    return own(*prepared)
+
+
+def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return the machine code of a compiled function for arguments of these types.
+
+    Calling it leaves out finding the types, which takes longer than most plans.
+    """
+    from numba import typeof
+
+    signature = tuple(map(typeof, arguments))
+    try:
+        function.compile(signature)
+    except NumbaError as error:
+        raise uncompilable(policy, error) from error
+    return function.overloads[signature].entry_point
+
+
+def uncompilable(policy: Policy, error: NumbaError) -> InputError:
+    """Say in one line that a rule cannot be compiled, and where."""
+    told = [line.strip() for line in str(error).splitlines() if line.strip()]
+    why = next((line for line in told if not line.startswith(("Failed in", "During"))), "")
+    where = [line for line in told if line.startswith("File ") and "fpbandits" not in line][-1:]
+    place = f" ({where[0].rstrip(':')})" if where else ""
+    return InputError(
+        f"{policy.name}: its rule cannot be compiled: {why[:200]}{place}; a rule in ordinary "
+        "Python is a PlainPolicy"
+    )

@@ -1,0 +1,87 @@
+"""What is sure about a stretch of plays: how far rewards can stray, and how far a plan reaches.
+
+A leap is many rounds of one cycle at once. It is right if no rewards that may come within it could
+have changed a decision; the *envelope* says which rewards may come. Its corners are what every
+certificate looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from fpbandits.arrays import Floats
+from fpbandits.policies.base import REACH
+from fpbandits.policies.compiling import jitted, repeats
+
+
+class Envelope(NamedTuple):
+    """How far the rewards of a stretch of plays can stray.
+
+    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x in [0, j], and
+    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
+    Hoeffding's maximal inequality. An infinite spread leaves the worst case alone.
+    """
+
+    means: Floats
+    spread: float
+
+
+@jitted
+def furthest(prepared: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
+    """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
+
+    Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
+    halve the interval that remains once. More tests would cost more than longer leaps save.
+    """
+    if most == 1:
+        return 1
+    sure, unsure = 1, most + 1
+    rounds = min(most, max(2, tally.counters[REACH]))
+    while sure < rounds < unsure:
+        if repeats(prepared, tally, envelope, scratch, rounds):
+            sure = rounds
+            rounds = min(2 * rounds, most)
+        else:
+            unsure = rounds
+            rounds //= 2
+    rounds = (sure + unsure) // 2
+    if sure < rounds <= most and repeats(prepared, tally, envelope, scratch, rounds):
+        sure = rounds
+    tally.counters[REACH] = sure
+    return sure
+
+
+@jitted
+def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, float]:
+    """Return the corners of what up to ``more`` rewards of an arm can add up to.
+
+    Besides the start (0, 0) these are, as (plays, sum): (down, 0), where the lower limits 0 and
+    jp − w cross; (up, up), where the upper limits j and jp + w cross; and at the end
+    (more, least) and (more, most). Returned are down, up, least and most.
+    """
+    mean = envelope.means[arm]
+    if (mean == 0 or mean == 1) and envelope.spread < math.inf:
+        deviation = 0.0  # such rewards do not vary
+    else:
+        deviation = math.sqrt(more * envelope.spread)
+    down = more if deviation >= more * mean else deviation / mean
+    up = more if deviation >= more * (1 - mean) else deviation / (1 - mean)
+    least = max(0.0, more * mean - deviation)
+    most = min(float(more), more * mean + deviation)
+    return down, up, least, most
+
+
+@jitted
+def mean_ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
+    """Enclose an arm's observed mean while 0 … ``more`` further plays come.
+
+    The highest mean rises as (S + j)/(n + j) until the two upper limits cross, and is monotone from
+    there: so it is largest at the crossing or at the end. The lowest likewise.
+    """
+    plays, total = tally.plays[arm], tally.sums[arm]
+    down, up, least, most = corners(envelope, arm, more)
+    end = plays + more
+    high = max((total + up) / (plays + up), (total + most) / end)
+    low = min(total / (plays + down), (total + least) / end)
+    return low, high

@@ -1,0 +1,219 @@
+"""Policies of a user's own: from a file, told from one another by their code, sent to workers.
+
+A rule that was changed is another rule, though its name be the same. `code_of` is a digest of all
+code that a policy's class runs: its own methods and, step by step, whatever functions, classes
+and constants of the user's they mention. Comments, line numbers and file names do not count, and
+what is installed counts by its version elsewhere.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.policies.base import Policy
+from fpbandits.storage import read_whole, shown
+
+_INSTALLED = tuple(
+    str(Path(sysconfig.get_path(place)).resolve())
+    for place in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+_LARGEST_FILE = 2**20
+
+
+def is_own(kind: type[Policy]) -> bool:
+    """Tell whether a policy is the user's, not the package's."""
+    return not kind.__module__.startswith("fpbandits.")
+
+
+def load_class(path: Path, name: str) -> type[Policy]:
+    """Return a policy's class from a Python file; the same text gives the same class."""
+    source = read_whole(path, _LARGEST_FILE)
+    digest = hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()
+    # A name that no one else has, and that changes with the text.
+    module = sys.modules.get(f"{path.stem}_{digest[:16]}") or _imported(path, digest[:16])
+    known = {
+        each.__name__: each
+        for each in vars(module).values()
+        if isinstance(each, type)
+        and issubclass(each, Policy)
+        and is_own(each)
+        and not inspect.isabstract(each)
+    }
+    if name not in known:
+        if not known:
+            raise InputError(f"{shown(path)}: there is no policy in it: a class of PlainPolicy")
+        raise unknown("policy", name, known).at(shown(path))
+    return known[name]
+
+
+def _imported(path: Path, mark: str) -> ModuleType:
+    name = f"{path.stem}_{mark}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))  # for what it imports from beside it
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception):
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{shown(path)}: cannot be imported ({type(error).__name__}: {reason})"
+        ) from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def find_loaded(name: str, code: str) -> type[Policy] | None:
+    """Return the user's class of this name and code, if it is defined by now."""
+
+    def below(kind: type[Policy]) -> Iterator[type[Policy]]:
+        for each in kind.__subclasses__():
+            yield each
+            yield from below(each)
+
+    candidates = [
+        each for each in below(cast(Any, Policy)) if is_own(each) and _name_of(each) == name
+    ]
+    return next((each for each in reversed(candidates) if _digest(each) == code), None)
+
+
+def _name_of(kind: type[Policy]) -> str | None:
+    return getattr(kind, "name", None)
+
+
+def code_of(policy: Policy) -> str | None:
+    """Return what tells a policy of the user's own from another of its name; None for ours."""
+    return _digest(type(policy)) if is_own(type(policy)) else None
+
+
+def _digest(kind: type) -> str:
+    digest = hashlib.sha256()
+    for part in _parts(kind, {}):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def _parts(value: Any, met: dict[int, Any]) -> Iterator[str]:
+    """Yield all that decides what ``value`` does, each thing once."""
+    value = getattr(value, "py_func", value)  # what Numba compiled
+    value = getattr(value, "__func__", value)  # static and class methods
+    if isinstance(value, bool | int | float | complex | str | bytes | None):
+        yield repr(value)
+        return
+    if id(value) in met:
+        return
+    met[id(value)] = value  # and kept, so that nothing else gets its id
+    if isinstance(value, FunctionType):
+        if _is_users(value.__module__, value.__code__.co_filename):
+            yield from _function_parts(value, met)
+    elif isinstance(value, ModuleType):
+        file = getattr(value, "__file__", None)
+        if file and _is_users(value.__name__, file):
+            yield Path(file).read_text(encoding="utf-8", errors="replace")
+    elif isinstance(value, type):
+        file = getattr(sys.modules.get(value.__module__), "__file__", None)
+        if _is_users(value.__module__, file):
+            yield from _class_parts(value, met)
+    elif isinstance(value, property):
+        yield from _parts((value.fget, value.fset), met)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.tolist()!r}"
+    elif isinstance(value, set | frozenset):
+        yield from sorted(map(repr, value))
+    elif isinstance(value, tuple | list | dict):
+        yield type(value).__name__
+        for each in value.items() if isinstance(value, dict) else value:
+            yield from _parts(each, met)
+    else:
+        yield type(value).__qualname__
+
+
+def _class_parts(kind: type, met: dict[int, Any]) -> Iterator[str]:
+    yield kind.__qualname__
+    yield from _parts(kind.__bases__, met)
+    for name, part in sorted(vars(kind).items()):
+        if not name.startswith("__") or isinstance(part, FunctionType):
+            yield name
+            yield from _parts(part, met)
+
+
+def _function_parts(function: FunctionType, met: dict[int, Any]) -> Iterator[str]:
+    yield from _code_parts(function.__code__, met)
+    yield from _parts((function.__defaults__, function.__kwdefaults__), met)
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not filled yet
+            yield from _parts(cell.cell_contents, met)
+    for name in sorted(_names(function.__code__)):
+        if name in function.__globals__:
+            yield name
+            yield from _parts(function.__globals__[name], met)
+
+
+def _code_parts(code: CodeType, met: dict[int, Any]) -> Iterator[str]:
+    """Yield what code does, without where it stands."""
+    for step in dis.Bytecode(code):
+        yield step.opname
+        if not isinstance(step.argval, CodeType):
+            yield from _parts(step.argval, dict(met))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_parts(constant, met)
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _is_users(module: str | None, file: str | None) -> bool:
+    """Tell whether code is the user's own: typed in, or in a file that is not installed."""
+    if (module or "").split(".")[0] in sys.stdlib_module_names:
+        return False
+    if file is None or file.startswith("<"):
+        return True
+    package = str(Path(__file__).resolve().parent.parent)
+    return not str(Path(file).resolve()).startswith((*_INSTALLED, package))
+
+
+@contextmanager
+def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
+    """Let cloudpickle send users' classes whole: a worker may not be able to import them."""
+    import cloudpickle
+
+    registered = cloudpickle.list_registry_pickle_by_value()
+    modules = {
+        name: sys.modules[name]
+        for name in (type(policy).__module__ for policy in policies if is_own(type(policy)))
+        if name in sys.modules and name != "__main__" and name not in registered
+    }
+    for module in modules.values():
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in modules.values():
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def describe(kind: type[Policy]) -> str:
+    """Return where a user's class comes from, as an error says it."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return f"{kind.__name__} of {shown(Path(file)) if file else quote(kind.__module__)}"

@@ -1,0 +1,117 @@
+"""A policy made ready for a problem: prepared once, and shared by all runs and agents that play it.
+
+Whoever plays holds what is ready, and as long as anyone does it is the same for all. A few more are
+kept for whoever comes next.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from fpbandits.errors import InputError
+from fpbandits.policies.base import Policy, Scratch, Tally
+from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
+from fpbandits.policies.envelope import Envelope
+from fpbandits.policies.plain import PlainPolicy, Seen
+from fpbandits.problem import Problem
+
+NO_STREAM = np.random.default_rng(0)
+"""For policies that draw nothing."""
+
+
+@compiled
+def plan_once(prepared: Any, tally: Any, scratch: Any, random: Any) -> int:
+    """Plan one round, for live use; return its length."""
+    length, _ = plan(prepared, tally, Envelope(tally.sums, np.inf), scratch, 1, random)
+    return length
+
+
+class Ready:
+    """A policy, a problem, and what the one prepared of the other."""
+
+    def __init__(self, policy: Policy, problem: Problem) -> None:
+        self.policy, self.problem = policy, problem
+        self.prepared = prepare(policy, problem)
+        self._own = threading.local()
+        self._plan: Any = None
+
+    @property
+    def scratch(self) -> Scratch:
+        """Room for plans, this thread's own."""
+        try:
+            room: Scratch = self._own.scratch
+        except AttributeError:
+            room = self._own.scratch = self.policy.scratch(self.prepared, len(self.problem.arms))
+        return room
+
+    def start(self) -> Any:
+        """Return what a policy remembers beyond its tally, to begin with."""
+        return None
+
+    def plan(self, tally: Tally, asked: int, memory: Any, random: Any) -> tuple[list[int], Any]:
+        """Return the arms to play next, in order, and the memory from here on.
+
+        ``asked`` decisions were made before.
+        """
+        scratch = self.scratch
+        arguments = self.prepared, tally, scratch, random
+        if self._plan is None:
+            self._plan = compile_for(self.policy, plan_once, arguments)
+        return scratch.cycle[: self._plan(*arguments)].tolist(), memory
+
+    def observe(
+        self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
+    ) -> Any:
+        """Take in one reward, on [0, 1], and return the memory from here on."""
+        self.policy.observe(self.prepared, tally, arm, 1, reward, random)
+        return memory
+
+
+class PlainReady(Ready):
+    """A policy in ordinary Python, which prepares nothing."""
+
+    policy: PlainPolicy
+
+    def __init__(self, policy: PlainPolicy, problem: Problem) -> None:
+        self.policy, self.problem, self.prepared = policy, problem, None
+
+    def start(self) -> Any:
+        return self.policy.begin(self.problem)
+
+    def plan(self, tally: Tally, asked: int, memory: Any, random: Any) -> tuple[list[int], Any]:
+        seen = Seen(self.problem, tally, asked, memory)
+        return [self.policy.decide(seen, random)], seen.memory
+
+    def observe(
+        self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
+    ) -> Any:
+        seen = Seen(self.problem, tally, asked, memory)
+        self.policy.learn(seen, arm, reward)
+        return seen.memory
+
+
+_alive: WeakValueDictionary[tuple[Policy, Problem], Ready] = WeakValueDictionary()
+
+
+@lru_cache(maxsize=8)
+def ready(policy: Policy, problem: Problem) -> Ready:
+    """Return a policy ready for a problem, made once for all who play it."""
+    found = _alive.get((policy, problem))
+    if found is None:
+        kind: Any = PlainReady if isinstance(policy, PlainPolicy) else Ready
+        found = _alive[policy, problem] = kind(policy, problem)
+    return found
+
+
+def refusal(policy: Policy, problem: Problem) -> str | None:
+    """Say why a policy cannot play a problem, if so: some must know more than Θ tells."""
+    try:
+        ready(policy, problem)
+    except InputError as error:
+        return str(error)
+    return None

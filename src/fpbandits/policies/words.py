@@ -1,0 +1,74 @@
+"""Policies by the words that people write, as ``fp-ucb:slack=0.05`` or ``mine.py:Greedy``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.policies.base import Policy
+from fpbandits.policies.own import load_class
+
+# A file's path may hold colons: it ends with .py, and a class follows.
+_FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
+
+
+def parse_policy(word: str) -> Policy:
+    """Make a policy from its name and options, as the command line writes them.
+
+    >>> parse_policy("fp-ucb:slack=0.05")
+    FPUCB(slack=0.05)
+    """
+    kind, options = _kind(word)
+    return made(kind, options_of(kind, options))
+
+
+def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:
+    """Return the values of options that are written as NAME=VALUE."""
+    known = [option.name for option in fields(kind)]
+    values: dict[str, Any] = {}
+    for option in options:
+        key, _, text = option.partition("=")
+        if key not in known:
+            if not known:
+                raise InputError(
+                    f"policy {quote(kind.name)} has no options, but {quote(option)} is given"
+                )
+            raise unknown(f"option of {kind.name}", key, known)
+        if key in values:
+            raise InputError(f"policy {quote(kind.name)}: {key} is given twice")
+        try:
+            values[key] = kind.option(key, text)
+        except (ValueError, KeyError):
+            raise InputError(
+                f"policy {quote(kind.name)}: expected {key}={kind.expected(key)}, not "
+                f"{quote(option)}"
+            ) from None
+    return values
+
+
+def made(kind: type[Policy], options: dict[str, Any]) -> Policy:
+    """Make a policy of its options, and say what is missing."""
+    try:
+        return kind(**options)
+    except TypeError as error:
+        raise InputError(f"policy {quote(kind.name)}: {error}") from None
+
+
+def _kind(word: str) -> tuple[type[Policy], list[str]]:
+    """Return the class that a word names, and its options."""
+    from fpbandits.policies import POLICIES
+
+    found = _FILE.fullmatch(word)
+    if found:
+        options = found["options"]
+        return load_class(Path(found["file"]), found["name"]), options.split(":") if options else []
+    name, *rest = word.split(":")
+    if name not in POLICIES:
+        if name.endswith(".py"):
+            raise InputError(f"policy {quote(word)}: name its class too, as {name}:MyPolicy")
+        raise unknown("policy", name, POLICIES)
+    return POLICIES[name], rest

@@ -1,0 +1,38 @@
+"""A run of a policy in ordinary Python, step by step: the loop of `kernel` without a compiler."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fpbandits.arrays import Counts
+from fpbandits.families import RewardFamily
+from fpbandits.policies.plain import PlainPolicy, Seen
+from fpbandits.problem import Problem
+from fpbandits.simulation.kernel import STOP, TIME
+
+
+def play_plainly(
+    policy: PlainPolicy,
+    problem: Problem,
+    truth: RewardFamily,
+    random: np.random.Generator,
+    times: Counts,
+    meter: Counts,
+    pulls: Counts,
+) -> int:
+    """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
+    law, draw_sum = truth.law(0), truth.draw_sum
+    seen = Seen(problem, policy.tally(problem), 0, policy.begin(problem))
+    decide, learn = policy.decide, policy.learn
+    for recorded, time in enumerate(times.tolist()):
+        while seen.t < time:
+            arm = decide(seen, random)
+            reward = draw_sum(law, arm, 1, random)
+            seen.t += 1
+            learn(seen, arm, reward)
+            if seen.t % 128 == 0:
+                meter[TIME] = seen.t
+                if meter[STOP]:
+                    return -1
+        pulls[recorded] = seen.plays
+    return seen.t
