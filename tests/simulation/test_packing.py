@@ -17,7 +17,7 @@ def test_a_worker_remembers_so_many_problems() -> None:
     cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
     for number in range(70):
         problem = Problem.bernoulli([[0.5, number / 100]], true="theta1")
-        packed = pack(({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)]), False)
+        packed = pack({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
         assert len(workers._play_packed(*packed).played) == 1
         assert len(workers._play_packed(packed[0], {}).played) == 1
     assert len(packing._known) == 64
@@ -25,7 +25,7 @@ def test_a_worker_remembers_so_many_problems() -> None:
 
 def test_a_policy_that_workers_cannot_import() -> None:
     cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
-    packed, problems = pack(({0: cell}, [Piece(0, 0, 1)]), True)
+    packed, problems = pack({0: cell}, [Piece(0, 0, 1)], True)
     assert b"UCB1" in packed
     with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
         unpack(packed.replace(b"UCB1", b"UCB9"), problems)

@@ -1,4 +1,4 @@
-"""How rules become machine code: found by the type of what a policy prepared, kept on disk.
+"""How rules become machine code: found by the type of what a policy knows, kept on disk.
 
 The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
 the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
@@ -25,7 +25,7 @@ from numba.extending import overload, register_jitable
 from fpbandits.errors import InputError
 
 if TYPE_CHECKING:
-    from fpbandits.policies.base import Policy
+    from fpbandits.policies.base import Plan, Policy
     from fpbandits.problem import Problem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -99,32 +99,30 @@ def compiled(function: Function) -> Function:
     return cast(Function, dispatcher)
 
 
-def plan(
-    prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-) -> tuple[int, int]:
+def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
     """Decide what to play next; see `Policy.plan`."""
     raise NotImplementedError
 
 
-def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
     """Tell whether the cycle is sure to be played ``rounds`` times over; see `Policy.repeats`."""
     raise NotImplementedError
 
 
-def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
     """Take in rewards; see `Policy.observe`."""
     raise NotImplementedError
 
 
 _policies: dict[type, type[Policy]] = {}
-"""Whose rule is played, by the type of what was prepared."""
+"""Whose rule is played, by the type of what it knows."""
 
 
 def _found_by_type(rule: Callable[..., Any]) -> None:
     # Strictness would compare annotations too.
     @overload(rule, strict=False, jit_options=COMPILED)
-    def choose(prepared: Any, *others: Any) -> Any:
-        policy = _policies.get(getattr(prepared, "instance_class", type(None)))
+    def choose(known: Any, *others: Any) -> Any:
+        policy = _policies.get(getattr(known, "instance_class", type(None)))
         return policy and getattr(policy, rule.__name__)
 
 
@@ -134,15 +132,15 @@ for _rule in (plan, repeats, observe):
 
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
-    prepared, kind = policy.prepare(problem), type(policy)
-    if _policies.setdefault(type(prepared), kind) is kind:
-        return prepared
+    known, kind = policy.prepare(problem), type(policy)
+    if _policies.setdefault(type(known), kind) is kind:
+        return known
     # A rule that builds on another's, and on what that prepares, needs a type of its own.
     own = next((made for made, whose in _policies.items() if whose is kind), None)
     if own is None:
-        own = type(type(prepared).__name__, (type(prepared),), {"__module__": kind.__module__})
+        own = type(type(known).__name__, (type(known),), {"__module__": kind.__module__})
         _policies[own] = kind
-    return own(*prepared)
+    return own(*known)
 
 
 def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:

@@ -109,16 +109,16 @@ class Cell:
             return play_plainly(self.policy, problem, truth, random, self.times, meter, pulls)
         if problem is self.problem:
             own = self._ready
-            prepared, scratch = own.prepared, own.scratch
+            known, scratch = own.known, own.scratch
         else:
-            prepared = prepare(self.policy, problem)
-            scratch = self.policy.scratch(prepared, len(problem.arms))
+            known = prepare(self.policy, problem)
+            scratch = self.policy.scratch(known, len(problem.arms))
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
         # Not far where rewards are drawn one by one, for Ctrl-C.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
         try:
             return play(
-                prepared,
+                known,
                 self.policy.tally(problem),
                 truth.law(0),
                 Envelope(np.array(truth.unit_means[0]), spread),

@@ -1,7 +1,8 @@
 """Batches as bytes, for workers that do not share our memory.
 
 A problem may be large, and batches are many: it is packed once here and unpacked once there, and a
-large one is sent only to workers who have answered that they lack it.
+large one is sent only to workers who have answered that they lack it. A policy of the user's own is
+sent with its code, since workers may not have the file.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
+import cloudpickle
+
 from fpbandits.errors import InputError
+from fpbandits.policies.own import sent_by_value
 from fpbandits.problem import Problem
+from fpbandits.simulation.cell import Cell
 
 _LARGE = 2**17
 _MOST_KNOWN = 64
@@ -24,7 +29,7 @@ class AbsentError(Exception):
     """A problem was neither sent nor known from before."""
 
 
-class _Pickler(pickle.Pickler):
+class _Pickler(cloudpickle.Pickler):
     problems: dict[str, Problem]
 
     def persistent_id(self, value: object) -> str | None:
@@ -57,24 +62,27 @@ def _packed(problem: Problem) -> bytes:
     return pickle.dumps(problem)
 
 
-def pack(batch: object, whole: bool) -> tuple[bytes, Mapping[str, bytes]]:
+def pack(
+    cells: Mapping[int, Cell], pieces: object, whole: bool
+) -> tuple[bytes, Mapping[str, bytes]]:
     """Pack a batch, and apart from it its problems: the large ones only if it is ``whole``."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     pickler.problems = {}
-    pickler.dump(batch)
+    with sent_by_value(cell.policy for cell in cells.values()):
+        pickler.dump((cells, pieces))
     problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
     sent = {name: packed for name, packed in problems.items() if whole or len(packed) <= _LARGE}
     return stream.getvalue(), sent
 
 
 def unpack(packed: bytes, problems: Mapping[str, bytes]) -> Any:
-    """Return the batch that was packed."""
+    """Return the cells and the pieces that were packed."""
     unpickler = _Unpickler(io.BytesIO(packed))
     unpickler.problems = problems
     try:
         return unpickler.load()
     except (AttributeError, ImportError) as error:
         raise InputError(
-            f"a worker cannot load the policy ({error}): it must be importable there, from a module"
+            f"a worker cannot load the policy ({error}): all that it uses must be importable there"
         ) from None

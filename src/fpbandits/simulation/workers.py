@@ -213,7 +213,7 @@ def _send(
     wanted = {piece.cell: cells[piece.cell] for piece in batch.pieces}
     if ours:
         return pool.submit(_play, wanted, batch.pieces, batch.meter)
-    packed = pack((wanted, batch.pieces), whole)
+    packed = pack(wanted, batch.pieces, whole)
     try:
         return pool.submit(_play_packed, *packed)
     except RuntimeError as error:  # broken, or shut down
