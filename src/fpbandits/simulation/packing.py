@@ -29,7 +29,7 @@ class AbsentError(Exception):
     """A problem was neither sent nor known from before."""
 
 
-class _Pickler(cloudpickle.Pickler):
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
     problems: dict[str, Problem]
 
     def persistent_id(self, value: object) -> str | None:
