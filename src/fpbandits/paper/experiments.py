@@ -26,7 +26,8 @@ from fpbandits.policies.base import Policy
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.runner import load_results, play_cells
+from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.store import load_results
 from fpbandits.storage import shown
 from fpbandits.streams import run_stream
 

@@ -32,6 +32,7 @@ from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.page import PLURALS, report_page
 from fpbandits.report.paper.papers import papers_figures
+from fpbandits.simulation.store import copied, holds_runs
 from fpbandits.storage import make_folder, shown, write_aside, write_together
 
 _SCHEMA = 1
@@ -77,7 +78,7 @@ def reproduce(
     """
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
-    if (out / "manifest.json").exists():
+    if holds_runs(out):
         raise ConflictError(f"{shown(out)}: holds runs of something else: name another folder")
     folder = (source or out) / "results"
     if source is None:
@@ -121,12 +122,11 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}
-    manifest = kept / "manifest.json"
-    if manifest.exists() and manifest.read_bytes() != (folder / manifest.name).read_bytes():
-        raise ConflictError(f"{shown(out)}: holds other results: name another folder")
-    make_folder(kept / "chunks")
-    paths = (folder / manifest.name, folder / "episodes.json", *folder.glob("chunks/*.npz"))
-    return {kept / path.relative_to(folder): path.read_bytes() for path in paths}
+    try:
+        runs = copied(folder, kept)
+    except ConflictError as error:
+        raise error.at(shown(out)) from None
+    return {**runs, kept / "episodes.json": (folder / "episodes.json").read_bytes()}
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
