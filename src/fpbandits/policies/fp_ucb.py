@@ -74,10 +74,16 @@ CENTER, OUTER, INNER = range(3)
 """Rows of scratch space by arm: the levels in a box, whether the arm is played, in which order to
 ask the arms; the box's middle and its radii."""
 
-_NONE = np.zeros((0, 0))
-_NO_COUNTS = np.zeros(0, np.int64)
-_NO_BITS = np.zeros((0, 0, 0), np.uint64)
-_NO_WORDS = np.zeros(0, np.uint64)
+_NOTHING = FPUCBKnown(
+    slack=0.0,
+    arms=np.zeros(0, np.int64),
+    segments=np.zeros(0, np.int64),
+    levels=np.zeros((0, 0)),
+    level_counts=np.zeros(0, np.int64),
+    bits=np.zeros((0, 0, 0), np.uint64),
+    there=np.zeros(0, np.uint64),
+    means=np.zeros((0, 0)),
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,8 @@ class FPUCB(Policy):
         structure = Structure(problem)
         arms = structure.candidate_arms
         order = np.argsort(structure.best_arm, kind="stable")
-        sizes = np.bincount(np.searchsorted(arms, structure.best_arm))
+        sizes = np.bincount(np.searchsorted(arms, structure.best_arm)).astype(np.int64)
+        known = _NOTHING._replace(slack=self.slack, arms=arms.astype(np.int64))
         # Column by column: Θ may be large, and a copy of all means at once larger than the rest.
         levels: list[Floats] = []
         for arm in arms:
@@ -104,7 +111,7 @@ class FPUCB(Policy):
                 means = np.empty((len(arms), len(order)))
                 for row, other in zip(means, arms, strict=True):
                     row[:] = structure.means[order, other]
-                return self._known(arms, np.append(0, np.cumsum(sizes)), means=means)
+                return known._replace(segments=np.append(0, np.cumsum(sizes)), means=means)
         table = np.zeros((len(arms), max(map(len, levels))))
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
@@ -119,30 +126,13 @@ class FPUCB(Policy):
         for arm, level, own in zip(arms, levels, bits, strict=True):
             codes = np.searchsorted(level, structure.means[order, arm])
             np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
-        counts = np.array([len(level) for level in levels])
-        segments = np.append(0, np.cumsum(words))
-        return self._known(arms, segments, levels=table, level_counts=counts, bits=bits)
-
-    def _known(
-        self,
-        arms: NDArray[np.intp],
-        segments: NDArray[np.intp],
-        *,
-        levels: Floats = _NONE,
-        level_counts: NDArray[np.intp] = _NO_COUNTS,
-        bits: NDArray[np.uint64] = _NO_BITS,
-        means: Floats = _NONE,
-    ) -> FPUCBKnown:
-        return FPUCBKnown(
-            slack=float(self.slack),
-            arms=arms.astype(np.int64),
-            segments=segments.astype(np.int64),
-            levels=levels,
-            level_counts=level_counts.astype(np.int64),
+        return known._replace(
+            segments=np.append(0, np.cumsum(words)),
+            levels=table,
+            level_counts=np.array([len(level) for level in levels], np.int64),
             bits=bits,
             # Whatever its mean on the first arm, a parameter is there.
-            there=np.bitwise_or.reduce(bits[0], axis=0) if len(bits) else _NO_WORDS,
-            means=means,
+            there=np.bitwise_or.reduce(bits[0], axis=0),
         )
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:

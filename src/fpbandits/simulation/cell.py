@@ -23,7 +23,7 @@ from numba.core.errors import NumbaError
 
 from fpbandits.arrays import Counts
 from fpbandits.checks import Names, whole_number
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.policies.compiling import prepare, uncompilable
@@ -187,10 +187,9 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
     """Return the laws of the truth as a family of one parameter, and what to call it."""
     if true is None:
         if problem.true is None:
-            shown = ", ".join(quote(name) for name in problem.parameters[:8])
-            more = ", …" if len(problem.parameters) > 8 else ""
             raise InputError(
-                f"{problem.name} does not say which parameter is true: name one of {shown}{more}"
+                f"{problem.name} does not say which parameter is true: name one of "
+                f"{listed(problem.parameters)}"
             )
         true = problem.true
     everything = np.arange(len(problem.arms))
@@ -204,16 +203,13 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:
     if times is None:
-        spaced = np.geomspace(1, horizon, 100)
-        moments = {*(int(moment) for moment in np.rint(spaced)), horizon}
+        spaced = np.rint(np.geomspace(1, horizon, 100)).astype(np.int64)
+        moments = set(spaced[spaced <= horizon].tolist())
     elif not isinstance(times, Sequence | np.ndarray):
         raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
     else:
         moments = {
-            *(
-                whole_number("a time", moment, least=1, most=horizon, why="the horizon")
-                for moment in times
-            ),
-            horizon,
+            whole_number("a time", moment, least=1, most=horizon, why="the horizon")
+            for moment in times
         }
-    return np.array(sorted(moment for moment in moments if moment <= horizon), np.int64)
+    return np.array(sorted(moments | {horizon}), np.int64)
