@@ -23,9 +23,11 @@ import numpy as np
 from numba import njit
 
 from fpbandits import (
+    ATA,
     FPUCB,
     UCB1,
     Agent,
+    Optimist,
     PlainPolicy,
     Policy,
     Problem,
@@ -357,14 +359,21 @@ def agents() -> None:
     print(f"  bytes per agent (4 arms, nothing outstanding): {size:.0f}")
     print(f"  a million of them: {size / 1e3:.2f} GB")
     print(f"  ask and tell: {ask_and_tell(crowd[0]) * 1e6:.1f} microseconds")
+    generator = np.random.default_rng(1)
+    others = [Problem.bernoulli(generator.permutation(problem.means)) for _ in range(20)]
+    for policy in (Optimist(), ATA()):
+        turns = [Agent(other, policy) for other in others]
+        ratio = ask_and_tell(*turns) / ask_and_tell(turns[0])
+        claim(f"  {policy}: ask and tell, 20 problems in turn / one", ratio, 1.3)
 
 
-def ask_and_tell(agent: Agent) -> float:
-    """Return the seconds that asking and telling takes, the best of several."""
+def ask_and_tell(*agents: Agent) -> float:
+    """Return the seconds that asking and telling takes, agents in turn, the best of several."""
 
     def some() -> None:
-        for _ in range(2_000):
-            agent.tell(agent.ask().id, 1.0)
+        for _ in range(2_000 // len(agents)):
+            for agent in agents:
+                agent.tell(agent.ask().id, 1.0)
 
     some()
     return best(some, rounds=10)[0] / 2_000

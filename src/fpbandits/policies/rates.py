@@ -52,7 +52,7 @@ def rates(problem: Problem) -> Rates:
             f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
         )
     structure = Structure(problem)
-    known = _known(problem)
+    solved = _solutions(problem)
     rivals = [structure.must_explore(true) for true in range(len(problem.parameters))]
     over_a = np.zeros(structure.means.shape)
     over_all = np.zeros(structure.means.shape)
@@ -60,13 +60,13 @@ def rates(problem: Problem) -> Rates:
         if not len(rivals[true]):
             continue
         key = name, problem.arms[structure.best_arm[true]]
-        if key not in known:
+        if key not in solved:
             bound = theorem2(structure, true)
-            known[key] = (
+            solved[key] = (
                 {problem.arms[arm]: c for arm, c in bound.candidate_arms.pulls.items()},
                 {problem.arms[arm]: c for arm, c in bound.all_arms.pulls.items()},
             )
-        for table, pulls in zip((over_a, over_all), known[key], strict=True):
+        for table, pulls in zip((over_a, over_all), solved[key], strict=True):
             table[true] = [pulls.get(arm, 0.0) for arm in problem.arms]
     return Rates(
         first=np.cumsum([0, *(len(some) for some in rivals)], dtype=np.int64),
@@ -76,7 +76,7 @@ def rates(problem: Problem) -> Rates:
     )
 
 
-def _known(problem: Problem) -> dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]:
+def _solutions(problem: Problem) -> dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]:
     """Return what is solved already of this problem, in whatever order its arms and models are."""
     parameters, arms = np.argsort(problem.parameters), np.argsort(problem.arms)
     means = problem.rewards.unit_means[np.ix_(parameters, arms)]
