@@ -12,6 +12,7 @@ module, and what they call cannot be told by the compiler's own keys.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +23,7 @@ from numba.core.caching import FunctionCache
 from numba.core.errors import NumbaError
 from numba.extending import overload, register_jitable
 
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fpbandits.policies.base import Policy
@@ -119,6 +120,11 @@ def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, rando
 _policies: dict[type, type[Policy]] = {}
 """Whose rule is played, by the type of what was prepared."""
 
+_derived: dict[tuple[type, type[Policy]], type] = {}
+"""The types of what policies from elsewhere prepare, made of their own ones."""
+
+_numbers = itertools.count(1)
+
 
 def _found_by_type(rule: Callable[..., Any]) -> None:
     # Strictness would compare annotations too.
@@ -135,12 +141,25 @@ for _rule in (plan, repeats, observe):
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     prepared, kind = policy.prepare(problem), type(policy)
-    if _policies.setdefault(type(prepared), kind) is kind:
+    made = type(prepared)
+    # Numba takes named tuples of the same name and fields for one type when it looks for the
+    # machine code to run, on disk too: so each policy's must have a name of its own.
+    if kind.__module__.startswith(_PACKAGE):
+        if made not in _policies:
+            made.__name__ = f"{kind.__name__}{made.__qualname__}"
+            _policies[made] = kind
         return prepared
-    # A rule that builds on another's, and on what that prepares, needs a type of its own.
-    own = next((made for made, whose in _policies.items() if whose is kind), None)
+    # A rule from elsewhere may build on another's, and prepare what that does: whoever is first
+    # must not decide whose rule is found, or kept on disk, for a type of the package's.
+    own = _derived.get((made, kind))
     if own is None:
-        own = type(type(prepared).__name__, (type(prepared),), {"__module__": kind.__module__})
+        if not (isinstance(prepared, tuple) and hasattr(made, "_fields")):
+            raise InputError(
+                f"{policy.name}: prepare returned {quote(prepared)}: it must be a named tuple"
+            )
+        name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
+        own = type(name, (made,), {"__module__": kind.__module__})
+        own = _derived.setdefault((made, kind), own)
         _policies[own] = kind
     return own(*prepared)
 
