@@ -1,4 +1,4 @@
-"""The leaderboard: its contests are what they say, its figures add up, and it reads well."""
+"""The leaderboard: its contests are what they say, its numbers add up, and it reads well."""
 
 from __future__ import annotations
 

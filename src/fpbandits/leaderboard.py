@@ -1,8 +1,7 @@
 """Every policy on the same ground: the paper's problems, random ones, and wrong models.
 
 A *contest* is a set of models and one or several truths. Every policy plays every contest it
-applies to, with arms and parameters shuffled in every run, so that ties favour no one. Of the final
-regrets the mean, the 95 % quantile, and the ratio of the mean to what Theorem 2 asks for are kept.
+applies to, with arms and parameters shuffled in every run, so that ties favour no one.
 
 Three groups of contests:
 
@@ -11,9 +10,14 @@ Three groups of contests:
   under which regret can stay bounded and one under which it cannot;
 * ``wrong``: the truth is off by ε in each mean, with random signs, and so outside Θ.
 
-A policy's *score* is the geometric mean, over the first two groups, of its mean regret over the
-least of all that apply everywhere; 1 would be best at everything. Half a unit of regret is added to
-both, lest a contest that costs next to nothing decide.
+A policy's *score* says how many times the best policy's regret it pays on average: 1 is to be the
+best in every contest, 2 is to pay twice as much. It is the geometric mean of
+
+    (its mean regret + ½) / (the least mean regret of any policy + ½)
+
+over all contests of the first two groups; a policy that cannot play all of them has no score. *Any
+policy* means those that apply to every contest. The halves are there because the best policy loses
+next to nothing in some contests, and these must not decide everything.
 """
 
 from __future__ import annotations
@@ -22,26 +26,27 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fpbandits.arrays import Floats
 from fpbandits.builtin import built_in
 from fpbandits.checks import whole_number
 from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
-from fpbandits.report.figures import render
-from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.report.figures import rendered
+from fpbandits.report.leaderboard import leaderboard_figure
+from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import versions
 from fpbandits.simulation.runner import play_cells
+from fpbandits.statistics import std_of
 from fpbandits.storage import write_together
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCHEMA = 1
 RUNS, HORIZON = 100, 10**5
@@ -62,7 +67,7 @@ class Contest:
     problem: Problem
     truths: Sequence[str | list[float]]
 
-    @property
+    @cached_property
     def lower_bound(self) -> float:
         """Theorem 2's coefficient over all arms; 0 where nothing must be paid, or is known."""
         truth = self.truths[0]
@@ -97,13 +102,16 @@ class Leaderboard:
         everywhere = max(map(len, self.standings.values()))
         return min(own[contest].mean for own in self.standings.values() if len(own) == everywhere)
 
+    def times_best(self, policy: str, contest: str) -> float:
+        """Return a policy's mean regret as a multiple of the least one, with ½ added to both."""
+        return (self.standings[policy][contest].mean + 0.5) / (self.best(contest) + 0.5)
+
     def score(self, policy: str) -> float | None:
-        """Return the geometric mean of a policy's mean regret over the least one."""
+        """Return the geometric mean of `times_best`; None if a contest that counts is missing."""
         chosen = [contest.name for contest in self.contests if contest.group != "wrong"]
-        own = self.standings[policy]
-        if not chosen or not all(name in own for name in chosen):
+        if not chosen or not all(name in self.standings[policy] for name in chosen):
             return None
-        logs = [math.log((own[name].mean + 0.5) / (self.best(name) + 0.5)) for name in chosen]
+        logs = [math.log(self.times_best(policy, name)) for name in chosen]
         return math.exp(sum(logs) / len(logs))
 
     @property
@@ -140,50 +148,9 @@ class Leaderboard:
 
     def save(self, folder: Path) -> None:
         """Write leaderboard.json, .png and .svg."""
-        drawn = self.figure()
-        write_together(
-            {
-                folder / "leaderboard.json": (json.dumps(self.as_dict(), indent=1) + "\n").encode(),
-                **{folder / f"leaderboard.{kind}": render(drawn, kind) for kind in ("png", "svg")},
-            }
-        )
-
-    def figure(self) -> Figure:
-        """Draw how far every policy is from the best in every contest."""
-        from matplotlib.colors import LogNorm
-        from matplotlib.figure import Figure
-
-        ranking, names = self.ranking, [contest.name for contest in self.contests]
-        table = np.full((len(ranking), len(names)), np.nan)
-        for row, policy in enumerate(ranking):
-            for column, name in enumerate(names):
-                if name in self.standings[policy]:
-                    mean = self.standings[policy][name].mean
-                    table[row, column] = (mean + 0.5) / (self.best(name) + 0.5)
-        figure = Figure(
-            figsize=(2.4 + 0.62 * len(names), 2.6 + 0.34 * len(ranking)), layout="constrained"
-        )
-        axes = figure.subplots()
-        image = axes.imshow(table, cmap="cividis_r", norm=LogNorm(1, 100), aspect="auto")
-        for (row, column), ratio in np.ndenumerate(table):
-            if not np.isnan(ratio):
-                mean = self.standings[ranking[row]][names[column]].mean
-                axes.text(
-                    column,
-                    row,
-                    f"{mean:.3g}" if mean < 1000 else f"{mean:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white" if ratio > 10 else "black",
-                )
-        axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=8)
-        axes.set_yticks(range(len(ranking)), ranking, fontsize=9)
-        figure.colorbar(image, ax=axes, label="mean regret over the least one", pad=0.01)
-        axes.set_title(
-            f"Mean regret at T = {self.horizon:.0e}, {self.runs:,} runs, arms shuffled", fontsize=11
-        )
-        return figure
+        text = json.dumps(self.as_dict(), indent=1) + "\n"
+        pictures = rendered(leaderboard_figure(self), folder / "leaderboard")
+        write_together({folder / "leaderboard.json": text.encode(), **pictures})
 
 
 def contests(group: str | None = None) -> list[Contest]:
@@ -270,40 +237,47 @@ def play(
     seed = whole_number("seed", seed)
     chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
     board = list(contests() if among is None else among)
-    cells: dict[str, Cell] = {}
-    parts: dict[tuple[str, str], list[str]] = {}
-    for contest in board:
-        for name, policy in chosen.items():
-            if refusal(policy, contest.problem):
-                continue
-            for number, truth in enumerate(contest.truths):
-                cell = f"{contest.name}: {name}, truth {number + 1}"
-                parts.setdefault((name, contest.name), []).append(cell)
-                cells[cell] = make_cell(
-                    contest.problem,
-                    policy,
-                    true=truth,
-                    horizon=horizon,
-                    runs=-(-count // len(contest.truths)),
-                    # Other streams for every truth, the same ones for every policy.
-                    seed=seed * 1000 + number,
-                    times=[horizon],
-                    shuffle=True,
-                )
+    entries = [
+        (contest, name, policy)
+        for contest in board
+        for name, policy in chosen.items()
+        if not refusal(policy, contest.problem)
+    ]
+    cells = {
+        _cell_name(contest, name, number): make_cell(
+            contest.problem,
+            policy,
+            true=truth,
+            horizon=horizon,
+            runs=-(-count // len(contest.truths)),
+            # Other streams for every truth, the same ones for every policy.
+            seed=seed * 1000 + number,
+            times=[horizon],
+            shuffle=True,
+        )
+        for contest, name, policy in entries
+        for number, truth in enumerate(contest.truths)
+    }
     results = play_cells(cells, **how)
     standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
-    for contest in board:
-        lower = contest.lower_bound * math.log(horizon)
-        for name, policy in chosen.items():
-            if (name, contest.name) in parts:
-                final = np.concatenate(
-                    [results[cell].final_regret(str(policy)) for cell in parts[name, contest.name]]
-                )
-                mean = float(final.mean())
-                standings[name][contest.name] = Standing(
-                    mean=mean,
-                    standard_error=float(final.std(ddof=1)) / math.sqrt(len(final)),
-                    q95=float(np.quantile(final, 0.95)),
-                    ratio=mean / lower if lower > 0 else None,
-                )
+    for contest, name, _ in entries:
+        parts = [
+            results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
+        ]
+        final = np.concatenate([result.final_regret(*result.policies) for result in parts])
+        standings[name][contest.name] = _standing(final, contest.lower_bound * math.log(horizon))
     return Leaderboard(board, standings, int(horizon), count, seed)
+
+
+def _cell_name(contest: Contest, policy: str, truth: int) -> str:
+    return f"{contest.name}: {policy}, truth {truth + 1}"
+
+
+def _standing(final: Floats, lower: float) -> Standing:
+    mean = float(final.mean())
+    return Standing(
+        mean=mean,
+        standard_error=float(std_of(final)) / math.sqrt(len(final)),
+        q95=float(np.quantile(final, 0.95)),
+        ratio=mean / lower if lower > 0 else None,
+    )

@@ -95,6 +95,8 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
             raise InputError(f"{shown(path)}: not a regular file")
         with path.open("rb") as file:
             content = file.read() if most is None else file.read(most + 1)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(f"{shown(path)}: there is no such file") from None
     except (OSError, ValueError) as error:

@@ -93,7 +93,7 @@ def test_k_at_its_jumps(k: int) -> None:
 
 
 def test_many_distances_at_once_are_each_on_their_own() -> None:
-    """More distances than a chunk holds, in any order, with repeats."""
+    """More distances than are computed at once, in any order, with repeats."""
     generator = np.random.default_rng(1)
     alphas = generator.uniform(0.001, 1, 3000)
     alphas = np.concatenate([alphas, alphas[:500]])

@@ -1,4 +1,7 @@
-"""Writing figures: whole or not at all, and the same bytes for the same figure."""
+"""What all figures share: colours, words on them, and how they are written.
+
+A figure is written whole or not at all, and equal figures are equal files.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,29 @@ from fpbandits.storage import shown, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 FORMATS = (".png", ".svg")
 
 # The Okabe-Ito palette, which colour-blind readers can tell apart.
 ORANGE, SKY, GREEN, BLUE, PURPLE = "#D55E00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
+
+
+def short(text: str, most: int) -> str:
+    """Return a text that takes ``most`` letters at the most."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def as_plain_text(legend: Legend) -> None:
+    """Take names for what they are: one with dollar signs in it is no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Say below a figure what was simulated."""
+    figure.supxlabel(text, fontsize=8, color="0.35")
 
 
 def check_figure_path(path: Path) -> None:
@@ -36,6 +56,11 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG or SVG, by the path's ending."""
     check_figure_path(path)
     write_aside(path, render(figure, path.suffix.lower()[1:]))
+
+
+def rendered(figure: Figure, stem: Path) -> dict[Path, bytes]:
+    """Return a figure as the content of two files, ``stem``.png and ``stem``.svg."""
+    return {stem.with_name(stem.name + kind): render(figure, kind[1:]) for kind in FORMATS}
 
 
 def render(figure: Figure, kind: str) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote
-from fpbandits.report.figures import PALETTE, save_figure
+from fpbandits.errors import InputError, unknown
+from fpbandits.report.figures import PALETTE, as_plain_text, footnote, save_figure
 from fpbandits.theory.analysis import analyze
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def regret_figure(
     log_time: bool = True,
     bounds: bool = False,
 ) -> Figure:
-    """Draw the mean regret of every policy, a line each, and a band around it.
+    """Draw the mean regret of every policy as a line, with a band around it.
 
     Parameters
     ----------
@@ -48,10 +49,10 @@ def regret_figure(
     from matplotlib.figure import Figure
 
     if band not in BANDS:
-        raise InputError(f"unknown band {quote(band)}: choose one of {', '.join(BANDS)}")
+        raise unknown("band", band, BANDS)
     figure = Figure(figsize=(7.5, 4.6), layout="constrained")
     axes = figure.subplots()
-    for policy, colour in zip(result.policies, _colours(), strict=False):
+    for policy, colour in zip(result.policies, cycle(PALETTE), strict=False):
         draw_policy(axes, result, policy, band=band, colour=colour)
     top = axes.get_ylim()[1]
     if bounds:
@@ -65,14 +66,10 @@ def regret_figure(
     axes.set_xlabel("time t")
     axes.set_ylabel("regret")
     axes.grid(alpha=0.25)
-    legend = axes.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none")
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    as_plain_text(axes.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none"))
     axes.set_title(f"{result.problem.name}, truth {result.true}", fontsize=11, parse_math=False)
     single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
-    figure.supxlabel(
-        f"{single}; T = {result.horizon:.6g}, seed {result.seed}", fontsize=8, color="0.35"
-    )
+    footnote(figure, f"{single}; T = {result.horizon:.6g}, seed {result.seed}")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
@@ -97,10 +94,6 @@ def draw_policy(
     if result.runs > 1:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))
         axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
-
-
-def _colours() -> list[str]:
-    return list(PALETTE) * 10
 
 
 def _band(result: Result, policy: str, band: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,14 @@
-"""Figures of a problem."""
+"""A problem drawn: the means, the best arms, and which parameter looks like which."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
-from fpbandits.report.figures import ORANGE, SKY
+from fpbandits.report.figures import ORANGE, SKY, short
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ MOST_PARAMETERS = 1_000
 
 _MOST_LABELS = 40
 _LONGEST_LABEL = 24
+_LEGEND: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9}
 _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told apart": SKY}
 
 
@@ -61,9 +62,7 @@ def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: Structu
     tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=ORANGE)
     best = axes.scatter(structure.best_arm + 0.2, np.arange(len(means)), s=size, color=ORANGE)
     marks = {"best arm": best} | ({"tied with it": tied} if len(structure.ties) else {})
-    figure.legend(
-        marks.values(), marks.keys(), loc="outside lower left", ncols=2, frameon=False, fontsize=9
-    )
+    figure.legend(marks.values(), marks.keys(), loc="outside lower left", **_LEGEND)
     axes.set_title("mean reward", fontsize=10)
     axes.set_ylabel("parameter")
     axes.set_xlabel("arm")
@@ -98,9 +97,7 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Str
         if (kinds == kind).any()
     ]
     if patches:
-        figure.legend(
-            handles=patches, loc="outside lower right", ncols=2, frameon=False, fontsize=9
-        )
+        figure.legend(handles=patches, loc="outside lower right", **_LEGEND)
     else:
         axes.text(0.5, 0.5, "no two are confused", transform=axes.transAxes, ha="center")
 
@@ -110,9 +107,7 @@ def _name_ticks(axis: Axis, names: tuple[str, ...], *, rotate: bool = False) -> 
     if len(names) > _MOST_LABELS:
         axis.set_major_formatter(lambda place, _: f"no. {place + 1:.0f}")
         return
-    short = [
-        name if len(name) <= _LONGEST_LABEL else f"{name[: _LONGEST_LABEL - 1]}…" for name in names
-    ]
-    axis.set_ticks(range(len(names)), short, fontsize=8, parse_math=False)
-    if rotate and sum(map(len, short)) > 30:
+    labels = [short(name, _LONGEST_LABEL) for name in names]
+    axis.set_ticks(range(len(names)), labels, fontsize=8, parse_math=False)
+    if rotate and sum(map(len, labels)) > 30:
         axis.set_tick_params(rotation=90)

@@ -1,18 +1,22 @@
-"""Regret against what a study varies, drawn: a line a policy, a panel a problem and truth."""
+"""Regret against what a study varies, drawn: a line per policy, a panel per problem and truth."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fpbandits.report.figures import PALETTE
-from fpbandits.sweep.points import Point, caption, points
-from fpbandits.sweep.study import MOST_NAMES, Study
+from fpbandits.report.figures import PALETTE, as_plain_text, footnote, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from fpbandits.sweep.points import Panel
+    from fpbandits.sweep.sweep import Sweep
+
+MOST_NAMES = 24
+"""More names than this do not fit on an axis."""
 
 _TITLES = {
     "horizon": "horizon T",
@@ -22,64 +26,47 @@ _TITLES = {
     "true": "truth",
 }
 _MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
+_LONGEST_NAME = 44
 
 
-def sweep_figure(study: Study, rows: Sequence[Mapping[str, Any]]) -> Figure:
+def sweep_figure(sweep: Sweep) -> Figure:
     """Draw regret against what the study varies, with 95 % intervals."""
     from matplotlib.figure import Figure
 
-    found = points(study, rows)
-    columns = min(len(found), 3 if len(found) != 4 else 2)
-    down = math.ceil(len(found) / columns)
-    lines = list(dict.fromkeys(line for panel in found.values() for line in panel))
-    figure = Figure(
-        figsize=(
-            7.5 if columns == 1 else 1.2 + 4.1 * columns,
-            max(1.2 + 3.6 * down, 0.8 + 0.17 * len(lines)),
-        ),
-        layout="constrained",
-    )
+    study, panels = sweep.study, sweep.points()
+    columns = min(len(panels), 3 if len(panels) != 4 else 2)
+    down = math.ceil(len(panels) / columns)
+    lines = list(dict.fromkeys(line for panel in panels.values() for line in panel))
+    width = 7.5 if columns == 1 else 1.2 + 4.1 * columns
+    height = max(1.2 + 3.6 * down, 0.8 + 0.17 * len(lines))
+    figure = Figure(figsize=(width, height), layout="constrained")
     # Problems in different units are not to be compared by height.
     same_units = len({cell.problem.range for cell in study.cells.values()}) == 1
     grid = figure.subplots(down, columns, squeeze=False, sharey=same_units)
-    for axes in grid.flat[len(found) :]:
+    for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    means = {
-        title: [point.mean for own in panel.values() for point in own.values()]
-        for title, panel in found.items()
-    }
-    together = [mean for own in means.values() for mean in own]
     drawn: dict[str, Any] = {}
-    for axes, (title, panel) in zip(grid.flat, found.items(), strict=False):
+    for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
         drawn = _draw_panel(axes, panel, lines) | drawn
-        _scale(axes, together if same_units else means[title])
-        axes.set_title(_short(title), fontsize=9, parse_math=False)
+        _scale(axes, panels.values() if same_units else [panel])
+        axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
     for axes in grid[:, 0]:
         axes.set_ylabel("mean regret")
     if lines != [""]:
-        legend = figure.legend(
-            [drawn[line] for line in lines],
-            [_short(line) for line in lines],
-            loc="outside right upper",
-            fontsize=8,
-            frameon=False,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-    figure.suptitle(_short(study.name, 90), fontsize=11, parse_math=False)
-    words = f"{caption(study, rows, found)}; 95 % intervals"
-    figure.supxlabel(words, fontsize=8, color="0.35")
+        handles = [drawn[line] for line in lines]
+        names = [short(line, _LONGEST_NAME) for line in lines]
+        style: dict[str, Any] = {"loc": "outside right upper", "fontsize": 8, "frameon": False}
+        as_plain_text(figure.legend(handles, names, **style))
+    figure.suptitle(short(study.name, 90), fontsize=11, parse_math=False)
+    footnote(figure, f"{sweep.caption}; 95 % intervals")
     return figure
 
 
-def _short(text: str, most: int = 44) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _scale(axes: Axes, means: Sequence[float]) -> None:
-    """Draw regret on a logarithmic scale where it spans decades, else from 0."""
+def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
+    """Draw regret on a logarithmic scale where it spans decades in these panels, else from 0."""
+    means = [point.mean for panel in panels for own in panel.values() for point in own.values()]
     least = min((mean for mean in means if mean > 0), default=1.0)
     if max(means) <= 30 * least:
         axes.set_ylim(bottom=0)
@@ -94,9 +81,7 @@ def _scale(axes: Axes, means: Sequence[float]) -> None:
     axes.yaxis.set_minor_formatter("")
 
 
-def _draw_panel(
-    axes: Axes, panel: Mapping[str, Mapping[Any, Point]], lines: Sequence[str]
-) -> dict[str, Any]:
+def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any]:
     """Draw a panel, and return what stands for each line in the legend."""
     values = [value for own in panel.values() for value in own if value is not None]
     numeric = not any(isinstance(value, str) for value in values)
@@ -127,7 +112,7 @@ def _draw_panel(
             )
     if not numeric:
         slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(places) > 3 else {}
-        names = [_short(value, 30) for value in places] if len(places) <= MOST_NAMES else []
+        names = [short(value, 30) for value in places] if len(places) <= MOST_NAMES else []
         axes.set_xticks(range(len(names)), names, fontsize=8, parse_math=False, **slanted)
         axes.margins(x=0.1)
     elif values and min(values) > 0 and max(values) >= 10 * min(values):

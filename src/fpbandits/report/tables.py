@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fpbandits.problem import Problem
@@ -36,9 +36,7 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
 
 def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Show what there is to choose from."""
-    table = _table()
-    for column in ("policy", "knows", "guarantee", "options"):
-        table.add_column(column, overflow="fold")
+    table = _table(*map(_words, ("policy", "knows", "guarantee", "options")))
     for row in rows:
         options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
         name = Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
@@ -48,28 +46,26 @@ def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
     """Show who did how well on the paper's problems, and in the mean of each other group."""
-    names = [contest["name"] for contest in board["contests"] if contest["group"] == "paper"]
-    random = [contest["name"] for contest in board["contests"] if contest["group"] == "random"]
-    wrong = [contest["name"] for contest in board["contests"] if contest["group"] == "wrong"]
-    table = _table()
-    table.add_column("policy", no_wrap=True)
-    for name in (*names, "random", "wrong", "score"):
-        table.add_column(name, justify="right", no_wrap=True)
+    groups: dict[str, list[str]] = {"paper": [], "random": [], "wrong": []}
+    for contest in board["contests"]:
+        groups.setdefault(contest["group"], []).append(contest["name"])
+    paper = groups.pop("paper")
+    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*paper, *groups, "score")))
     for policy, own in board["policies"].items():
-        cells = [Text(policy, style="bold")]
-        for name in names:
-            found = own["contests"].get(name)
-            cells.append(Text(f"{found['mean']:.3g} ({found['q95']:.3g})" if found else "–"))
-        for group in (random, wrong):
-            means = [own["contests"][name]["mean"] for name in group if name in own["contests"]]
-            whole = len(means) == len(group) and means
-            cells.append(Text(f"{sum(means) / len(means):.3g}" if whole else "–"))
-        cells.append(Text(f"{own['score']:.2f}" if own["score"] else "–"))
-        table.add_row(*cells)
+        played, score = own["contests"], own["score"]
+        cells = [
+            f"{played[name]['mean']:.3g} ({played[name]['q95']:.3g})" if name in played else "–"
+            for name in paper
+        ]
+        for names in groups.values():
+            means = [played[name]["mean"] for name in names if name in played]
+            whole = means and len(means) == len(names)
+            cells.append(f"{sum(means) / len(means):.3g}" if whole else "–")
+        table.add_row(Text(policy, style="bold"), *cells, f"{score:.2f}" if score else "–")
     words = (
         f"Mean regret at T = {board['horizon']:.6g} (95 % quantile), {board['runs']:,} runs, arms "
-        "shuffled; the mean over the random problems and over wrong models; score: geometric mean "
-        "of regret over the least, wrong models left out."
+        "shuffled; the mean over the random problems and over wrong models; score: regret as a "
+        "multiple of the least, in the geometric mean over all contests but those of wrong models."
     )
     return Group(table, Text(words))
 
@@ -84,26 +80,15 @@ def sweep_table(
         values = list(dict.fromkeys(value for line in panel.values() for value in line))
         if all(isinstance(value, int | float) for value in values if value is not None):
             values.sort(key=lambda value: -math.inf if value is None else value)
-        cells = {
-            (line, value): _with_error(own.get(value))
-            for line, own in panel.items()
-            for value in values
-        }
-        table = _table()
-        named = {value: _value(value) for value in values}
-        if len(values) <= len(panel) and against != "policy":
-            head, down, across, flip = f"policy, {against} →", list(panel), values, False
-        else:
-            head, down, across, flip = against, values, list(panel), True
-        table.add_column(head, overflow="fold")
-        for column in across[:_MOST_COLUMNS]:
-            label = (column or "mean regret") if flip else named[column]
-            table.add_column(Text(str(label)), justify="right", no_wrap=True)
-        for row in down[:_MOST_ROWS]:
-            own = [
-                cells[(column, row) if flip else (row, column)] for column in across[:_MOST_COLUMNS]
-            ]
-            table.add_row(Text(named[row] if flip else row), *own)
+        down, across = [line or "mean regret" for line in panel], list(map(_value, values))
+        cells = [[_with_error(own.get(value)) for value in values] for own in panel.values()]
+        head = f"policy, {against} →"
+        if len(values) > len(panel) or against == "policy":
+            down, across, head = across, down, against
+            cells = [list(row) for row in zip(*cells, strict=True)]
+        table = _table(_words(head), *map(_numbers, across[:_MOST_COLUMNS]))
+        for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
+            table.add_row(Text(name), *row[:_MOST_COLUMNS])
         cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
         parts += [Text(title, style="bold"), table] if title else [table]
     more = " There is more in study.csv." if cut else ""
@@ -127,22 +112,19 @@ def _with_error(point: Any) -> Text:
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
-    table = _table()
-    table.add_column("truth", overflow="fold")
-    table.add_column("best arm", overflow="fold")
-    table.add_column("regret is", overflow="fold")
-    table.add_column("FP-UCB\nat most", justify="right", no_wrap=True)
-    table.add_column("\n+ ln T ×", justify="right", no_wrap=True)
-    table.add_column("any ≥\nln T ×", justify="right", no_wrap=True)
+    table = _table(
+        *map(_words, ("truth", "best arm", "regret is")),
+        *map(_numbers, ("FP-UCB\nat most", "\n+ ln T ×", "any ≥\nln T ×")),
+    )
     for case in analysis.cases:
         corrected = case.theorem1.corrected
         table.add_row(
             Text(case.true),
             Text(case.best_arm),
             Text(case.verdict, style=_STYLES[case.regime]),
-            _figure(corrected.constant),
-            _figure(corrected.log_coefficient),
-            _figure(case.theorem2.all_arms.coefficient),
+            _four_digits(corrected.constant),
+            _four_digits(corrected.log_coefficient),
+            _four_digits(case.theorem2.all_arms.coefficient),
         )
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
     forced = sum(case.theorem2.all_arms.coefficient > 0 for case in analysis.cases)
@@ -160,12 +142,14 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
         (case.verdict, _STYLES[case.regime]),
         ".",
     )
-    parts: list[RenderableType] = ["", headline, _arm_table(analysis, case, problem)]
-    parts.append(_bound_table(case))
+    arms, bounds = _arm_table(analysis, case, problem), _bound_table(case)
+    parts: list[RenderableType] = ["", headline, arms, bounds]
     if case.confusion_set:
-        parts.append(Text(f"Confused with the truth (B): {_names(case.confusion_set)}"))
+        parts.append(Text(f"Confused with the truth (B): {_some_of(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:
-            needed = _names(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
+            needed = (
+                _some_of(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
+            )
             parts.append(Text(f"of which a policy must rule out by exploring: {needed}"))
     if case.nearest:
         parts.append(
@@ -180,62 +164,47 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
 
 def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
     """Show each arm's part; a column that would say nothing new is left out."""
-    corrected, printed = case.theorem1.corrected.constants, case.theorem1.printed.constants
-    over_a, over_all = case.theorem2.pulls, case.theorem2.all_arms.pulls
+    upper, lower = case.theorem1, case.theorem2
+    corrected, printed = upper.corrected.constants, upper.printed.constants
     differs = any(printed[arm] != corrected[arm] for arm in printed)
-    outside_helps = case.theorem2.all_arms.coefficient < case.theorem2.coefficient
-
-    table = _table()
-    table.add_column("arm", overflow="fold")
-    table.add_column("mean", justify="right")
-    table.add_column("gap Δ", justify="right")
-    table.add_column("role")
-    if case.betas:
-        table.add_column("β", justify="right")
-    table.add_column("FP-UCB\nplays ≤", justify="right")
-    if differs:
-        table.add_column("as\nprinted", justify="right")
-    if case.betas:
-        table.add_column("\n+ ln T ×", justify="right")
-    if case.theorem2.coefficient:
-        table.add_column("any policy ≥\nln T ×", justify="right")
-    if outside_helps:
-        table.add_column("with arms\noutside A", justify="right")
-
-    means = problem.means[problem.index(case.true)]
-    for arm, mean in zip(analysis.arms, means, strict=True):
-        beta = case.betas.get(arm)
+    outside_helps = lower.all_arms.coefficient < lower.coefficient
+    # Proposition 2's log term; its β lives on [0, 1].
+    logs = {arm: 12 * (problem.rewards.width / beta) ** 2 for arm, beta in case.betas.items()}
+    columns: dict[str, Mapping[str, float]] = {
+        "β": case.betas,
+        "FP-UCB\nplays ≤": corrected,
+        "as\nprinted": printed if differs else {},
+        "\n+ ln T ×": logs,
+        "any policy ≥\nln T ×": lower.pulls if lower.coefficient else {},
+        "with arms\noutside A": lower.all_arms.pulls if outside_helps else {},
+    }
+    columns = {head: values for head, values in columns.items() if values}
+    table = _table(
+        _words("arm"),
+        *(Column(head, justify="right") for head in ("mean", "gap Δ")),
+        "role",
+        *(Column(head, justify="right") for head in columns),
+    )
+    for arm, mean in zip(analysis.arms, problem.means[problem.index(case.true)], strict=True):
         if arm == case.best_arm:
             role = Text("best", style="bold")
-        elif beta:
+        elif arm in case.betas:
             role = Text("confusing", style="yellow")
         else:
             role = Text("candidate" if arm in analysis.candidate_arms else "never best")
-        cells: list[str | Text] = [Text(arm), f"{mean:.4g}", f"{case.gaps[arm]:.4g}", role]
-        if case.betas:
-            cells.append(f"{beta:.4g}" if beta else "")
-        cells.append(_figure(corrected.get(arm)))
-        if differs:
-            cells.append(_figure(printed.get(arm)))
-        if case.betas:
-            # Proposition 2's log term; its β lives on [0, 1].
-            cells.append(_figure(12 * (problem.rewards.width / beta) ** 2) if beta else "")
-        if case.theorem2.coefficient:
-            cells.append(_figure(over_a.get(arm)))
-        if outside_helps:
-            cells.append(_figure(over_all.get(arm)))
-        table.add_row(*cells)
+        numbers = [_four_digits(values.get(arm)) for values in columns.values()]
+        gap = _four_digits(case.gaps[arm])
+        table.add_row(Text(arm), _four_digits(mean), gap, role, *numbers)
     return table
 
 
 def _bound_table(case: Case) -> Table:
-    table = _table()
-    table.add_column("regret up to T")
-    table.add_column("constant", justify="right")
-    table.add_column("+ ln T ×", justify="right")
+    table = _table(
+        "regret up to T", *(Column(head, justify="right") for head in ("constant", "+ ln T ×"))
+    )
 
     def row(label: str, constant: float | None, log_coefficient: float) -> None:
-        table.add_row(label, _figure(constant), _figure(log_coefficient))
+        table.add_row(label, _four_digits(constant), _four_digits(log_coefficient))
 
     corrected, printed, lower = case.theorem1.corrected, case.theorem1.printed, case.theorem2
     row("FP-UCB at most (Theorem 1, corrected)", corrected.constant, corrected.log_coefficient)
@@ -254,17 +223,27 @@ def _bound_table(case: Case) -> Table:
     return table
 
 
-def _table() -> Table:
-    return Table(box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
+def _table(*columns: Column | str) -> Table:
+    return Table(*columns, box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
 
 
-def _figure(value: float | None) -> str:
+def _words(head: str) -> Column:
+    """Return a column of texts, which may be long."""
+    return Column(head, overflow="fold")
+
+
+def _numbers(head: str) -> Column:
+    """Return a column of numbers, under names that users gave."""
+    return Column(Text(head), justify="right", no_wrap=True)
+
+
+def _four_digits(value: float | None) -> str:
     """Return a number to four digits, or nothing."""
     if value is None:
         return ""
     return f"{value:,.1f}" if 1000 <= value < 1e7 else f"{value:.4g}"
 
 
-def _names(names: tuple[str, ...]) -> str:
+def _some_of(names: tuple[str, ...]) -> str:
     more = len(names) - _MOST_NAMES
     return "; ".join(names[:_MOST_NAMES]) + (f"; and {more:,} more" if more > 0 else "")

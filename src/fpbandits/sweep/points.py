@@ -9,13 +9,12 @@ average, the standard error is at most the average of theirs, and that is what i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scipy.special import stdtrit
-
 from fpbandits.errors import counted
+from fpbandits.statistics import margin, two_sided
 from fpbandits.sweep.study import Study
 
 _MOST_PANELS = 12
@@ -39,16 +38,19 @@ class Part:
         self.runs = total
 
     @property
+    def std(self) -> float:
+        """The standard deviation of a run's regret; NaN for a single run."""
+        return math.nan if self.runs == 1 else math.sqrt(self.squares / (self.runs - 1))
+
+    @property
     def standard_error(self) -> float:
         """The standard deviation of the mean; NaN for a single run."""
-        if self.runs == 1:
-            return math.nan
-        return math.sqrt(self.squares / (self.runs - 1) / self.runs)
+        return self.std / math.sqrt(self.runs)
 
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval of the mean, by Student's t; NaN for a single run."""
-        return float(stdtrit(max(self.runs - 1, 1), 0.975)) * self.standard_error
+        return float(margin(self.std, self.runs, two_sided(0.95)))
 
 
 @dataclass
@@ -82,24 +84,27 @@ class Point:
         return total / self.runs
 
 
-Points = dict[str, dict[str, dict[Any, Point]]]
-"""points[panel][line][value]; the value is None for a policy that does not have the option."""
+Panel = dict[str, dict[Any, Point]]
+"""panel[line][value]; the value is None for a policy that does not have the option."""
+
+Points = dict[str, Panel]
+"""points[title]: the panels."""
 
 
-def points(study: Study, rows: Iterable[Mapping[str, Any]]) -> Points:
+def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
     """Put together what belongs to one point."""
     against = study.against
-    rows = list(rows)
-    longest = max(row["horizon"] for row in rows)
     if against != "horizon":
+        longest = max(row["horizon"] for row in rows)
         rows = [row for row in rows if row["horizon"] == longest]
     apart = _panels(study, rows)
     found: Points = {}
     cases: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for row in rows:
         panel = ", truth ".join(row[column] for column in apart)
-        line = _without(row["policy"], against) if against in study.options else row["policy"]
-        line = "" if against == "policy" else line
+        line = "" if against == "policy" else row["policy"]
+        if against in study.options:
+            line = _without(line, against)
         case = (row["problem"], row["true"])
         cases.setdefault((panel, line), set()).add(case)
         point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
@@ -114,15 +119,12 @@ def points(study: Study, rows: Iterable[Mapping[str, Any]]) -> Points:
     return found
 
 
-def caption(study: Study, rows: Iterable[Mapping[str, Any]], found: Points) -> str:
+def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> str:
     """Say of what the points are means."""
-    everything = [
-        point for panel in found.values() for own in panel.values() for point in own.values()
-    ]
-    runs = [point.runs for point in everything]
-    parts = max(len(point.parts) for point in everything)
-    each = f"{min(runs):,} to {counted(max(runs), 'run')}"
-    words = [f"means of {counted(runs[0], 'run') if min(runs) == max(runs) else each}"]
+    drawn = [point for panel in found.values() for own in panel.values() for point in own.values()]
+    fewest, most = (choose(point.runs for point in drawn) for choose in (min, max))
+    parts = max(len(point.parts) for point in drawn)
+    words = [f"means of {'' if fewest == most else f'{fewest:,} to '}{counted(most, 'run')}"]
     seeds = len({row["seed"] for row in rows})
     if seeds > 1:
         words.append(f"{seeds} seeds together")
@@ -133,7 +135,7 @@ def caption(study: Study, rows: Iterable[Mapping[str, Any]], found: Points) -> s
     return "; ".join(words)
 
 
-def _panels(study: Study, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the columns that tell panels apart: none if they are what is drawn, or too many."""
     columns: tuple[str, ...] = ()
     if study.against in ("horizon", "policy", *study.options):
@@ -145,5 +147,6 @@ def _panels(study: Study, rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _without(policy: str, option: str) -> str:
+    """Return a policy's name for itself but for one option: what its points have in common."""
     name, *options = policy.split(":")
     return ":".join([name, *(each for each in options if not each.startswith(f"{option}="))])

@@ -10,15 +10,17 @@ A study file is TOML. All that vary are crossed with one another::
     shuffle = true                   # default false
     against = "slack"                # what regret is drawn against; default: what is varied
 
-A problem is a built-in name, a file (beside the study's own; ``*`` stands for any letters), or a
-table: of a ``problem`` and what is ``true``, or of the fields of a problem file. ``true`` is a
-name, a list of names, a list of lists of means, or "all". An option of a policy may be a list.
+A problem is a built-in name, a file (``*`` stands for any letters), or a table: of a ``problem``
+and what is ``true``, or of the fields of a problem file. ``true`` is a name, a list of names, a
+list of lists of means, or "all". An option of a policy may be a list. Paths of problem files, and
+of policies of your own ("mine.py:EpsilonGreedy"), start from the folder that the study is in.
 
 Horizons are times at which the same runs are recorded: no policy knows when it will end.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
@@ -26,19 +28,18 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.checks import whole_number
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import Error, InputError, quote, unknown
 from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.policies import DEFAULT, Policy, parse_policy
 from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
+from fpbandits.report.sweep import MOST_NAMES
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.storage import shown
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
-NUMBERS = ("horizon", "models", "arms", "gap")
-NAMES = ("problem", "true", "policy")
-MOST_NAMES = 24
-"""More names than this do not fit on an axis."""
+_NUMBERS = ("horizon", "models", "arms", "gap")
+_NAMES = ("problem", "true", "policy")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Study:
     options
         The options of policies that the study sets: columns too.
     against
-        A column: one of `NUMBERS`, `NAMES` or ``options``.
+        A column: "horizon", "models", "arms", "gap", "problem", "true", "policy" or an option.
     remarks
         Which policies do not apply to which problems, and why.
     text
@@ -77,43 +78,35 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
     text = read_text(path)
     try:
         return _study(text, path, runs)
-    except InputError as error:
+    except Error as error:
         raise error.at(shown(path)) from None
 
 
-def _study(text: str, path: Path, runs: float | None) -> Study:
+def _study(text: str, file: Path, runs: float | None) -> Study:
     table = parse_toml(text)
     for field in table:
         if field not in _FIELDS:
             raise unknown("field", field, _FIELDS)
     if "problems" not in table:
         raise InputError("the field 'problems' is missing: a list of files or built-in names")
-    name = table.get("name", path.stem)
+    name = table.get("name", file.stem)
     if not isinstance(name, str):
         raise InputError(f"name is a text, not {quote(name)}")
-    policies, options = _policies(_listed("policies", table.get("policies", DEFAULT.name)))
-    horizons = [
-        whole_number("a horizon", value, least=1)
-        for value in _listed("horizons", table.get("horizons", 10**5))
-    ]
-    seeds = [whole_number("a seed", value) for value in _listed("seeds", table.get("seeds", 0))]
+    policies, options = _policies(_as_list("policies", table.get("policies", DEFAULT.name)), file)
+    horizons = _whole_numbers("horizon", table.get("horizons", 10**5), least=1)
+    seeds = _whole_numbers("seed", table.get("seeds", 0), least=0)
     shuffle = table.get("shuffle", False)
     if not isinstance(shuffle, bool):
         raise InputError(f"shuffle is true or false, not {quote(shuffle)}")
-    for what, values in (("horizon", horizons), ("seed", seeds)):
-        for value in values:
-            if values.count(value) > 1:
-                raise InputError(f"the {what} {value} is given twice")
 
     cells: dict[str, Cell] = {}
     labels: dict[str, dict[str, Any]] = {}
     remarks: dict[str, None] = {}
-    for (problem, true), (word, policy) in product(_problems(table["problems"], path), policies):
+    for (problem, true), policy in product(_problems(table["problems"], file), policies):
         refused = refusal(policy, problem)
         if refused:
-            remarks[f"{word} is left out of {problem.name}: {refused}"] = None
+            remarks[f"{policy} is left out of {problem.name}: {refused}"] = None
             continue
-        shared: dict[str, Any] = {}
         for seed in seeds:
             cell = make_cell(
                 problem,
@@ -125,25 +118,24 @@ def _study(text: str, path: Path, runs: float | None) -> Study:
                 seed=seed,
                 shuffle=shuffle,
             )
-            shared = shared or _labels(cell, word, options)
-            key = f"{problem.name}, truth {cell.true}: {word}, seed {seed}"
+            key = f"{problem.name}, truth {cell.true}: {policy}, seed {seed}"
             if key in cells:
                 raise InputError(
                     f"{quote(key)} is there twice: give each truth once, and problems names of "
                     "their own"
                 )
             cells[key] = cell
-            labels[key] = {**shared, "seed": seed}
+            labels[key] = _labels(cell, options)
     if not cells:
         raise InputError(next(iter(remarks), "there is nothing to play"))
-    columns = (*NUMBERS, *NAMES, *options)
+    columns = (*_NUMBERS, *_NAMES, *options)
     against = table["against"] if "against" in table else _varied(labels, options, horizons)
     if against not in columns:
         raise unknown("column to draw against", str(against), columns)
     return Study(name, cells, labels, options, against, list(remarks), text)
 
 
-def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:
+def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
     means = cell.truth.means[0]
     gaps = means.max() - means
     return {
@@ -153,8 +145,9 @@ def _labels(cell: Cell, word: str, options: Sequence[str]) -> dict[str, Any]:
         "true": cell.true,
         # Rounded, lest equal gaps differ by how they were computed.
         "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
-        "policy": word,
+        "policy": str(cell.policy),
         **{option: _plain(getattr(cell.policy, option, None)) for option in options},
+        "seed": cell.seed,
     }
 
 
@@ -177,78 +170,97 @@ def _varied(
     if len(horizons) > 1:
         return "horizon"
     for column, count in counts.items():
-        if count > 1 and (column not in NAMES or count <= MOST_NAMES):
+        if count > 1 and (column not in _NAMES or count <= MOST_NAMES):
             return column
     return "policy"
 
 
-def _listed(what: str, value: Any) -> list[Any]:
+def _whole_numbers(what: str, given: Any, *, least: int) -> list[int]:
+    values = [
+        whole_number(f"a {what}", value, least=least) for value in _as_list(f"{what}s", given)
+    ]
+    for value in values:
+        if values.count(value) > 1:
+            raise InputError(f"the {what} {value} is given twice")
+    return values
+
+
+def _as_list(what: str, value: Any) -> list[Any]:
     values = value if isinstance(value, list) else [value]
     if not values:
         raise InputError(f"{what} is an empty list: give it a value")
     return values
 
 
-def _policies(given: Sequence[Any]) -> tuple[list[tuple[str, Policy]], list[str]]:
-    """Return every policy by its name and options, and the options that are set anywhere."""
-    words: list[str] = []
-    for entry in given:
-        if isinstance(entry, str):
-            words.append(entry)
-            continue
-        if not isinstance(entry, dict) or not isinstance(entry.get("policy"), str):
-            raise InputError(
-                'a policy is a name, or a table such as { policy = "fp-ucb", slack = [0, 0.05] }, '
-                f"not {quote(entry)}"
-            )
-        values = {key: _listed(key, value) for key, value in entry.items() if key != "policy"}
-        for key, listed in values.items():
-            for value in listed:
-                if isinstance(value, bool) or not isinstance(value, int | float | str):
-                    raise InputError(
-                        f"policy {quote(entry['policy'])}: {key} is a number or a text, or a list "
-                        f"of them, not {quote(value)}"
-                    )
-        words += [
-            ":".join(
-                [
-                    entry["policy"],
-                    *(f"{key}={value}" for key, value in zip(values, chosen, strict=True)),
-                ]
-            )
-            for chosen in product(*values.values())
-        ]
+def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]]:
+    """Return every policy, and the options that are set anywhere."""
     found: dict[str, Policy] = {}
     options: dict[str, None] = {}
-    for word in words:
-        policy = parse_policy(word)
+    for word in (word for entry in given for word in _words(entry)):
+        policy = parse_policy(_from_folder_of(file, word))
         # A policy's own name for itself is the same however its options were written.
         if str(policy) in found:
             raise InputError(f"the policy {quote(str(policy))} is given twice")
         found[str(policy)] = policy
-        named = {part.partition("=")[0] for part in word.split(":")[1:]}
-        options |= {field.name: None for field in fields(policy) if field.name in named}
-    return list(found.items()), list(options)
+        options |= {field.name: None for field in fields(policy) if f":{field.name}=" in word}
+    for option in options:
+        if option in (*_NUMBERS, *_NAMES, "seed", "runs"):
+            raise InputError(
+                f"{quote(option)} is a column of its own: a policy's option needs another name"
+            )
+    return list(found.values()), list(options)
 
 
-def _problems(given: Any, path: Path) -> Iterator[tuple[Problem, Any]]:
+def _words(entry: Any) -> Iterator[str]:
+    """Yield the policies that an entry stands for, in words that `parse_policy` reads."""
+    if isinstance(entry, str):
+        yield entry
+        return
+    if not isinstance(entry, dict) or not isinstance(entry.get("policy"), str):
+        raise InputError(
+            'a policy is a name, or a table such as { policy = "fp-ucb", slack = [0, 0.05] }, '
+            f"not {quote(entry)}"
+        )
+    options = {key: _as_list(key, value) for key, value in entry.items() if key != "policy"}
+    for key, values in options.items():
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int | float | str):
+                raise InputError(
+                    f"policy {quote(entry['policy'])}: {key} is a number or a text, or a list "
+                    f"of them, not {quote(value)}"
+                )
+    for chosen in product(*options.values()):
+        settings = [f"{key}={value}" for key, value in zip(options, chosen, strict=True)]
+        yield ":".join([entry["policy"], *settings])
+
+
+def _from_folder_of(file: Path, word: str) -> str:
+    """Return a policy's word with the path of its own file, if it has one, from a study's folder.
+
+    >>> _from_folder_of(Path("studies/a.toml"), "mine.py:EpsilonGreedy:epsilon=0.2")
+    'studies/mine.py:EpsilonGreedy:epsilon=0.2'
+    """
+    own = re.fullmatch(r"(.+?\.py)(:.*)?", word)
+    return f"{file.parent / own[1]}{own[2] or ''}" if own else word
+
+
+def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
     """Yield every problem with every truth that it is to be played under."""
-    for place, entry in enumerate(_listed("problems", given), 1):
+    for place, entry in enumerate(_as_list("problems", given), 1):
         where = f"problem {place}"
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")
-        true = table.get("true")
         rest = {key: value for key, value in table.items() if key != "true"}
         try:
-            for problem in _loaded(rest, where, path):
-                for truth in _truths(problem, true):
+            for problem in _loaded(rest, where, file):
+                for truth in _truths(problem, table.get("true")):
                     yield problem, truth
-        except InputError as error:
+        except Error as error:
             raise error.at(where) from None
 
 
-def _loaded(table: Mapping[str, Any], name: str, study: Path) -> Iterator[Problem]:
+def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem]:
     if "problem" not in table:
         yield problem_from_table(table, name)
         return
@@ -261,13 +273,13 @@ def _loaded(table: Mapping[str, Any], name: str, study: Path) -> Iterator[Proble
     if source.startswith("paper:"):
         yield load_problem(source)
         return
-    paths = [study.parent / source]
+    paths = [file.parent / source]
     if "*" in source:
         try:
-            paths = sorted(study.parent.glob(source))
+            paths = sorted(file.parent.glob(source))
         except (NotImplementedError, ValueError):
             raise InputError(f"{quote(source)}: expected a pattern like mine/*.toml") from None
-        paths = [path for path in paths if not path.samefile(study)]
+        paths = [path for path in paths if not path.samefile(file)]
     if not paths:
         raise InputError(f"no file is called like {quote(source)}")
     for path in paths:

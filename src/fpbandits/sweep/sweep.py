@@ -1,24 +1,23 @@
 """`sweep`: a study played, as one tidy table and one figure.
 
-The table has a row for each cell and horizon: what it is, then what was found. Figures show the
-same numbers, with runs of all seeds together.
+The table has a row per cell and horizon: what it is, then what was found. The figure shows the same
+numbers, with runs of all seeds together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from fpbandits.report.figures import render
+from fpbandits.report.figures import rendered
 from fpbandits.report.sweep import sweep_figure
 from fpbandits.simulation.result import Result, versions
 from fpbandits.simulation.runner import play_cells
+from fpbandits.statistics import summary
 from fpbandits.storage import rows_to_csv, write_together
 from fpbandits.sweep.points import Points, caption, points
 from fpbandits.sweep.study import Study
@@ -28,7 +27,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came of a study: a row for each cell and horizon."""
+    """What came of a study: a row per cell and horizon."""
 
     study: Study
     rows: Sequence[Mapping[str, Any]]
@@ -60,8 +59,7 @@ class Sweep:
         # The table does not depend on whether it can be drawn.
         table, source = rows_to_csv(self.rows).encode(), self.study.text.encode()
         write_together({folder / "study.csv": table, folder / "study.toml": source})
-        drawn = sweep_figure(self.study, self.rows)
-        write_together({folder / f"study.{kind}": render(drawn, kind) for kind in ("png", "svg")})
+        write_together(rendered(sweep_figure(self), folder / "study"))
 
 
 def sweep(study: Study, **how: Any) -> Sweep:
@@ -70,30 +68,16 @@ def sweep(study: Study, **how: Any) -> Sweep:
 
 
 def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
-    """Return a row for each cell and horizon; all cells have the same runs and horizons."""
+    """Return a row per cell and horizon; all cells have the same runs and horizons."""
     regret = np.stack([result.regret(*result.policies) for result in results.values()])
-    runs = regret.shape[1]
-    mean = regret.mean(axis=1)
-    std = regret.std(axis=1, ddof=1) if runs > 1 else np.full_like(mean, np.nan)
-    half = stdtrit(max(runs - 1, 1), 0.975) * std / math.sqrt(runs)
-    low, median, high = np.quantile(regret, (0.05, 0.5, 0.95), axis=1)
-    columns = {
-        "mean_regret": mean,
-        "std_regret": std,
-        "ci95_low": mean - half,
-        "ci95_high": mean + half,
-        "q05_regret": low,
-        "median_regret": median,
-        "q95_regret": high,
-    }
-    lists = {column: values.tolist() for column, values in columns.items()}
+    columns = {column: values.tolist() for column, values in summary(regret, axis=1).items()}
     return [
         {
             **study.labels[name],
             "horizon": horizon,
-            "runs": runs,
-            **{column: values[place][moment] for column, values in lists.items()},
+            "runs": result.runs,
+            **{column: values[cell][moment] for column, values in columns.items()},
         }
-        for place, (name, result) in enumerate(results.items())
+        for cell, (name, result) in enumerate(results.items())
         for moment, horizon in enumerate(result.times.tolist())
     ]

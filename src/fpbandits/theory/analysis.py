@@ -1,8 +1,8 @@
 """`analyze`: structure and bounds of a problem, by name and in the user's units.
 
 The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
-and parameters, regret gets the user's units (it is larger by the width of the range), and each true
-parameter gets a verdict in a sentence.
+and parameters, and regret gets the user's units (it is larger by the width of the range); `words`
+puts the verdict on each truth into a sentence.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import starmap
 from typing import Any, Literal
 
-from fpbandits.arrays import Ints
 from fpbandits.errors import InputError, counted
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import theorem1, ucb1_bound
-from fpbandits.theory.lower import Exploration, Theorem2, theorem2
+from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
+from fpbandits.theory.words import bound_text, first_of, named, verdict
 
 MOST_CASES = 2_000
 """A case lists every other parameter, so all cases together grow with the square of |Θ|."""
-
-NEARLY_CONFUSED = 0.1
-"""At this α on [0, 1] it takes some 11,000 plays to tell two models apart."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class RegretBound:
     log_coefficient: float
 
     def __str__(self) -> str:
-        return _bound_text(self.constant, self.log_coefficient)
+        return bound_text(self.constant, self.log_coefficient)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class UpperBounds:
 
 @dataclass(frozen=True)
 class LowerBound:
-    """lim inf E[R(T)]/ln T ≥ coefficient, and plays of each arm a unit of ln T to attain it."""
+    """lim inf E[R(T)]/ln T ≥ coefficient; ``pulls`` of each arm per unit of ln T attain it."""
 
     coefficient: float
     pulls: dict[str, float]
@@ -86,7 +84,7 @@ class UCB1Bound:
     constant: float
 
     def __str__(self) -> str:
-        return _bound_text(self.constant, self.log_coefficient)
+        return bound_text(self.constant, self.log_coefficient)
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,7 @@ class Case:
 
 @dataclass(frozen=True, repr=False)
 class Analysis:
-    """What a problem allows: one case a true parameter.
+    """What a problem allows: one case per true parameter.
 
     Examples
     --------
@@ -178,7 +176,7 @@ class Analysis:
         if not self.ties:
             return None
         return (
-            f"{counted(len(self.ties), 'parameter')} ({_listed(self.ties)}) with tied best arms: "
+            f"{counted(len(self.ties), 'parameter')} ({first_of(self.ties)}) with tied best arms: "
             "the first of them counts as best, so the order of the arms decides what is confused."
         )
 
@@ -207,7 +205,7 @@ def analyze(
     Returns
     -------
     Analysis
-        One case a true parameter, each with its confusion set, the bounds on FP-UCB's regret as
+        One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
         printed and as corrected, the lower bound for any policy, and UCB1's bound.
     """
     if true is None and len(problem.parameters) > MOST_CASES:
@@ -221,44 +219,36 @@ def analyze(
         problem=problem.name,
         arms=problem.arms,
         parameters=problem.parameters,
-        candidate_arms=_named(problem.arms, structure.candidate_arms),
-        ties=_named(problem.parameters, structure.ties),
+        candidate_arms=named(problem.arms, structure.candidate_arms),
+        ties=named(problem.parameters, structure.ties),
         cases=tuple(_case(structure, index) for index in progress(chosen)),
     )
 
 
 def _case(structure: Structure, true: int) -> Case:
-    problem = structure.problem
-    width = problem.rewards.width
-    arm_names = partial(_named, problem.arms)
-    parameter_names = partial(_named, problem.parameters)
+    problem, width = structure.problem, structure.problem.rewards.width
+    parameter_names = partial(named, problem.parameters)
 
     def by_arm(values: dict[int, float], unit: float = 1.0) -> dict[str, float]:
         return {problem.arms[arm]: value * unit for arm, value in values.items()}
 
-    def lower(exploration: Exploration) -> LowerBound:
-        return LowerBound(exploration.coefficient * width, by_arm(exploration.pulls))
+    def at_most(constants: dict[int, float], constant: float | None) -> RegretBound:
+        total = None if constant is None else constant * width
+        return RegretBound(by_arm(constants), total, upper.log_coefficient * width)
+
+    def at_least(cheapest: Cheapest) -> LowerBound:
+        return LowerBound(cheapest.coefficient * width, by_arm(cheapest.pulls))
 
     confused = structure.confusion_set(true)
-    upper = theorem1(structure, true)
-    below = theorem2(structure, true)
+    upper, lower = theorem1(structure, true), theorem2(structure, true)
     gaps = structure.gaps(true)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
 
     times = upper.separation
-    alphas = (times.alpha * width).tolist()
-    terms = {
-        name: Term(*values)
-        for name, *values in zip(
-            parameter_names(upper.separable),
-            alphas,
-            times.k,
-            times.K.tolist(),
-            times.lemma2.tolist(),
-            times.lemma2_printed.tolist(),
-            strict=True,
-        )
-    }
+    alphas, K = (times.alpha * width).tolist(), times.K.tolist()
+    columns = alphas, times.k, K, times.lemma2.tolist(), times.lemma2_printed.tolist()
+    rows = zip(*columns, strict=True)
+    terms = dict(zip(parameter_names(upper.separable), starmap(Term, rows), strict=True))
     nearest = None
     if terms:
         place = int(times.alpha.argmin())
@@ -269,83 +259,22 @@ def _case(structure: Structure, true: int) -> Case:
         true=problem.parameters[true],
         best_arm=problem.arms[structure.best_arm[true]],
         regime="logarithmic" if len(confused) else "bounded",
-        verdict=_verdict(structure, true, below, nearest),
+        verdict=verdict(structure, true, lower, nearest),
         confusion_set=parameter_names(confused),
-        confusing_arms=arm_names(structure.confusing_arms(true)),
+        confusing_arms=named(problem.arms, structure.confusing_arms(true)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
         betas=by_arm(structure.betas(true), width),
         nearest=nearest,
         theorem1=UpperBounds(
-            printed=RegretBound(
-                by_arm(upper.printed),
-                None if upper.printed_constant is None else upper.printed_constant * width,
-                upper.log_coefficient * width,
-            ),
-            corrected=RegretBound(
-                by_arm(upper.corrected),
-                upper.corrected_constant * width,
-                upper.log_coefficient * width,
-            ),
+            printed=at_most(upper.printed, upper.printed_constant),
+            corrected=at_most(upper.corrected, upper.corrected_constant),
             terms=terms,
         ),
         theorem2=LowerBounds(
-            coefficient=below.candidate_arms.coefficient * width,
-            pulls=by_arm(below.candidate_arms.pulls),
-            confusion_set=parameter_names(below.confusion_set),
-            all_arms=lower(below.all_arms),
-            printed=lower(below.printed),
+            **vars(at_least(lower.candidate_arms)),
+            confusion_set=parameter_names(lower.confusion_set),
+            all_arms=at_least(lower.all_arms),
+            printed=at_least(lower.printed),
         ),
         ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
     )
-
-
-def _verdict(structure: Structure, true: int, below: Theorem2, nearest: Nearest | None) -> str:
-    problem = structure.problem
-    arm = structure.best_arm[true]
-    name = problem.arms[arm]
-    if len(below.confusion_set):
-        like = _listed(_named(problem.parameters, below.confusion_set))
-        reason = f"because it looks like {like} while you play {name}"
-        if below.all_arms.coefficient > 0:
-            return f"logarithmic, {reason}"
-        return f"logarithmic for FP-UCB, {reason}; but it costs nothing to tell them apart"
-    confused = structure.confusion_set(true)
-    if len(confused):
-        best_there = structure.best_arms[confused, arm]
-        if best_there.all():
-            relief = f"{name} is best there too"
-        elif not best_there.any():
-            relief = f"{name} pays by another law there"
-        else:
-            relief = f"{name} is best there too, or pays by another law"
-        return (
-            f"logarithmic for FP-UCB, because the mean of {name} is the same under "
-            f"{_listed(_named(problem.parameters, confused))}; but {relief}, so no policy "
-            "needs to pay"
-        )
-    if nearest is None:
-        return f"bounded, because {name} is best under every parameter"
-    if nearest.alpha < NEARLY_CONFUSED * problem.rewards.width:
-        return (
-            f"bounded, but only just: it takes {nearest.plays:,} plays of {name} to tell it from "
-            f"{nearest.parameter} (means {nearest.alpha:.3g} apart)"
-        )
-    return f"bounded; {nearest.plays:,} plays of {name} rule out all with another best arm"
-
-
-def _named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
-    return tuple(names[index] for index in indices)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Name one, and say how many more there are."""
-    if len(names) == 1:
-        return names[0]
-    return f"{names[0]} and {counted(len(names) - 1, 'other')}"
-
-
-def _bound_text(constant: float | None, log_coefficient: float) -> str:
-    parts = [] if constant is None else [f"{constant:,.1f}"]
-    if log_coefficient:
-        parts.append(f"{log_coefficient:.4g} · ln T")
-    return " + ".join(parts)

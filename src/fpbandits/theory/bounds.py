@@ -44,12 +44,12 @@ from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.theory.structure import Structure
 
 _EXACT_TERMS = 512
-_CHUNK = 2048
+_MOST_AT_ONCE = 2048
 
 
 @dataclass(frozen=True)
 class Separation:
-    """How long it takes to rule out parameters at distances α: arrays, an entry a parameter."""
+    """How long it takes to rule out parameters at distances α: arrays, an entry per parameter."""
 
     alpha: Floats
     k: list[int]
@@ -143,9 +143,9 @@ def separation(alpha: Floats, candidates: int) -> Separation:
     levels, places = np.unique(alpha, return_inverse=True)
     k: list[int] = []
     sums = np.empty_like(levels)
-    for start in range(0, len(levels), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
-        firsts, sums[chunk] = _first_and_sum(levels[chunk])
+    for start in range(0, len(levels), _MOST_AT_ONCE):
+        some = slice(start, start + _MOST_AT_ONCE)
+        firsts, sums[some] = _first_and_sum(levels[some])
         k += firsts
     E = np.array([_lemma2_start(level) for level in levels.tolist()]).reshape(-1, 2)
     lemma2 = candidates * (2 * E * (E + 1) + 4 * levels[:, np.newaxis] ** 10)

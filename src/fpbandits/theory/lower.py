@@ -29,8 +29,8 @@ from fpbandits.theory.structure import Structure
 
 
 @dataclass(frozen=True)
-class Exploration:
-    """The cheapest exploration: regret and plays of each arm, both for each unit of ln T."""
+class Cheapest:
+    """The cheapest exploration: its regret and its plays of each arm, both per unit of ln T."""
 
     coefficient: float
     pulls: dict[int, float]
@@ -41,9 +41,9 @@ class Theorem2:
     """Theorem 2 for one θ°, on [0, 1]; arms and parameters by index."""
 
     confusion_set: Ints
-    candidate_arms: Exploration
-    all_arms: Exploration
-    printed: Exploration
+    candidate_arms: Cheapest
+    all_arms: Cheapest
+    printed: Cheapest
 
 
 def theorem2(structure: Structure, true: int) -> Theorem2:
@@ -64,7 +64,7 @@ def theorem2(structure: Structure, true: int) -> Theorem2:
     )
 
 
-def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Exploration:
+def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Cheapest:
     """Find the cheapest plays of ``arms`` that tell θ° from all the parameters ``against``."""
     gaps = structure.gaps(true)[arms]
     information = structure.problem.rewards.divergence(true, against)[:, arms]
@@ -82,7 +82,7 @@ def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Exp
     # The free plays have no price; the fewest that do are the natural answer.
     missing = 1 - information[by_tied_arms] @ pulls
     pulls[~costly] = _cover(information[np.ix_(by_tied_arms, ~costly)], missing)
-    return Exploration(float(spent.sum()), dict(zip(arms.tolist(), pulls.tolist(), strict=True)))
+    return Cheapest(float(spent.sum()), dict(zip(arms.tolist(), pulls.tolist(), strict=True)))
 
 
 def _cover(gain: Floats, need: Floats) -> Floats:

@@ -1,17 +1,14 @@
-"""Tables and figures show the right numbers in the right places."""
+"""Tables show the right numbers in the right places."""
 
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from fpbandits import Problem, analyze, load_problem
-from fpbandits.report.structure import structure_figure
 from fpbandits.report.tables import analysis_table
-from fpbandits.theory.structure import Structure
 
 
 def shown(problem: Problem, true: str | None = None) -> list[list[str]]:
@@ -47,10 +44,10 @@ def test_overview_shows_corrected_bounds_and_all_arms() -> None:
     lines = shown(SCALED)
     case = analyze(SCALED, "theta1").cases[0]
     assert case.theorem2.all_arms.coefficient < case.theorem2.coefficient
-    figures = row(lines, "theta1")[-3:]
+    numbers = row(lines, "theta1")[-3:]
     constant = case.theorem1.corrected.constant
     assert constant is not None
-    assert figures == [
+    assert numbers == [
         f"{constant:,.1f}",
         f"{case.theorem1.corrected.log_coefficient:.4g}",
         f"{case.theorem2.all_arms.coefficient:.4g}",
@@ -85,17 +82,3 @@ def test_a_printed_bound_below_the_corrected_one_is_called_unproven() -> None:
     assert row(lines, "as", "printed")[-2:] == ["874.3", "0"]
     lines = shown(load_problem("paper:two"), "theta2")
     assert row(lines, "as", "printed", "(the", "constant")[-1] == "7.347"
-
-
-def test_figure_shows_who_is_confused_with_whom() -> None:
-    problem = load_problem("paper:grid")
-    structure = Structure(problem)
-    means_axes, confusion_axes = structure_figure(problem).axes[:2]
-    kinds: Any = confusion_axes.images[0].get_array()
-    for true in range(256):
-        must, may = set(structure.must_explore(true)), set(structure.confusion_set(true))
-        assert set(np.flatnonzero(kinds[true] == 1)) == must
-        assert set(np.flatnonzero(kinds[true] == 2)) == may - must
-    marks: Any = means_axes.collections[1].get_offsets()
-    assert np.rint(marks[:, 0] - 0.2).astype(int).tolist() == structure.best_arm.tolist()
-    assert marks[:, 1].tolist() == list(range(256))

@@ -1,0 +1,35 @@
+from .agent import Agent as Agent
+from .agent import Decision as Decision
+from .errors import ConflictError as ConflictError
+from .errors import Error as Error
+from .errors import InputError as InputError
+from .errors import LostWorkersError as LostWorkersError
+from .errors import StorageError as StorageError
+from .errors import UnknownError as UnknownError
+from .files import load_problem as load_problem
+from .files import save_problem as save_problem
+from .policies import ATA as ATA
+from .policies import BPR as BPR
+from .policies import FPLLR as FPLLR
+from .policies import FPUCB as FPUCB
+from .policies import IMED as IMED
+from .policies import KLUCB as KLUCB
+from .policies import OSSB as OSSB
+from .policies import UCB1 as UCB1
+from .policies import UCBC as UCBC
+from .policies import UCBS as UCBS
+from .policies import LeastSquares as LeastSquares
+from .policies import Optimist as Optimist
+from .policies import PlainPolicy as PlainPolicy
+from .policies import Policy as Policy
+from .policies import Thompson as Thompson
+from .policies import ThompsonTheta as ThompsonTheta
+from .problem import Problem as Problem
+from .simulation.result import Result as Result
+from .simulation.runner import load_results as load_results
+from .simulation.simulate import simulate as simulate
+from .theory.analysis import Analysis as Analysis
+from .theory.analysis import Case as Case
+from .theory.analysis import analyze as analyze
+
+__version__: str

@@ -1,0 +1,46 @@
+"""``fpbandits analyze``: what a set of models allows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli.options import Json, ProblemName, truth
+
+
+def analyze(
+    problem: ProblemName,
+    true: Annotated[str | None, truth("each in turn")] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the means and who is confused, as .png or .svg."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what a set of models allows: what is learned for free, and what must cost."""
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import tracked
+    from fpbandits.files import load_problem
+    from fpbandits.report.figures import check_figure_path, save_figure
+    from fpbandits.report.structure import structure_figure
+    from fpbandits.report.tables import analysis_table
+    from fpbandits.storage import shown
+    from fpbandits.theory.analysis import analyze
+
+    if plot is not None:
+        check_figure_path(plot)
+    loaded = load_problem(problem)
+    # Drawn first, written last: what cannot be drawn costs no analysis, a refusal leaves no file.
+    figure = structure_figure(loaded) if plot is not None else None
+    analysis = analyze(loaded, true=true, progress=tracked)
+    if plot is not None and figure is not None:
+        save_figure(figure, plot)
+    if json:
+        print_json(analysis.as_dict())
+    else:
+        print_table(analysis_table(analysis, loaded), 80)
+    if plot is not None:
+        sys.stderr.write(f"wrote {shown(plot)}\n")

@@ -1,0 +1,81 @@
+"""The commands together, and how they end: with which exit code, and which words on failure."""
+
+from __future__ import annotations
+
+import sys
+from io import StringIO, TextIOWrapper
+from typing import Annotated, NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from fpbandits import __version__
+from fpbandits.cli import analyze, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.errors import Error
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in (
+    analyze.analyze,
+    simulate.simulate,
+    sweep.sweep,
+    reproduce.reproduce,
+    leaderboard.leaderboard,
+    policies.policies,
+):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fpbandits {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def fpbandits(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Decide when you know the candidates.
+
+    Bandits whose unknown environment is one of a finite set of known models.
+
+    A PROBLEM is a .toml or .csv file, or a built-in one: paper:two, paper:permutations, paper:grid.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line, and exit: 0 for success, 2 for an error in one line, 130 for Ctrl-C.
+
+    Output that cannot be written (a full disk, a pipe that was closed) ends with exit code 1.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, StringIO())
+        elif isinstance(stream, TextIOWrapper):
+            # A terminal that lacks a letter shows a question mark, not a traceback.
+            stream.reconfigure(errors="replace")
+    try:
+        # Typer returns an exit code only where it ends a command itself: --help, or Ctrl-C.
+        code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)
+        sys.stdout.flush()
+    except TyperException as error:
+        _fail(2, error.format_message())
+    except Error as error:
+        _fail(2, str(error))
+    except OSError as error:
+        # What is still in the buffer would fail again when Python shuts down.
+        sys.stdout = StringIO()
+        _fail(1, f"the output could not be written ({error.strerror})")
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(code: int, message: str) -> NoReturn:
+    sys.stderr.write(f"error: {' '.join(message.split())}\n")
+    sys.exit(code)

@@ -1,0 +1,72 @@
+"""What several commands take, and how they read numbers as people write them: 1000, 1e12, 2.5."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from fpbandits.errors import quote
+
+
+def read_number(option: str, text: str) -> float:
+    """Return a number, whole if it is written so: long ones would lose digits as floats."""
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise TyperException(
+            f"{option} is {quote(text)}: expected a number such as 1000 or 1e12"
+        ) from None
+
+
+def read_whole_number(option: str, given: str | int) -> int:
+    """Return a whole number; an option's default comes here too, and is one already."""
+    number = read_number(option, str(given))
+    if isinstance(number, float) and not number.is_integer():
+        raise TyperException(f"{option} is {number}: it must be a whole number")
+    return int(number)
+
+
+def read_numbers(option: str, text: str) -> Sequence[float]:
+    """Return the numbers of a list such as 10,1e3,1e5."""
+    return [read_number(option, part.strip()) for part in text.split(",")]
+
+
+def whole_number(name: str, metavar: str, help: str, *, show_default: bool = True) -> Any:
+    """Declare an option that takes a whole number."""
+    parser = partial(read_whole_number, name)
+    return typer.Option(name, metavar=metavar, help=help, show_default=show_default, parser=parser)
+
+
+def floats(name: str, metavar: str, help: str) -> Any:
+    """Declare an option that takes a list of numbers."""
+    return typer.Option(name, metavar=metavar, help=help, parser=partial(read_numbers, name))
+
+
+def folder(name: str, help: str) -> Any:
+    """Declare an option that takes a folder."""
+    return typer.Option(name, metavar="DIR", help=help)
+
+
+def truth(default: str) -> Any:
+    """Declare the option that names the true parameter."""
+    return typer.Option(metavar="NAME", help=f"The true parameter.  [default: {default}]")
+
+
+ProblemName = Annotated[str, typer.Argument(help="A .toml or .csv file, or a built-in name.")]
+Horizon = Annotated[
+    int, whole_number("--horizon", "T", "Plays per run.  [default: 1e5]", show_default=False)
+]
+Runs = Annotated[int, whole_number("--runs", "N", "Runs of each policy on each problem.")]
+Seed = Annotated[int, whole_number("--seed", "N", "What random streams come from.")]
+Workers = Annotated[int | None, whole_number("--workers", "N", "Threads.  [default: one per core]")]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
+]
+Out = Annotated[Path | None, folder("--out", "Keep finished runs and results here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]

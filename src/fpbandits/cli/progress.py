@@ -1,0 +1,85 @@
+"""Long work as a person follows it: a bar on a terminal, notes that stay, and Ctrl-C.
+
+All of it goes to standard error, and never mixes with the output.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TypedDict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
+
+from fpbandits.errors import InputError
+from fpbandits.simulation.cluster import dask_executor
+
+
+class How(TypedDict):
+    """Who plays, and who is told: what all long work of the library takes."""
+
+    workers: int | None
+    executor: Executor | None
+    progress: Callable[[str, float, float], None]
+
+
+@contextmanager
+def playing(
+    out: Path | None, workers: int | None, dask: str | None, titles: Mapping[str, str] | None = None
+) -> Iterator[tuple[Bar, How]]:
+    """Give long work its bar and its workers; show warnings as notes, and say what Ctrl-C keeps."""
+    if workers is not None and dask is not None:
+        raise InputError("--workers counts threads here, and --dask has workers of its own")
+    with ExitStack() as stack:
+        bar = stack.enter_context(Bar(titles or {}))
+        how: How = {"workers": workers, "executor": None, "progress": bar.show}
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
+        if dask is not None:
+            how["executor"], how["workers"] = stack.enter_context(dask_executor(dask))
+        try:
+            yield bar, how
+        except KeyboardInterrupt:
+            if out is not None:
+                bar.say(
+                    f"interrupted at {bar.share:.0%}: finished runs are kept in {out}, and the "
+                    "same command goes on from there"
+                )
+            raise
+
+
+class Bar(Progress):
+    """Progress and time left on a terminal; elsewhere a line for each of ``titles``, if any."""
+
+    def __init__(self, titles: Mapping[str, str]) -> None:
+        columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
+        console = Console(stderr=True)
+        super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task, self._titles = self.add_task("", total=1.0), titles
+        self.share, self._finished = 0.0, 0
+
+    def show(self, name: str, share: float, share_of_all: float) -> None:
+        """Show what is under way; its own share is 1 once, when it is finished."""
+        title = self._titles.get(name, name)
+        self.share = share_of_all
+        self.update(self._task, completed=share_of_all, description=escape(title))
+        if share == 1 and self._titles and self.disable:
+            self._finished += 1
+            self.say(f"{self._finished} of {len(self._titles)}  {title}")
+
+    def say(self, remark: str) -> None:
+        """Write a line that stays."""
+        self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def tracked(cases: Iterable[int]) -> Iterable[int]:
+    """Show a bar for the cases of an analysis; it vanishes when they are done."""
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    return track(cases, "analyzing", console=console, transient=True, disable=hidden)

@@ -1,0 +1,56 @@
+"""``fpbandits reproduce``: the paper, its experiments and its claims."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from fpbandits.cli.options import Dask, Json, Workers, folder, whole_number
+from fpbandits.errors import InputError
+
+
+def reproduce(
+    out: Annotated[
+        Path | None, folder("--out", "Where the report goes.  [default: report]")
+    ] = None,
+    runs: Annotated[
+        int | None, whole_number("--runs", "N", "Runs of most experiments.  [default: 1000]")
+    ] = None,
+    seed: Annotated[
+        int | None, whole_number("--seed", "N", "What random streams come from.  [default: 0]")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        folder("--from", "Run nothing: draw and judge the results in this report."),
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    json: Json = False,
+) -> None:
+    """Run every experiment of the paper, judge its claims, and write report.html.
+
+    Finished runs are kept: after an interruption the same command goes on from there.
+    """
+    from fpbandits.cli.progress import playing
+    from fpbandits.paper.experiments import EXPERIMENTS, RUNS
+    from fpbandits.paper.reproduce import claims_json, reproduce
+
+    if source is not None and (runs is not None or seed is not None):
+        raise InputError("--from takes results as they are: leave out --runs and --seed")
+    place = out or source or Path("report")
+    titles = {name: experiment.title for name, experiment in EXPERIMENTS.items()}
+    with playing(place, workers, dask, titles) as (bar, how):
+        report = reproduce(
+            place,
+            runs=RUNS if runs is None else runs,
+            seed=0 if seed is None else seed,
+            source=source,
+            drawing=lambda share: bar.show("drawing the figures", 0.0, share),
+            **how,
+        )
+    if json:
+        sys.stdout.write(claims_json(report.claims).decode())
+    else:
+        sys.stdout.write(f"{report.summary()}\n")
+    sys.stderr.write(f"wrote {report.path}\n")

@@ -1,0 +1,48 @@
+"""``fpbandits sweep``: a whole study from one file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli.options import Dask, Json, Workers, folder, whole_number
+
+
+def sweep(
+    study: Annotated[Path, typer.Argument(help="A .toml file; docs/scale.md shows one.")],
+    runs: Annotated[
+        int | None, whole_number("--runs", "N", "Runs of each combination.  [default: the file's]")
+    ] = None,
+    out: Annotated[
+        Path | None, folder("--out", "Where everything goes.  [default: STUDY-out]")
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    json: Json = False,
+) -> None:
+    """Play a study: problems, truths, policies with options, horizons and seeds, from one file.
+
+    Writes study.csv, a row for each combination, and study.png and .svg, regret against what
+    varies. Finished runs are kept: after an interruption the same command goes on from there.
+    """
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import playing
+    from fpbandits.report.tables import sweep_table
+    from fpbandits.sweep.study import load_study
+    from fpbandits.sweep.sweep import sweep
+
+    loaded = load_study(study, runs=runs)
+    place = out or Path(f"{study.stem}-out")
+    with playing(place, workers, dask) as (bar, how):
+        for remark in loaded.remarks:
+            bar.say(f"note: {remark}")
+        found = sweep(loaded, out=place, **how)
+    found.save(place)
+    if json:
+        print_json(found.as_dict())
+    else:
+        print_table(sweep_table(loaded.against, found.points(), found.caption), 120)
+    sys.stderr.write(f"wrote {place / 'study.csv'}, study.png and study.svg\n")

@@ -1,0 +1,109 @@
+"""The commands together: help, mistakes, exit codes, and output that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import COMMAND, refusal, run
+
+
+@pytest.mark.parametrize("words", [["analyze", "paper:two"], ["analyze", "paper:two", "--json"]])
+def test_output_that_cannot_be_written_makes_one_line(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*COMMAND, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert process.returncode == 1
+    assert process.stderr.startswith("error: the output could not be written (No space left")
+    assert len(process.stderr.splitlines()) == 1
+
+
+def test_a_terminal_without_greek_gets_question_marks() -> None:
+    process = subprocess.run(
+        [*COMMAND, "analyze", "paper:two", "--true", "theta2"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert "logarithmic, because it looks like theta1" in process.stdout
+    assert process.stderr == ""
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["--help"]):
+        code, out, _ = run(capsys, *words)
+        assert code == 0
+        assert "analyze" in out
+    code, out, _ = run(capsys, "--version")
+    assert code == 0
+    assert out.startswith("fpbandits ")
+
+
+def test_help_does_not_load_the_heavy_packages() -> None:
+    script = (
+        "import sys\nfrom fpbandits.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'matplotlib', 'rich', 'numba'} & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert output.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_closed_pipe_makes_no_traceback() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "analyze", "paper:grid", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.wait(timeout=60)
+    process.stderr.close()
+
+
+def test_ctrl_c_exits_130_without_a_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "slow.csv"
+    rows = (f"p{i},{i % 97 / 100},{i % 89 / 100},{i % 83 / 100}\n" for i in range(2000))
+    path.write_text("parameter,a,b,c\n" + "".join(rows))
+    process = subprocess.Popen(
+        [*COMMAND, "analyze", str(path), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Where the tests run in the background, a child would inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    time.sleep(3)
+    assert process.poll() is None, "the work ended before it could be interrupted"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["analize", "paper:two"], "No such command 'analize'. Did you mean 'analyze'?"),
+        (["analyze"], "Missing argument 'problem'"),
+        (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
+        (["analyze", "paper:two", "--true"], "Option '--true' requires an argument"),
+        (["analyze", "paper:two", "x"], "Got unexpected extra argument"),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert message in refusal(capsys, *words)

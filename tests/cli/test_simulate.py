@@ -1,0 +1,125 @@
+"""``fpbandits simulate`` as a person and a script meet it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import refusal, run
+
+from fpbandits import Result
+from fpbandits.simulation import runner
+
+
+def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "paper:two", "--policy", "fp-ucb:slack=0.050", "--policy", "ucb1"]
+    words += ["--horizon", "1e3", "--runs", "5", "--seed", "2", "--times", "10,1e2", "--json"]
+    code, out, err = run(capsys, *words)
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    assert result["problem"] == "paper:two"
+    assert result["true"] == "theta1"
+    assert (result["horizon"], result["runs"], result["seed"]) == (1000, 5, 2)
+    assert result["times"] == [10, 100, 1000]
+    assert list(result["policies"]) == ["fp-ucb:slack=0.050", "ucb1"]
+    for policy in result["policies"].values():
+        assert len(policy["mean_regret"]) == len(policy["std_regret"]) == 3
+        assert len(policy["final_regret"]) == 5
+        assert sum(policy["mean_pulls"].values()) == pytest.approx(1000)
+        assert set(policy["mean_pulls"]) == {"arm1", "arm2"}
+
+
+def test_simulate_by_default_plays_the_default_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "paper:permutations", "--horizon", "100", "--runs", "1", "--json"]
+    result = json.loads(run(capsys, *words)[1])
+    assert list(result["policies"]) == ["optimist"]
+    assert result["true"] == "0.6,0.4,0.3,0.2"
+    assert result["policies"]["optimist"]["std_regret"][-1] is None
+
+
+def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--json"]
+    for options, key, value in (
+        (["--step"], "leap", False),
+        (["--exact"], "exact", True),
+        (["--shuffle"], "shuffle", True),
+        (["--true", "theta2"], "true", "theta2"),
+        (["--true-means", ".5,0.6"], "true", "0.5,0.6"),
+        (["--workers", "1"], "runs", 3),
+    ):
+        assert json.loads(run(capsys, *base, *options)[1])[key] == value
+
+
+def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    words = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--out", str(out)]
+    code, text, err = run(capsys, *words)
+    assert code == 0
+    assert "optimist" in text
+    assert "wrote" in err
+    products = {"result.npz", "regret.csv", "regret.png"}
+    assert {path.name for path in out.iterdir()} == products | {
+        "manifest.json",
+        "chunks",
+        ".lock",
+        ".owner",
+    }
+    assert Result.load(out / "result.npz").runs == 3
+
+
+def test_a_refused_simulation_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "new"
+    code, _, _ = run(capsys, "simulate", "paper:two", "--policy", "nope", "--out", str(out))
+    assert code == 2
+    assert not out.exists()
+
+
+def test_long_jobs_are_announced_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "play_pieces", interrupted)
+    words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14", "--step"]
+    code, out, err = run(capsys, *words)
+    assert code == 130
+    assert out == ""
+    assert err.startswith("note: thompson goes step by step here, 1e+16 steps in all: about")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["simulate", "paper:two", "--horizon", "0"], "horizon is 0: it must be at least 1"),
+        (
+            ["simulate", "paper:two", "--horizon", "1.5"],
+            "horizon is 1.5: it must be a whole number",
+        ),
+        (["simulate", "paper:two", "--horizon", "1e16"], "2^53: beyond it the sum of an arm's"),
+        (["simulate", "paper:two", "--horizon", "ten"], "--horizon is 'ten': expected a number"),
+        (["simulate", "paper:two", "--horizon", "1" + "0" * 400], "2^53: beyond it the sum"),
+        (["simulate", "paper:two", "--runs", "0"], "runs is 0: it must be at least 1"),
+        (["simulate", "paper:two", "--runs", "1e12"], "ask for fewer runs or times"),
+        (["simulate", "paper:two", "--seed", "-1"], "seed is -1: it must be at least 0"),
+        (["simulate", "paper:two", "--workers", "0"], "workers is 0: it must be at least 1"),
+        (["simulate", "paper:two", "--policy", "fpucb"], "did you mean 'fp-ucb'?"),
+        (["simulate", "paper:two", "--policy", "ucb1", "--policy", "ucb1"], "is given twice"),
+        (["simulate", "paper:two", "--true", "theta3"], "unknown parameter 'theta3'"),
+        (["simulate", "paper:two", "--true", "x", "--true-means", "1"], "give one of them"),
+        (["simulate", "paper:two", "--step", "--exact"], "exclude each other"),
+        (["simulate", "paper:two", "--times", "5,,7"], "--times is '': expected a number"),
+        (
+            ["simulate", "paper:two", "--out", "/dev/null/x"],
+            "/dev/null/x: cannot be written to (Not a directory)",
+        ),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert message in refusal(capsys, *words)

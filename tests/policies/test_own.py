@@ -1,0 +1,337 @@
+"""Policies of one's own, from any file: everywhere the built-in ones play, and never confused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fpbandits import (
+    Agent,
+    ConflictError,
+    Error,
+    InputError,
+    UnknownError,
+    load_problem,
+    load_results,
+    simulate,
+)
+from fpbandits.policies import parse_policy
+from fpbandits.policies.own import code_of
+
+PLAIN = """
+from dataclasses import dataclass
+import fpbandits as fpb
+
+def explores(random, epsilon):
+    return random.random() < epsilon
+
+@dataclass(frozen=True)
+class Greedy(fpb.PlainPolicy):
+    epsilon: float = 0.1
+    name = "greedy"
+
+    def choose(self, seen, random):
+        if seen.t < len(seen.plays):
+            return seen.t
+        if explores(random, self.epsilon):
+            return random.integers(len(seen.plays))
+        return seen.means.argmax()
+"""
+
+COMPILED = """
+from dataclasses import dataclass
+from typing import NamedTuple
+import fpbandits as fpb
+
+class Prepared(NamedTuple):
+    arm: int
+
+@dataclass(frozen=True)
+class Stubborn(fpb.Policy):
+    name = "stubborn"
+    leaps = True
+
+    def prepare(self, problem):
+        return Prepared(len(problem.arms) - 1)
+
+    @staticmethod
+    def plan(prepared, tally, envelope, scratch, budget, random):
+        scratch.cycle[0] = prepared.arm
+        return 1, budget
+"""
+
+MOSS = """
+from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+import fpbandits as fpb
+
+class Prepared(NamedTuple):
+    arms: int
+
+@dataclass(frozen=True)
+class Moss(fpb.Policy):
+    name = "moss"
+
+    def prepare(self, problem):
+        return Prepared(len(problem.arms))
+
+    @staticmethod
+    def plan(prepared, tally, envelope, scratch, budget, random):
+        if tally.plays.min() == 0:
+            scratch.cycle[0] = int(tally.plays.argmin())
+            return 1, 1
+        spread = {arm: np.log(1e5 / (prepared.arms * n)) for arm, n in enumerate(tally.plays)}
+        means = tally.sums / tally.plays
+        index = [means[a] + np.sqrt(max(s, 0) / tally.plays[a]) for a, s in spread.items()]
+        scratch.cycle[0] = int(np.argmax(index))
+        return 1, 1
+"""
+
+
+def write(folder: Path, text: str, name: str = "mine.py") -> Path:
+    path = folder / name
+    path.write_text(textwrap.dedent(text))
+    return path
+
+
+def run(folder: Path, *words: str, cache: Path | None = None, code: int = 0) -> str:
+    """Run the command line, or Python code after -c, in a folder; return what it printed."""
+    environment = os.environ | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
+    command = [sys.executable, *words] if words[0] == "-c" else [
+        sys.executable, "-c", "from fpbandits.cli import main; main()", *words
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def mean_pulls(output: str, word: str) -> dict[str, float]:
+    pulls: dict[str, float] = json.loads(output)["policies"][word]["mean_pulls"]
+    return pulls
+
+
+QUESTION = ("simulate", "paper:two", "--horizon", "100", "--runs", "3", "--json")
+
+
+def test_an_own_rule_leaves_nothing_that_others_trip_over(tmp_path: Path) -> None:
+    """A compiled rule of one folder, then built-in rules from another, with one cache of code."""
+    here, there, cache = tmp_path / "here", tmp_path / "there", tmp_path / "cache"
+    here.mkdir(), there.mkdir()  # type: ignore[func-returns-value]
+    write(here, COMPILED)
+    word = "mine.py:Stubborn"
+    assert mean_pulls(run(here, *QUESTION, "--policy", word, cache=cache), word)["arm2"] == 100
+    assert "optimist" in run(there, *QUESTION, cache=cache)
+    live = "import fpbandits as fpb; print(fpb.Agent(fpb.load_problem('paper:two')).ask())"
+    assert "Decision(id=0" in run(there, "-c", live, cache=cache)
+    kept = b"".join(path.read_bytes() for path in cache.rglob("*.nbi"))
+    assert b"Stubborn" not in kept
+    assert b"mine" not in kept
+
+
+def test_an_edited_rule_is_another_rule(tmp_path: Path) -> None:
+    """A new process plays the new rule, and a folder of the old one's runs is refused."""
+    cache, word = tmp_path / "cache", "mine.py:Stubborn"
+    question = (*QUESTION, "--policy", word)
+    write(tmp_path, COMPILED)
+    assert mean_pulls(run(tmp_path, *question, "--out", "kept", cache=cache), word)["arm2"] == 100
+    write(tmp_path, "# a comment changes nothing\n" + COMPILED)
+    assert mean_pulls(run(tmp_path, *question, "--out", "kept", cache=cache), word)["arm2"] == 100
+    write(tmp_path, COMPILED.replace("len(problem.arms) - 1", "0"))
+    assert mean_pulls(run(tmp_path, *question, cache=cache), word)["arm1"] == 100
+    refusal = run(tmp_path, *question, "--out", "kept", cache=cache, code=2)
+    assert "holds other runs" in refusal
+    assert "name another folder" in refusal
+
+
+def test_the_digest_of_a_rule_sees_all_that_it_runs(tmp_path: Path) -> None:
+    def digest(text: str, helper: str = "RATE = 2\n") -> str:
+        write(tmp_path, helper, "helper.py")
+        sys.modules.pop("helper", None)
+        code = code_of(parse_policy(f"{write(tmp_path, text)}:Greedy"))
+        assert code is not None
+        return code
+
+    text = PLAIN.replace("import fpbandits as fpb", "import fpbandits as fpb\nimport helper")
+    text = text.replace(
+        "return random.random() < epsilon", "return random.random() < epsilon * helper.RATE"
+    )
+    first = digest(text)
+    assert digest(text + "\n# no more than a comment\n") == first
+    assert digest("\n\n" + text) == first
+    assert digest(text + "\nUNUSED = 3\n") == first
+    assert digest(text.replace("random.random() <", "random.random() <=")) != first
+    assert digest(text.replace("seen.t < len", "seen.t <= len")) != first
+    assert digest(text.replace("epsilon: float = 0.1", "epsilon: float = 0.2")) != first
+    assert digest(text, "RATE = 3\n") != first
+    assert code_of(parse_policy("ucb1")) is None
+
+
+def test_the_digest_is_the_same_in_every_process(tmp_path: Path) -> None:
+    text = PLAIN.replace(
+        "if seen.t <",
+        "if seen.problem.name in {'a', 'b', 'c', 'd'}:\n            return 0\n        if seen.t <",
+    )
+    path = write(tmp_path, text)
+    ask = (
+        "from fpbandits.policies import parse_policy; from fpbandits.policies.own import code_of;"
+        f"print(code_of(parse_policy({str(path) + ':Greedy'!r})))"
+    )
+    here = code_of(parse_policy(f"{path}:Greedy"))
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        there = subprocess.run(
+            [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
+        )
+        assert there.stdout.strip() == here
+
+
+def test_ordinary_numpy_in_a_compiled_rule_is_told_in_one_line(tmp_path: Path) -> None:
+    word = f"{write(tmp_path, MOSS)}:Moss"
+    for play in (
+        lambda: simulate(load_problem("paper:two"), parse_policy(word), horizon=10, runs=1),
+        lambda: Agent(load_problem("paper:two"), parse_policy(word)).ask(),
+    ):
+        with pytest.raises(
+            InputError, match=r"moss: its rule cannot be compiled: .*PlainPolicy"
+        ) as c:
+            play()
+        assert "\n" not in str(c.value)
+        assert len(str(c.value)) < 500
+    error = run(tmp_path, *QUESTION, "--policy", "mine.py:Moss", code=2)
+    assert error.count("\n") == 1
+    assert error.startswith("error: moss: its rule cannot be compiled")
+
+
+@pytest.mark.parametrize("text", [PLAIN, COMPILED], ids=["plain", "compiled"])
+def test_own_policies_play_on_every_executor(text: str, tmp_path: Path) -> None:
+    """Threads, processes that cannot import the file, and Dask: bit for bit the same."""
+    from distributed import Client, LocalCluster
+
+    kind = "Greedy" if text is PLAIN else "Stubborn"
+    policy = parse_policy(f"{write(tmp_path, text)}:{kind}")
+    problem = load_problem("paper:permutations")
+
+    def ask(**how: Any) -> np.ndarray:
+        result = simulate(problem, policy, horizon=300, runs=12, seed=4, **how)
+        return result.pulls[str(policy)]
+
+    expected = ask(workers=1)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        np.testing.assert_array_equal(ask(executor=pool), expected)
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
+        Client(cluster) as client,  # type: ignore[no-untyped-call]
+    ):
+        np.testing.assert_array_equal(ask(executor=client.get_executor()), expected)
+
+
+def test_own_policies_are_kept_and_resumed(tmp_path: Path) -> None:
+    policy = parse_policy(f"{write(tmp_path, PLAIN)}:Greedy:epsilon=0.2")
+    problem = load_problem("paper:two")
+    kept = tmp_path / "kept"
+    question: Any = {"horizon": 50, "seed": 2, "out": kept}
+    simulate(problem, policy, runs=3, **question)
+    more = simulate(problem, policy, runs=6, **question)
+    whole = simulate(problem, policy, runs=6, horizon=50, seed=2)
+    np.testing.assert_array_equal(more.pulls[str(policy)], whole.pulls[str(policy)])
+    loaded = load_results(kept)[str(policy)]
+    np.testing.assert_array_equal(loaded.pulls[str(policy)], whole.pulls[str(policy)])
+    changed = PLAIN.replace("seen.means.argmax()", "seen.means.argmin()")
+    other = parse_policy(f"{write(tmp_path, changed)}:Greedy:epsilon=0.2")
+    with pytest.raises(ConflictError, match=r"holds other runs .*name another folder"):
+        simulate(problem, other, runs=6, **question)
+    # Results load though the policy is gone.
+    (tmp_path / "mine.py").unlink()
+    load = f"import fpbandits as fpb; print(*fpb.load_results({str(kept)!r}))"
+    assert run(tmp_path, "-c", load).strip() == str(policy)
+
+
+def test_own_policies_in_studies_and_on_the_leaderboard(tmp_path: Path) -> None:
+    from fpbandits.leaderboard import contests, play
+
+    write(tmp_path, PLAIN)
+    study = write(
+        tmp_path,
+        """
+        problems = ["paper:two"]
+        policies = ["ucb1", { policy = "mine.py:Greedy", epsilon = [0.1, 0.2, 0.4] }]
+        horizons = [100]
+        runs = 4
+        """,
+        "study.toml",
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    rows = json.loads(run(elsewhere, "sweep", str(study), "--json"))["rows"]
+    assert {row["policy"] for row in rows} == {
+        "ucb1", "greedy", "greedy:epsilon=0.2", "greedy:epsilon=0.4"
+    }  # fmt: skip
+    assert [row["epsilon"] for row in rows] == [None, 0.1, 0.2, 0.4]
+    policy = parse_policy(f"{tmp_path / 'mine.py'}:Greedy")
+    board = play(runs=4, horizon=200, policies={"mine": policy}, among=contests("paper")[:2])
+    assert set(board.standings["mine"]) == {"two θ¹", "two θ²"}
+
+
+def test_own_policies_on_the_command_line(tmp_path: Path) -> None:
+    write(tmp_path, PLAIN)
+    word = "mine.py:Greedy:epsilon=0.5"
+    output = json.loads(run(tmp_path, *QUESTION, "--policy", word, "--policy", "ucb1"))
+    assert list(output["policies"]) == [word, "ucb1"]
+    assert sum(output["policies"][word]["mean_pulls"].values()) == 100
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "message"),
+    [
+        ("mine.py", InputError, "name its class too, as mine.py:MyPolicy"),
+        ("mine.py:Gready", UnknownError, "unknown policy 'Gready': did you mean 'Greedy'?"),
+        ("mine.py:", UnknownError, "unknown policy '': known are 'Greedy'"),
+        ("mine.py:fpb", UnknownError, "unknown policy 'fpb'"),
+        ("mine.py:Greedy:epsilom=1", UnknownError, "unknown option of greedy 'epsilom'"),
+        ("mine.py:Greedy:epsilon=x", InputError, "expected epsilon=NUMBER, not 'epsilon=x'"),
+        ("absent.py:Greedy", InputError, "there is no such file"),
+        ("folder.py:Greedy", InputError, "not a regular file"),
+        ("broken.py:Greedy", InputError, "cannot be imported (SyntaxError"),
+        (
+            "failing.py:Greedy",
+            InputError,
+            "cannot be imported (ZeroDivisionError: division by zero)",
+        ),
+        ("empty.py:Greedy", InputError, "there is no policy in it"),
+    ],
+)
+def test_bad_words_for_own_policies(
+    word: str, kind: type[Error], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, PLAIN)
+    write(tmp_path, "def", "broken.py")
+    write(tmp_path, "1 / 0", "failing.py")
+    write(tmp_path, "x = 1", "empty.py")
+    (tmp_path / "folder.py").mkdir()
+    with pytest.raises(kind) as caught:
+        parse_policy(word)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_of_every_kind(tmp_path: Path) -> None:
+    text = PLAIN.replace(
+        "    name =", "    steps: int = 3\n    label: str = 'a'\n    bold: bool = False\n    name ="
+    )
+    path = write(tmp_path, text)
+    policy: Any = parse_policy(f"{path}:Greedy:steps=7:label=x%3Ay:bold=true")
+    assert (policy.steps, policy.label, policy.bold, policy.epsilon) == (7, "x:y", True, 0.1)
+    assert str(policy) == "greedy:steps=7:label=x%3Ay:bold=True"
+    assert parse_policy(f"{path}{str(policy).replace('greedy', ':Greedy')}") == policy

@@ -1,0 +1,178 @@
+"""Study files: all that vary are crossed, and mistakes are said in a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fpbandits import FPUCB, InputError
+from fpbandits.cli import main
+from fpbandits.policies import Policy
+from fpbandits.sweep import study as study_module
+from fpbandits.sweep.study import load_study
+
+if TYPE_CHECKING:
+    from sweep.conftest import Written
+
+
+def test_all_that_vary_are_crossed(file: Path) -> None:
+    study = load_study(file)
+    truths = [("paper:two", "theta1"), ("paper:two", "theta2")]
+    truths += [("gap 0.1", "theta1"), ("gap 0.3", "theta1"), ("inline", "0.7,0.6")]
+    policies = ["ucb1", "fp-ucb", "fp-ucb:slack=0.05", "fp-ucb:slack=0.1", "optimist:delta=0.2"]
+    expected = [
+        (problem, true, policy, seed)
+        for problem, true in truths
+        for policy in policies
+        for seed in (0, 5)
+    ]
+    found = [
+        (label["problem"], label["true"], label["policy"], label["seed"])
+        for label in study.labels.values()
+    ]
+    assert found == expected
+    assert study.options == ["slack", "delta"]
+    assert study.against == "slack"
+    for name, label in study.labels.items():
+        cell = study.cells[name]
+        assert str(cell.policy) == label["policy"]
+        assert (cell.seed, cell.true, cell.runs) == (label["seed"], label["true"], 7)
+        assert cell.times.tolist() == [50, 200]
+        assert cell.shuffle
+        has = {"ucb1": (None, None), "fp-ucb": (0.0, None), "optimist:delta=0.2": (None, 0.2)}
+        if label["policy"] in has:
+            assert (label["slack"], label["delta"]) == has[label["policy"]]
+    gaps = {label["problem"]: label["gap"] for label in study.labels.values()}
+    assert gaps == {"paper:two": 0.3, "gap 0.1": 0.1, "gap 0.3": 0.3, "inline": 0.1}
+
+
+def test_policies_that_do_not_apply_are_left_out_and_said(written: Written) -> None:
+    study = written(
+        'problems = ["paper:two", "paper:permutations"]\npolicies = ["bpr", "ucb1"]\nruns = 2',
+    )
+    assert [label["policy"] for label in study.labels.values()] == ["ucb1", "bpr", "ucb1"]
+    (remark,) = study.remarks
+    assert remark.startswith("bpr is left out of paper:two: bpr needs one largest mean")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the field 'problems' is missing"),
+        ("problems = []", "problems is an empty list: give it a value"),
+        ("problems = [3]", "problem 1 must be a file, a built-in name or a table: 3"),
+        ('problems = ["paper:tow"]', "problem 1: unknown built-in problem"),
+        ('problems = ["none.toml"]', "none.toml: there is no such file"),
+        ('problems = ["x*.toml"]', "problem 1: no file is called like 'x*.toml'"),
+        ('problems = [{problem = "paper:two", tru = 1}]', "unknown field 'tru': did you mean"),
+        ("problems = [{problem = 2}]", "expected a file or a built-in name, not 2"),
+        ('problems = [{name = "x"}]', "problem 1: the field 'parameters' is missing"),
+        ("problems = [{parameters = {a = [2, 0]}}]", "problem 1: "),
+        ('problems = [{problem = "paper:two", true = "theta9"}]', "unknown parameter 'theta9'"),
+        ('problems = [{problem = "paper:two", true = [[1]]}]', "no value for arm 'arm2'"),
+        ('problems = [{problem = "paper:two", true = []}]', "no value for arm"),
+        ('problems = ["paper:two", "paper:two"]', "is there twice"),
+        (
+            'problems = "paper:two"\nhorizon = 3',
+            "unknown field 'horizon': did you mean 'horizons'?",
+        ),
+        ('problems = "paper:two"\nhorizons = [0]', "a horizon is 0: it must be at least 1"),
+        ('problems = "paper:two"\nhorizons = [5, 5]', "the horizon 5 is given twice"),
+        ('problems = "paper:two"\nhorizons = "far"', "a horizon must be a whole number, not 'far'"),
+        ('problems = "paper:two"\nseeds = -1', "a seed is -1: it must be at least 0"),
+        ('problems = "paper:two"\nseeds = [1, 1]', "the seed 1 is given twice"),
+        ('problems = "paper:two"\nruns = 0', "runs is 0: it must be at least 1"),
+        ('problems = "paper:two"\nshuffle = 1', "shuffle is true or false, not 1"),
+        ('problems = "paper:two"\npolicies = ["ucb"]', "unknown policy 'ucb'"),
+        ('problems = "paper:two"\npolicies = [1]', "a policy is a name, or a table such as"),
+        ('problems = "paper:two"\npolicies = [{slack = 1}]', "a policy is a name, or a table"),
+        (
+            'problems = "paper:two"\npolicies = [{policy = "fp-ucb", slak = 1}]',
+            "unknown option of fp-ucb 'slak': did you mean 'slack'?",
+        ),
+        (
+            'problems = "paper:two"\npolicies = ["fp-ucb", {policy = "fp-ucb", slack = [0, 1]}]',
+            "the policy 'fp-ucb' is given twice",
+        ),
+        ('problems = "paper:two"\npolicies = "bpr"', "bpr is left out of paper:two: bpr needs"),
+        ('problems = "paper:two"\nagainst = "slack"', "unknown column to draw against 'slack'"),
+        ("problems = [", "not valid TOML"),
+        ('problems = "paper:two"\nname = 3', "name is a text, not 3"),
+        ('problems = "/abs/*.toml"', "'/abs/*.toml': expected a pattern like mine/*.toml"),
+        ('problems = "a**.toml"', "'a**.toml': expected a pattern like mine/*.toml"),
+        ('problems = "*.toml"', "no file is called like '*.toml'"),
+        ('problems = "paper:two"\nagainst = []', "unknown column to draw against '[]'"),
+        (
+            'problems = "paper:two"\npolicies = [{policy = "thompson-theta", prior = {a = 1}}]',
+            "policy 'thompson-theta': prior is a number or a text, or a list of them, not {'a': 1}",
+        ),
+    ],
+)
+def test_mistakes_take_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main(["sweep", str(path), "--out", str(tmp_path / "out")])
+    output = capsys.readouterr()
+    assert (caught.value.code, output.out) == (2, "")
+    assert output.err.startswith(f"error: {path}: ")
+    assert message in output.err
+    assert output.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_is_a_toml_file(tmp_path: Path) -> None:
+    for name, message in (("study.csv", "a study is a .toml file"), ("no.toml", "no such file")):
+        with pytest.raises(InputError, match=message):
+            load_study(tmp_path / name)
+
+
+def test_the_documented_study_is_one() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    study = load_study(docs / "slack.toml")
+    assert len(study.cells) == 4 * 6 * 2
+    assert study.against == "slack"
+    shown = (docs / "scale.md").read_text().split("```toml\n")[1].split("```")[0]
+    assert (docs / "slack.toml").read_text().endswith(shown)
+
+
+def test_policies_of_ones_own_are_found_beside_the_study(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words: list[str] = []
+
+    def parse(word: str) -> Policy:
+        words.append(word)
+        return FPUCB(slack=len(words) / 10)
+
+    monkeypatch.setattr(study_module, "parse_policy", parse)
+    study = written(
+        'problems = "paper:two"\nruns = 2\npolicies = ["my.pyramid/mine.py:Mine:slack=1", '
+        '{policy = "mine.py:Mine", slack = [1, 2]}, "/mine.py:Mine", "optimist:delta=0.1"]'
+    )
+    assert words == [
+        f"{tmp_path / 'my.pyramid/mine.py'}:Mine:slack=1",
+        f"{tmp_path / 'mine.py'}:Mine:slack=1",
+        f"{tmp_path / 'mine.py'}:Mine:slack=2",
+        "/mine.py:Mine",
+        "optimist:delta=0.1",
+    ]
+    assert study.options == ["slack"]
+
+
+@dataclass(frozen=True)
+class Seeded(FPUCB):
+    seed: float = 0.0
+
+
+def test_an_option_does_not_hide_a_column(
+    written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_module, "parse_policy", lambda word: Seeded(seed=3.0))
+    with pytest.raises(InputError, match="'seed' is a column of its own"):
+        written('problems = "paper:two"\npolicies = "mine.py:Seeded:seed=3"')

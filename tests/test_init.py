@@ -1,0 +1,36 @@
+"""The public names, and when they are imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import fpbandits
+
+
+def test_every_public_name_can_be_had() -> None:
+    everything: dict[str, object] = {}
+    exec("from fpbandits import *", everything)
+    names = vars(fpbandits)["__all__"]
+    assert {"Error", "Policy", "load_results", "simulate"} < set(names)
+    for name in names:
+        assert getattr(fpbandits, name) is everything[name]
+        assert name in dir(fpbandits)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="simulat"):
+        _ = fpbandits.simulat  # type: ignore[attr-defined]  # that is the test
+
+
+def test_importing_it_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, fpbandits\nfpbandits.__version__, dir(fpbandits), fpbandits.InputError\n"
+        "print(sorted({'numpy', 'numba', 'scipy', 'matplotlib', 'typer'} & set(sys.modules)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert output.stdout == "[]\n"
