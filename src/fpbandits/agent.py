@@ -181,7 +181,8 @@ class Agent:
             del self._out[number]
             self._told[number] = value
             self._count(arm, number)
-            crowd = self._crowd(arm)
+            # Only if it must wait itself: to look through all that are out takes its time.
+            crowd = self._crowd(arm) if number in self._told else None
         if crowd is not None:
             warnings.warn(crowd, stacklevel=2)
 
@@ -438,7 +439,7 @@ class Agent:
 
     def _crowd(self, arm: int) -> str | None:
         """Say, once per arm, that its rewards pile up behind one that is not told."""
-        if len(self._told) < WAITING or arm in self._warned or arm not in self._queues:
+        if len(self._told) < WAITING or arm in self._warned:
             return None
         first, *others = self._queues[arm]
         rewards = sum(number in self._told for number in others)
