@@ -24,6 +24,7 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -352,7 +353,7 @@ class Agent:
         if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
-        agent._memory = state.get("memory")
+        agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._next, agent._observed = int(state["next"]), int(state.get("observed", 0))
         agent._plan = [arms.index(arm) for arm in state["plan"]]
         agent._out = {int(number): arms.index(arm) for number, arm in state["out"]}
