@@ -23,10 +23,10 @@ from distributed import Client, LocalCluster
 from engine import claim
 
 from fpbandits import FPUCB, UCB1, Problem, Thompson, load_problem, save_problem, simulate
-from fpbandits.simulation import cell, workers
+from fpbandits.simulation import cell, packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.kernel import play
-from fpbandits.simulation.pieces import Piece
+from fpbandits.simulation.workers import Piece
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
 
@@ -120,7 +120,7 @@ def many_cells() -> None:
 
 
 def sending() -> None:
-    """Pack and unpack a chunk for large sets of models; the way between is not in it."""
+    """Pack and unpack a batch for large sets of models; the way between is not in it."""
     for models in (10**2, 10**4, 10**6):
         problem = Problem.bernoulli(
             np.random.default_rng(1).random((models, 4)), true="theta1", name="large"
@@ -128,13 +128,13 @@ def sending() -> None:
         cells = {0: make_cell(problem, UCB1(), runs=1, horizon=1)}
         works = [seconds(partial(_send, cells)) for _ in range(4)]
         print(
-            f"a chunk of one run with {models:>9,} models: "
+            f"a batch of one run with {models:>9,} models: "
             f"{1e3 * works[0]:8.1f} ms the first time, then {1e3 * min(works[1:]):8.1f} ms"
         )
 
 
 def _send(cells: dict[int, Cell]) -> object:
-    return workers._play_packed(*workers._pack(cells, [Piece(0, 0, 1)], True))
+    return workers._play_packed(*packing.pack(cells, [Piece(0, 0, 1)], True))
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +32,8 @@ from fpbandits import (
     UnknownError,
     load_problem,
 )
-from fpbandits.agent import WAITING, Decision, Late, Waiting
+from fpbandits.agent import Decision, Late
+from fpbandits.ledger import CROWD, Waiting
 from fpbandits.policies import POLICIES, PlainPolicy, parse_policy, ready
 
 may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
@@ -44,13 +46,10 @@ def problem() -> Problem:
 
 def snapshot(agent: Agent) -> Any:
     return (
-        agent._next,
         agent._observed,
         json.dumps(agent._memory),
         list(agent._plan),
-        dict(agent._out),
-        dict(agent._told),
-        {arm: list(queue) for arm, queue in agent._queues.items()},
+        agent._ledger.state(),
         [part.tolist() for part in agent._tally],
     )
 
@@ -89,8 +88,7 @@ def test_an_arm_counts_up_to_its_first_untold_decision() -> None:
     agent.forget(ids[3])
     assert agent.plays == {"arm1": 4}
     assert agent._tally.sums[0] == 3
-    assert agent._queues == {}
-    assert agent._told == {}
+    assert agent._ledger.state() == {"next": 5, "out": [], "told": [], "queues": []}
 
     eager = Agent(single, FPUCB(), late="any")
     ids = [eager.ask().id for _ in range(5)]
@@ -307,9 +305,10 @@ def test_bad_arguments(problem: Problem) -> None:
 
 def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
-    parts: list[Any] = [agent, agent._plan, agent._out, agent._told, agent._queues]
-    parts += [agent._numbers, agent._lock]
-    for queue in agent._queues.values():
+    ledger = agent._ledger
+    parts: list[Any] = [agent, agent._plan, agent._numbers, agent._lock]
+    parts += [ledger, ledger.out, ledger._told, ledger._queues]
+    for queue in ledger._queues.values():
         parts += [queue, *queue]
     return sum(map(sys.getsizeof, parts))
 
@@ -396,10 +395,10 @@ def test_lost_rewards_are_warned_of_once_per_arm(problem: Problem) -> None:
 
 def test_few_rewards_may_wait(problem: Problem) -> None:
     agent = Agent(problem)
-    (lost,), told = lose_the_first(agent, WAITING)
+    (lost,), told = lose_the_first(agent, CROWD)
     assert told == []
-    assert agent.waiting == {lost.arm: Waiting(lost.id, WAITING - 1)}
-    with pytest.warns(UserWarning, match=f"{WAITING} rewards wait for that of decision {lost.id}"):
+    assert agent.waiting == {lost.arm: Waiting(lost.id, CROWD - 1)}
+    with pytest.warns(UserWarning, match=f"{CROWD} rewards wait for that of decision {lost.id}"):
         agent.tell(agent.ask().id, 1)
     eager = Agent(problem, late="any")
     assert lose_the_first(eager, 400)[1] == []
@@ -416,13 +415,13 @@ def test_telling_does_not_look_through_all_that_are_out(problem: Problem) -> Non
         agent.tell(number, 1)
     looked = 0
 
-    class Queue(type(agent._queues[1])):  # type: ignore[misc]  # a deque that is watched
+    class Queue(deque[int]):
         def __iter__(self) -> Any:
             nonlocal looked
             looked += 1
             return super().__iter__()
 
-    agent._queues[1] = Queue(agent._queues[1])
+    agent._ledger._queues[1] = Queue(agent._ledger._queues[1])
     for number in other:
         agent.tell(number, 1)
     assert looked == 0
@@ -509,7 +508,7 @@ def test_agents_of_the_first_schema_go_on(word: str, tmp_path: Path) -> None:
     agent = Agent.load(path, problem)
     assert str(agent.policy) == word
     rewards = [(i % 3) / 2 for i in range(25)]
-    first = agent._next
+    first = agent._ledger.next
     arms = play(agent, 25, lambda d: rewards[d.id - first])
     assert [problem.arms.index(arm) for arm in arms] == expected
     agent.save(path)

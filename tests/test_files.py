@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from fpbandits import InputError, Problem, files, load_problem, save_problem
 from fpbandits.builtin import BUILT_IN
-from fpbandits.errors import StorageError
+from fpbandits.errors import Error
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
-from fpbandits.storage import write_aside, write_together
 
 names = st.text(
     st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Cn")), min_size=1, max_size=8
@@ -220,7 +219,7 @@ def test_refusals(tmp_path: Path, ending: str, content: str, message: str) -> No
 
 def test_refusals_of_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refusal(source: str | Path) -> str:
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(Error) as caught:
             load_problem(source)
         return str(caught.value)
 
@@ -293,46 +292,3 @@ def test_csv_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"CSV holds Bernoulli means in \[0, 1\] only"):
             save_problem(problem, tmp_path / "p.csv")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failed_write_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "kept.toml"
-    path.write_text("precious")
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match=r"cannot be written \(No space left on device\)"):
-        write_aside(path, b"new")
-    assert path.read_text() == "precious"
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(StorageError, match="cannot be written"):
-        write_aside(tmp_path / "no" / "folder.toml", b"new")
-
-
-def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
-    write_aside(tmp_path / "new.toml", b"")
-    (tmp_path / "plain").write_bytes(b"")
-    assert (tmp_path / "new.toml").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_files_written_together_appear_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    write_together({first: b"old", second: b"old"})
-    handles: list[int] = []
-
-    def fills_up(handle: int) -> None:
-        handles.append(handle)
-        if len(handles) == 2:
-            raise OSError(28, "No space left")
-
-    monkeypatch.setattr(os, "fsync", fills_up)
-    with pytest.raises(StorageError, match=r"second: cannot be written \(No space left\)"):
-        write_together({first: b"new", second: b"new"})
-    assert first.read_bytes() == second.read_bytes() == b"old"
-    assert sorted(tmp_path.iterdir()) == [first, second]

@@ -1,4 +1,4 @@
-"""Steps a second of pymab's Rust backend; run in an environment of its own."""
+"""Steps per second of pymab's Rust backend; run in an environment of its own."""
 
 import json
 import time
@@ -11,7 +11,7 @@ STEPS = 20_000
 
 
 def speed(policy: object) -> float:
-    """Play one run and return its steps a second."""
+    """Play one run and return its steps per second."""
     environment = pymab.BanditEnvironment(
         means=np.array([0.6, 0.4, 0.3, 0.2]), reward_model=pymab.BernoulliReward()
     )

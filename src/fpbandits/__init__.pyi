@@ -26,8 +26,8 @@ from .policies import Thompson as Thompson
 from .policies import ThompsonTheta as ThompsonTheta
 from .problem import Problem as Problem
 from .simulation.result import Result as Result
-from .simulation.runner import load_results as load_results
 from .simulation.simulate import simulate as simulate
+from .simulation.store import load_results as load_results
 from .theory.analysis import Analysis as Analysis
 from .theory.analysis import Case as Case
 from .theory.analysis import analyze as analyze

@@ -22,9 +22,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections import deque
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -40,10 +38,10 @@ from fpbandits.errors import (
     InputError,
     StorageError,
     UnknownError,
-    counted,
     quote,
     unknown,
 )
+from fpbandits.ledger import CROWD, Ledger, Waiting
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
 from fpbandits.policies.own import code_of, find_loaded
@@ -57,9 +55,6 @@ _READ = (1, 2)
 
 Late = Literal["in-order", "any"]
 
-WAITING = 20
-"""When so many rewards of an arm wait behind one that is not told, the agent says so."""
-
 _PLANS, _REWARDS, _HISTORY = range(3)
 _NOTHING_PENDING = np.zeros(0)
 
@@ -70,14 +65,6 @@ class Decision:
 
     id: int
     arm: str
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """So many ``rewards`` of an arm were told and wait for that of ``decision``, which was not."""
-
-    decision: int
-    rewards: int
 
 
 def _packed(tally: Tally) -> Counts:
@@ -113,17 +100,14 @@ class Agent:
 
     __slots__ = (
         "_late",
+        "_ledger",
         "_lock",
         "_memory",
-        "_next",
         "_numbers",
         "_observed",
-        "_out",
         "_plan",
-        "_queues",
         "_ready",
         "_seed",
-        "_told",
         "_warned",
     )
 
@@ -146,53 +130,36 @@ class Agent:
         self._lock = Lock()
         self._numbers = _packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
-        self._next = self._observed = 0
+        self._ledger = Ledger(late == "in-order")
+        self._observed = 0
         # Arms planned but not yet handed out, last one first.
         self._plan: list[int] = []
-        # Decisions that are out, with their arms; those told that cannot count yet; and for each
-        # arm its decisions in order, from the first that is out.
-        self._out: dict[int, int] = {}
-        self._told: dict[int, float] = {}
-        self._queues: dict[int, deque[int]] = {}
         self._warned: tuple[int, ...] = ()
 
     def ask(self) -> Decision:
         """Return what to play next."""
         with self._lock:
-            number = self._next
             if not self._plan:
+                number = self._ledger.next
                 stream = self._stream(number, _PLANS)
                 arms, self._memory = self._ready.plan(self._tally, number, self._memory, stream)
                 self._plan = arms[::-1]
             arm = self._plan.pop()
-            self._next += 1
-            self._out[number] = arm
-            if self._late == "in-order":
-                if arm in self._queues:
-                    self._queues[arm].append(number)
-                else:
-                    self._queues[arm] = deque((number,))
-            return Decision(number, self._ready.problem.arms[arm])
+            return Decision(self._ledger.hand_out(arm), self._ready.problem.arms[arm])
 
     def tell(self, id: int, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
         with self._lock:
-            number, arm = self._checked(id)
-            value = self._unit(reward, f"decision {number}")
-            del self._out[number]
-            self._told[number] = value
-            self._count(arm, number)
-            # Only if it must wait itself: to look through all that are out takes its time.
-            crowd = self._crowd(arm) if number in self._told else None
+            arm = self._ledger.arm_of(id)
+            self._settle(arm, int(id), self._unit(reward, f"decision {id}"))
+            crowd = self._crowd(arm) if self._ledger.is_crowded() else None
         if crowd is not None:
             warnings.warn(crowd, stacklevel=2)
 
     def forget(self, id: int) -> None:
         """Give a decision up: its reward will never come."""
         with self._lock:
-            number, arm = self._checked(id)
-            del self._out[number]
-            self._count(arm, number)
+            self._settle(self._ledger.arm_of(id), int(id), None)
 
     def observe(self, arm: str, reward: float) -> None:
         """Take in a reward, in the user's units, of a decision that this agent did not make.
@@ -224,18 +191,15 @@ class Agent:
     def outstanding(self) -> dict[int, str]:
         """The decisions that are out: neither told nor forgotten."""
         with self._lock:
-            return {number: self.problem.arms[arm] for number, arm in self._out.items()}
+            return {number: self.problem.arms[arm] for number, arm in self._ledger.out.items()}
 
     @property
     def waiting(self) -> dict[str, Waiting]:
         """The arms of which rewards were told that do not count yet, and what they wait for."""
         with self._lock:
-            found = {}
-            for arm, queue in self._queues.items():
-                rewards = sum(number in self._told for number in queue)
-                if rewards:
-                    found[self.problem.arms[arm]] = Waiting(queue[0], rewards)
-            return found
+            arms = enumerate(self.problem.arms)
+            found = {name: self._ledger.waiting(arm) for arm, name in arms}
+        return {name: waiting for name, waiting in found.items() if waiting is not None}
 
     @property
     def plays(self) -> dict[str, int]:
@@ -276,12 +240,9 @@ class Agent:
                 "code": code_of(self.policy),
                 "seed": self._seed,
                 "late": self._late,
-                "next": self._next,
+                **self._ledger.state(),
                 "observed": self._observed,
-                "plan": list(self._plan),
-                "out": [list(item) for item in self._out.items()],
-                "told": [list(item) for item in self._told.items()],
-                "queues": [[arm, list(queue)] for arm, queue in self._queues.items()],
+                "plan": self._plan,
                 "plays": tally.plays.tolist(),
                 "sums": tally.sums.tolist(),
                 "counters": tally.counters.tolist(),
@@ -353,39 +314,16 @@ class Agent:
         if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
-        agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
-        agent._next, agent._observed = int(state["next"]), int(state.get("observed", 0))
+        agent._memory = state.get("memory")
+        agent._observed = int(state.get("observed", 0))
         agent._plan = [arms.index(arm) for arm in state["plan"]]
-        agent._out = {int(number): arms.index(arm) for number, arm in state["out"]}
-        agent._told = {int(number): float(reward) for number, reward in state["told"]}
-        agent._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}
-        agent._check_decisions()
+        agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)
         return agent
-
-    def _check_decisions(self) -> None:
-        """Refuse decisions that no agent could have: what was restored may have been edited."""
-        queued = [number for queue in self._queues.values() for number in queue]
-        numbers = {*self._out, *self._told, *queued}
-        if not all(0 <= number < self._next for number in numbers):
-            raise ValueError("a decision was never made")
-        if not all(0 <= reward <= 1 for reward in self._told.values()):
-            raise ValueError("a reward is out of range")
-        waiting = [*self._told, *self._out] if self._late == "in-order" else []
-        if len(set(queued)) < len(queued) or not set(waiting) <= set(queued):
-            raise ValueError("a decision is not where it belongs")
-        if self._told.keys() & self._out.keys() or (self._late == "any" and self._told):
-            raise ValueError("a reward is told and untold")
-        if any(
-            arm not in self._queues or number not in self._queues[arm]
-            for number, arm in self._out.items()
-            if self._late == "in-order"
-        ):
-            raise ValueError("a decision is in another arm's queue")
 
     def __repr__(self) -> str:
         return (
-            f"Agent({self.problem.name!r}, {self.policy}: {self._next:,} asked, "
-            f"{len(self._out):,} outstanding)"
+            f"Agent({self.problem.name!r}, {self.policy}: {self._ledger.next:,} asked, "
+            f"{len(self._ledger.out):,} outstanding)"
         )
 
     @property
@@ -407,48 +345,24 @@ class Agent:
             )
         return (value - low) / (high - low)
 
-    def _checked(self, id: int) -> tuple[int, int]:
-        """Return a decision that is out, and its arm."""
-        if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 0 <= id < self._next:
-            raise UnknownError(
-                f"unknown decision {quote(id)}: this agent has made no such decision"
-            )
-        if id not in self._out:
-            raise ConflictError(f"decision {id} was told or forgotten already")
-        return int(id), self._out[id]
-
-    def _count(self, arm: int, id: int) -> None:
-        """Count what may count now that this decision is no longer out."""
-        if self._late == "any":
-            ready = [id]
-        else:
-            ready, queue = [], self._queues[arm]
-            while queue and queue[0] not in self._out:
-                ready.append(queue.popleft())
-            if not queue:
-                del self._queues[arm]
-        for number in ready:
-            if number in self._told:  # else it was forgotten
-                self._take_in(arm, self._told.pop(number), self._stream(number, _REWARDS))
-        # A dictionary that was emptied keeps its room; a new one takes none.
-        self._out, self._told, self._queues = self._out or {}, self._told or {}, self._queues or {}
+    def _settle(self, arm: int, number: int, reward: float | None) -> None:
+        """Count what may count now that this decision is no longer out: all of the same arm."""
+        for each, value in self._ledger.settle(number, reward):
+            self._take_in(arm, value, self._stream(each, _REWARDS))
 
     def _take_in(self, arm: int, reward: float, stream: np.random.Generator) -> None:
-        self._memory = self._ready.observe(
-            self._tally, self._next, self._memory, arm, reward, stream
-        )
+        asked, memory = self._ledger.next, self._memory
+        self._memory = self._ready.observe(self._tally, asked, memory, arm, reward, stream)
 
     def _crowd(self, arm: int) -> str | None:
         """Say, once per arm, that its rewards pile up behind one that is not told."""
-        if len(self._told) < WAITING or arm in self._warned:
-            return None
-        first, *others = self._queues[arm]
-        rewards = sum(number in self._told for number in others)
-        if rewards < WAITING:
+        waiting = self._ledger.waiting(arm)
+        if waiting is None or waiting.rewards < CROWD or arm in self._warned:
             return None
         self._warned += (arm,)
+        first = waiting.decision
         return (
-            f"arm {quote(self.problem.arms[arm])}: {counted(rewards, 'reward')} wait for that of "
+            f"arm {quote(self.problem.arms[arm])}: {waiting.rewards} rewards wait for that of "
             f"decision {first}, and none of them counts until it is told: tell({first}, …), or "
             f"forget({first}) if it will never come; late='any' counts rewards as they come, which "
             "is right where the delay does not depend on the reward"

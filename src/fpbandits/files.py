@@ -12,7 +12,7 @@ TOML holds everything::
     thrifty = [0.2, 0.5]
 
 CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
-``parameter,<arm>,<arm>…`` and a row a parameter.
+``parameter,<arm>,<arm>…`` and a row per parameter.
 
 A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
 holds, the outcome is a `Problem` or one `InputError`.

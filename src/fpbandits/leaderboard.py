@@ -41,8 +41,8 @@ from fpbandits.problem import Problem
 from fpbandits.report.figures import rendered
 from fpbandits.report.leaderboard import leaderboard_figure
 from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.result import versions
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.versions import versions
 from fpbandits.statistics import std_of
 from fpbandits.storage import write_together
 from fpbandits.theory.lower import theorem2

@@ -18,17 +18,22 @@ def std_of(sample: Floats, axis: int = 0) -> Any:
     return sample.std(axis=axis, ddof=1)
 
 
+def students_t(runs: int, chance: float) -> float:
+    """Return the quantile of Student's law with R − 1 degrees of freedom; NaN for a single run."""
+    if runs == 1:
+        return math.nan
+    from scipy.special import stdtrit
+
+    return float(stdtrit(runs - 1, chance))
+
+
 def margin(std: Any, runs: int, chance: float) -> Any:
-    """Return t·s/√R, with t the quantile of Student's law with R − 1 degrees of freedom.
+    """Return t·s/√R, with t of `students_t`.
 
     The expected value is above the mean plus that, or below the mean less that, with probability
     1 − ``chance`` each.
     """
-    if runs == 1:
-        return std * math.nan
-    from scipy.special import stdtrit
-
-    return float(stdtrit(runs - 1, chance)) * std / math.sqrt(runs)
+    return students_t(runs, chance) * std / math.sqrt(runs)
 
 
 def two_sided(level: float) -> float:

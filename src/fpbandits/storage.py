@@ -1,6 +1,8 @@
 """Files, whole or not at all: written aside and renamed, read with care, locked while in use.
 
 Whatever the package keeps says what it is: a *kind* and a *schema*, which `check_kind` compares.
+Someone else's file is refused; one of ours that is cut off or altered is a `DamagedError`, which
+whoever can make it again may do.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from typing import Any
 from fpbandits.errors import ConflictError, InputError, StorageError, quote
 
 _ASIDE = ".aside"
+
+
+class DamagedError(StorageError):
+    """A file is not as it was written: cut off, or altered."""
 
 
 def shown(path: Path) -> str:
@@ -129,7 +135,7 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
     except StorageError as error:
         raise error.at(shown(path)) from None
     except (ValueError, RecursionError):
-        raise StorageError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
+        raise DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
 
 
 def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:

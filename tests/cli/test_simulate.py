@@ -9,7 +9,6 @@ import pytest
 from command import refusal, run
 
 from fpbandits import Result
-from fpbandits.simulation import runner
 
 
 def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,19 +76,17 @@ def test_a_refused_simulation_leaves_no_folder(
     assert not out.exists()
 
 
-def test_long_jobs_are_announced_in_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_what_is_remarkable_is_a_note_of_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def interrupted(*arguments: object, **more: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(runner, "play_pieces", interrupted)
-    words = ["simulate", "paper:two", "--policy", "thompson", "--horizon", "1e14", "--step"]
-    code, out, err = run(capsys, *words)
-    assert code == 130
-    assert out == ""
-    assert err.startswith("note: thompson goes step by step here, 1e+16 steps in all: about")
-    assert len(err.splitlines()) == 1
+    words = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--out", str(tmp_path)]
+    run(capsys, *words)
+    (tmp_path / "manifest.json").write_text("{")
+    code, _, err = run(capsys, *words)
+    assert code == 0
+    assert err.startswith(f"note: {tmp_path / 'manifest.json'}: damaged (it is cut off")
+    assert len(err.splitlines()) == 2
+    assert err.splitlines()[1].startswith("wrote ")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fpbandits.paper.evidence import Evidence, analyses, numbers
+from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.experiments import play_episodes, run_experiments
+from fpbandits.paper.formulas import numbers
+from fpbandits.paper.material import Material, analyses
 
 RUNS, SEED = 200, 1
 
@@ -20,6 +22,11 @@ def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def evidence(results_folder: Path) -> Evidence:
+def material(results_folder: Path) -> Material:
     results = run_experiments(results_folder, runs=RUNS, seed=SEED)
-    return Evidence(results, analyses(), numbers(), play_episodes(SEED))
+    return Material(results, analyses(), numbers(), play_episodes(SEED))
+
+
+@pytest.fixture(scope="session")
+def claims(material: Material) -> list[Claim]:
+    return judge(material)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, InputError
+from fpbandits.errors import ConflictError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
     EXPERIMENTS,
@@ -69,9 +70,6 @@ def test_policies_without_models_do_the_same_under_the_same_truth() -> None:
 def test_finished_experiments_are_found_again(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         find_experiments(tmp_path)
-    (tmp_path / "two-1-fp-ucb-near.npz").write_bytes(b"")
-    with pytest.raises(InputError, match="made by an earlier version, and has to be made again"):
-        find_experiments(tmp_path)
     first = run_experiments(tmp_path, runs=30, seed=1)
     assert [result.runs for result in first.values()] == [30, 15]
     for name, result in find_experiments(tmp_path).items():
@@ -101,10 +99,10 @@ def test_other_experiments_are_not_taken_for_these(
         for name, experiment in experiments.EXPERIMENTS.items()
     }
     monkeypatch.setattr(experiments, "EXPERIMENTS", others)
-    with pytest.raises(InputError, match="holds other experiments than this version has"):
+    with pytest.raises(ConflictError, match="holds other experiments than this version has"):
         find_experiments(tmp_path)
     monkeypatch.setattr(experiments, "EXPERIMENTS", {})
-    with pytest.raises(InputError, match="holds other experiments than this version has"):
+    with pytest.raises(ConflictError, match="holds other experiments than this version has"):
         find_experiments(tmp_path)
 
 

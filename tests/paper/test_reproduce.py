@@ -13,8 +13,8 @@ import pytest
 
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
-from fpbandits.paper.beyond import figures_beyond
-from fpbandits.paper.figures import papers_figures
+from fpbandits.report.paper.far import far_horizons
+from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation import runner, workers
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}
@@ -106,8 +106,9 @@ def test_the_same_results_make_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All claims, and a few of the figures."""
-    monkeypatch.setattr(reproduce, "papers_figures", lambda evidence: papers_figures(evidence)[:2])
-    monkeypatch.setattr(reproduce, "figures_beyond", lambda evidence: figures_beyond(evidence)[:1])
+    monkeypatch.setattr(reproduce, "papers_figures", lambda material: papers_figures(material)[:2])
+    monkeypatch.setattr(reproduce, "far_horizons", lambda material: far_horizons(material)[:1])
+    monkeypatch.setattr(reproduce, "bounds_and_slopes", lambda material: [])
     code, out, err = run(capsys, "reproduce", "--from", str(report), "--out", str(tmp_path / "b"))
     assert (code, err) == (0, f"wrote {tmp_path / 'b' / 'report.html'}\n")
     assert " hold, " in out
@@ -123,8 +124,8 @@ def test_the_same_results_make_the_same_bytes(
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the figures, which take most of the time."""
-    monkeypatch.setattr(reproduce, "papers_figures", lambda evidence: [])
-    monkeypatch.setattr(reproduce, "figures_beyond", lambda evidence: [])
+    for chapters in ("papers_figures", "far_horizons", "bounds_and_slopes"):
+        monkeypatch.setattr(reproduce, chapters, lambda material: [])
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from distributed import Client, LocalCluster
 
 from fpbandits import FPUCB, InputError, Result, Thompson, load_problem, simulate
 from fpbandits.cli import main
+from fpbandits.errors import LostWorkersError
 from fpbandits.simulation import cluster, workers
-from fpbandits.simulation.result import versions
-from fpbandits.simulation.runner import load_results
+from fpbandits.simulation.cluster import dask_executor, dask_workers
+from fpbandits.simulation.store import load_results
+from fpbandits.simulation.versions import versions
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +66,7 @@ def assert_equal(first: Result, second: Result) -> None:
 def test_a_killed_worker_changes_nothing(
     client: Client, undisturbed: Result, tmp_path: Path
 ) -> None:
-    """Both are killed, one after the other, each in the middle of a chunk."""
+    """Both are killed, one after the other, each in the middle of a batch."""
     pids = list(client.run(os.getpid).values())
     assert len(set(pids)) == 2
     heard: list[float] = []
@@ -111,6 +114,15 @@ def test_the_command_runs_on_a_cluster(
     assert caught.value.code == 2
 
 
+def test_workers_are_counted(local: LocalCluster, client: Client) -> None:
+    assert dask_workers(client.get_executor()) == 2
+    with dask_executor(local.scheduler_address) as executor:
+        assert dask_workers(executor) == 2
+    assert dask_workers(executor) is None
+    with ThreadPoolExecutor(1) as threads:
+        assert dask_workers(threads) is None
+
+
 def test_other_versions_on_a_worker_are_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +168,9 @@ def test_a_lost_cluster_loses_nothing(undisturbed: Result, tmp_path: Path) -> No
             if len(heard) == 2:
                 own.close()
 
-        with pytest.raises(InputError, match=r"the workers are lost .*; finished runs are kept in"):
+        with pytest.raises(
+            LostWorkersError, match=r"the workers are lost .*; finished runs are kept in"
+        ):
             ask(executor=client.get_executor(), progress=close, out=tmp_path)
         client.close()
     assert list((tmp_path / "chunks").glob("*.npz"))

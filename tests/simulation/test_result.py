@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,66 +90,11 @@ def test_csv_and_frame_have_a_row_for_each_policy_and_time(result: Result, tmp_p
     assert list(frame.columns) == list(rows[0])
 
 
-def test_there_and_back(result: Result, tmp_path: Path) -> None:
-    path = tmp_path / "result.npz"
-    result.save(path)
-    again = Result.load(path)
-    assert again.problem == result.problem
-    assert again.problem.name == "paper:two"
-    assert (again.true, again.seed, again.settings) == (result.true, result.seed, result.settings)
-    assert again.policies == result.policies
-    for name in result.policies:
-        assert np.array_equal(again.pulls[name], result.pulls[name])
-        assert np.array_equal(again.plans[name], result.plans[name])
-    assert again.as_dict() == result.as_dict()
-    assert again.total_variation("ucb1") == result.total_variation("ucb1") > 0
-
-
-def test_a_loaded_result_names_the_versions_it_was_made_with(
-    result: Result, tmp_path: Path
-) -> None:
-    path = tmp_path / "result.npz"
-    replace(result, versions={"fpbandits": "0.0.1"}).save(path)
-    assert Result.load(path).as_dict()["versions"] == {"fpbandits": "0.0.1"}
-
-
 def test_the_first_runs_are_those_of_a_shorter_simulation(result: Result) -> None:
     shorter = simulate(
         load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=10, seed=3
     )
     assert result.first(10).as_dict() == shorter.as_dict()
-
-
-def test_bad_files(result: Result, tmp_path: Path) -> None:
-    path = tmp_path / "result.npz"
-    result.save(path)
-    whole = path.read_bytes()
-
-    def refusal(content: bytes) -> str:
-        path.write_bytes(content)
-        with pytest.raises(InputError) as caught:
-            Result.load(path)
-        return str(caught.value)
-
-    assert "not a whole result file" in refusal(whole[: len(whole) // 2])
-    assert "not a whole result file" in refusal(b"")
-    assert "not a whole result file" in refusal(b"not a zip")
-    np.savez(path, header=np.array(json.dumps({"kind": "fpbandits result", "schema": 99})))
-    assert "written with schema 99" in refusal(path.read_bytes())
-    np.savez(path, header=np.array("[]"))
-    assert "not a result of fpbandits" in refusal(path.read_bytes())
-    generator = np.random.default_rng(1)
-    for _ in range(300):
-        damaged = bytearray(whole)
-        for place in generator.integers(0, len(whole), 3):
-            damaged[place] ^= int(generator.integers(1, 256))
-        path.write_bytes(bytes(damaged))
-        with contextlib.suppress(InputError):  # and no other error
-            Result.load(path)
-    np.savez(path, header=np.array(json.dumps({"kind": "other"})))
-    assert "not a result of fpbandits" in refusal(path.read_bytes())
-    with pytest.raises(InputError, match="there is no such file"):
-        Result.load(tmp_path / "none.npz")
 
 
 def test_figures(result: Result, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
@@ -25,7 +23,8 @@ from fpbandits import (
 )
 from fpbandits.policies import POLICIES
 from fpbandits.policies.base import Policy
-from fpbandits.simulation import runner, workers
+from fpbandits.policies.ready import refusal
+from fpbandits.simulation import workers
 from fpbandits.simulation.cell import LONGEST_HORIZON
 
 CASES = [
@@ -68,9 +67,7 @@ def test_leaping_and_stepwise_have_one_law(policy: Policy) -> None:
     tests, saved = 0, 0.0
     for problem, true in problems:
         common: Any = {"true": true, "horizon": 1500, "runs": 300, "times": [1500]}
-        try:
-            policy.model(problem)
-        except InputError:  # it does not apply to every problem
+        if refusal(policy, problem):
             continue
         steps = simulate(problem, policy, leap=False, seed=1, **common)
         for seed, exact in ((2, False), (3, True)):
@@ -171,7 +168,7 @@ def test_results_do_not_depend_on_how_they_are_computed(monkeypatch: pytest.Monk
         again.append(simulate(problem, policies, executor=threads, **common))
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         again.append(simulate(problem, policies, executor=processes, **common))
-    monkeypatch.setattr(workers, "SECONDS", 0.0)  # a run a chunk
+    monkeypatch.setattr(workers, "SECONDS", 0.0)  # one run per batch
     again.append(simulate(problem, policies, **common))
     monkeypatch.setattr(workers, "_MOST_BYTES", 1)
     again.append(simulate(problem, policies, **common))
@@ -267,39 +264,6 @@ def test_leaps_reach_far_where_no_model_fits() -> None:
     assert (result.pulls["fp-ucb"][:, -1] >= 4 * 10**8).all()
 
 
-def test_long_stepwise_jobs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = load_problem("paper:two")
-    monkeypatch.setattr(runner, "play_pieces", lambda *others, **more: None)
-    with pytest.warns(UserWarning, match=r"thompson goes step by step here, 1e\+14 steps in all"):
-        simulate(problem, Thompson(), horizon=10**12, runs=100, leap=False)
-    with pytest.warns(UserWarning, match="fp-ucb goes step by step"):
-        simulate(problem, FPUCB(), horizon=10**12, runs=100, leap=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        simulate(problem, FPUCB(), horizon=10**12, runs=100)
-        simulate(problem, Thompson(), horizon=10**4, runs=100)
-
-
-def test_progress_ends_at_one() -> None:
-    shares: dict[str, list[float]] = {}
-    totals: list[float] = []
-
-    def note(name: str, share: float, share_of_all: float) -> None:
-        shares.setdefault(name, []).append(share)
-        totals.append(share_of_all)
-
-    simulate(
-        load_problem("paper:two"), [FPUCB(), Thompson()], horizon=10**4, runs=20, progress=note
-    )
-    for values in shares.values():
-        assert values[-1] == 1
-        assert values.count(1) == 1
-        assert all(0 <= value <= 1 for value in values)
-    assert set(shares) == {"fp-ucb", "thompson"}
-    assert totals[-1] == 1
-    assert totals == sorted(totals)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -346,15 +310,6 @@ def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
     problem = load_problem("paper:permutations")
     result = simulate(problem, true=[0.6000001, 0.4, 0.3, 0.2], horizon=10, runs=1)
     assert result.true == "0.6000001,0.4,0.3,0.2"
-
-
-def test_slow_leapers_say_so_once_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two arms that never pay leave UCB1 nothing to leap over."""
-    ticks = iter(range(0, 10**12, 10**5))
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
-    problem = Problem.bernoulli([[0.0, 0.0]], true="theta1")
-    with pytest.warns(UserWarning, match="1 run at the pace so far: about"):
-        simulate(problem, UCB1(), horizon=3 * 10**7, runs=1)
 
 
 def test_a_problem_without_a_truth_asks_for_one() -> None:

@@ -1,14 +1,20 @@
-"""Chunks: every run is played once, whatever the executor, and every worker has enough to do."""
+"""Batches: every run is played once, whatever the executor, and every worker has enough to do."""
 
 from __future__ import annotations
 
 import math
+import os
 import pickle
 import random
 import time
 from collections import Counter
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from typing import Any
 
 import numpy as np
@@ -16,13 +22,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fpbandits import UCB1, InputError, Problem, load_problem, simulate
-from fpbandits.simulation import workers
+from fpbandits import UCB1, Problem, load_problem, simulate
+from fpbandits.errors import LostWorkersError
+from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.kernel import new_meter
-from fpbandits.simulation.pieces import Piece, Played, Tables
-from fpbandits.simulation.result import versions
-from fpbandits.simulation.workers import play_pieces
+from fpbandits.simulation.versions import versions
+from fpbandits.simulation.workers import Piece, Played, Tables, play_pieces
 
 
 class Whimsical(Executor):
@@ -64,7 +70,7 @@ def test_every_missing_run_is_played_once(
     counts: list[int], kept: list[tuple[int, int, int]], seconds: float, seed: int
 ) -> None:
     cells = cells_of(counts)
-    tables = Tables(cells)
+    tables = Tables((cell.runs, len(cell.times), 2) for cell in cells)
     for cell, start, length in kept:
         if cell < len(cells):
             piece = Piece(cell, start, start + length)
@@ -99,11 +105,11 @@ def test_every_missing_run_is_played_once(
 class Scripted(Executor):
     """A cluster of so many workers in a time of its own, where a run takes as long as we say."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, width: int, seconds_a_run: float) -> None:
-        self.free, self.pace, self.now = [0.0] * width, seconds_a_run, 0.0
-        self.chunks: list[tuple[float, int]] = []
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, width: int, seconds_per_run: float) -> None:
+        self.free, self.pace, self.now = [0.0] * width, seconds_per_run, 0.0
+        self.batches: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, Future[Any], Any]] = []
-        monkeypatch.setattr(workers, "_pack", lambda cells, pieces, whole: (cells, pieces))
+        monkeypatch.setattr(workers, "pack", lambda cells, pieces, whole: (cells, pieces))
         monkeypatch.setattr(workers, "wait", self.wait)
         monkeypatch.setattr(workers, "time", self)
 
@@ -123,7 +129,7 @@ class Scripted(Executor):
                 left -= runs
         seconds = self.pace * sum(each.piece.runs for each in played)
         self.free[worker] = max(self.free[worker], self.now) + seconds
-        self.chunks.append((seconds, sum(each.piece.runs for each in played)))
+        self.batches.append((seconds, sum(each.piece.runs for each in played)))
         future: Future[Any] = Future()
         reply = workers._Reply(played, seconds, versions())
         self.waiting.append((self.free[worker], future, reply))
@@ -136,42 +142,66 @@ class Scripted(Executor):
         return {future}, None
 
 
-@pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("width", [1, 8, 200])
-@pytest.mark.parametrize("seconds_a_run", [1e-3, 0.02, 0.9, 30.0])
+@pytest.mark.parametrize("seconds_per_run", [1e-3, 0.02, 0.9, 30.0])
 def test_a_cluster_of_any_size_is_kept_busy(
-    monkeypatch: pytest.MonkeyPatch, seconds_a_run: float, width: int, told: bool
+    monkeypatch: pytest.MonkeyPatch, seconds_per_run: float, width: int
 ) -> None:
-    """No one says how long a run takes; how many workers there are is told, or found out.
-
-    A minute's work for each of them, or ten runs. Finding 200 workers takes five rounds: each time
-    three times as many chunks go out.
-    """
-    runs = math.ceil(width * max(60, 10 * seconds_a_run) / seconds_a_run)
+    """No one says how long a run takes. A minute's work for each worker, or ten runs."""
+    runs = math.ceil(width * max(60, 10 * seconds_per_run) / seconds_per_run)
     problem = load_problem("paper:two")
     cells = [make_cell(problem, UCB1(), runs=runs, horizon=1)]
-    pool = Scripted(monkeypatch, width, seconds_a_run)
+    pool = Scripted(monkeypatch, width, seconds_per_run)
     took: list[int] = []
     play_pieces(
         cells,
         [Piece(0, 0, runs)],
         pool,
-        width if told else 2,
+        width,
         took=lambda played: took.append(played.piece.runs),
         tick=lambda under_way: None,
     )
     assert sum(took) == runs
-    ideal = runs * seconds_a_run / width
-    chunk = seconds_a_run + 1
-    assert pool.now < 1.02 * ideal + (1 if told or width == 1 else 5) * chunk
-    assert max(seconds for seconds, _ in pool.chunks) < 2 + seconds_a_run
-    if seconds_a_run < 0.1:
-        # Chunks are about a second, but for the last ones.
-        assert len(pool.chunks) < 1.5 * runs * seconds_a_run + 60 * width
+    ideal = runs * seconds_per_run / width
+    assert pool.now < 1.02 * ideal + seconds_per_run + 1
+    assert max(seconds for seconds, _ in pool.batches) < 2 + seconds_per_run
+    if seconds_per_run < 0.1:
+        # Batches are about a second, but for the last ones.
+        assert len(pool.batches) < 1.5 * runs * seconds_per_run + 60 * width
+
+
+def test_a_cluster_that_grows_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers for 20 seconds, then 40: they are counted again every few seconds."""
+    runs, pace = 20_000, 0.1
+    pool = Scripted(monkeypatch, 2, pace)
+
+    def counting(_: Executor) -> int:
+        if pool.now >= 20 and len(pool.free) == 2:
+            pool.free += [pool.now] * 38
+        return len(pool.free)
+
+    monkeypatch.setattr(workers, "dask_workers", counting)
+    play_pieces(
+        [make_cell(load_problem("paper:two"), UCB1(), runs=runs, horizon=1)],
+        [Piece(0, 0, runs)],
+        pool,
+        took=lambda played: None,
+        tick=lambda under_way: None,
+    )
+    ideal = 20 + (runs * pace - 2 * 20) / 40
+    assert pool.now < ideal + 10
+
+
+def test_an_executor_says_how_many_workers_it_has() -> None:
+    with ThreadPoolExecutor(3) as threads, ProcessPoolExecutor(2) as processes:
+        assert workers._count_workers(threads) == 3
+        assert workers._count_workers(processes) == 2
+    with Whimsical(0) as other:
+        assert workers._count_workers(other) == os.cpu_count()
 
 
 def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And to no one else: chunks that name them are small."""
+    """And to no one else: batches that name them are small."""
     problem = Problem.bernoulli(np.linspace(0.1, 0.9, 20_000).reshape(10_000, 2), true="theta1")
     expected = simulate(problem, UCB1(), horizon=10, runs=60)
     sizes: list[int] = []
@@ -182,7 +212,7 @@ def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.Monk
             return super().submit(function, *arguments, **more)
 
     monkeypatch.setattr(workers, "SECONDS", 0.0)
-    workers._known.clear()
+    packing._known.clear()
     with Measuring(0) as pool:
         found = simulate(problem, UCB1(), horizon=10, runs=60, executor=pool)
     assert np.array_equal(found.pulls["ucb1"], expected.pulls["ucb1"])
@@ -192,18 +222,8 @@ def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.Monk
     assert max(size for size in sizes if size not in large) < 5_000
 
 
-def test_a_worker_remembers_so_many_problems() -> None:
-    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
-    for number in range(70):
-        problem = Problem.bernoulli([[0.5, number / 100]], true="theta1")
-        packed = workers._pack({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
-        assert len(workers._play_packed(*packed).played) == 1
-        assert len(workers._play_packed(packed[0], {}).played) == 1
-    assert len(workers._known) == 64
-
-
 def test_long_runs_after_short_ones_are_shared_out() -> None:
-    """However fast the last chunk was, no one gets more than their share of what is left."""
+    """However fast the last batch was, no one gets more than their share of what is left."""
     problem = load_problem("paper:two")
     cells = [make_cell(problem, UCB1(), runs=runs, horizon=1) for runs in (10**6, 8)]
     given: list[int] = []
@@ -221,7 +241,7 @@ def test_long_runs_after_short_ones_are_shared_out() -> None:
             return future
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "_pack", lambda cells, pieces, whole: (cells, pieces))
+        patch.setattr(workers, "pack", lambda cells, pieces, whole: (cells, pieces))
         play_pieces(
             cells,
             [Piece(0, 0, 10**6), Piece(1, 0, 8)],
@@ -251,7 +271,7 @@ def test_good_replies_beside_a_failure_are_taken() -> None:
             return future
 
     pool = Failing()
-    with pytest.raises(InputError, match="the workers are lost"):
+    with pytest.raises(LostWorkersError, match="the workers are lost"):
         play_pieces(
             [make_cell(problem, UCB1(), runs=40, horizon=1)],
             [Piece(0, 0, 40)],
@@ -262,14 +282,6 @@ def test_good_replies_beside_a_failure_are_taken() -> None:
         )
     assert pool.sent == 4
     assert len(took) == 3
-
-
-def test_a_policy_that_workers_cannot_import() -> None:
-    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
-    packed, problems = workers._pack({0: cell}, [Piece(0, 0, 1)], True)
-    assert b"UCB1" in packed
-    with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
-        workers._play_packed(packed.replace(b"UCB1", b"UCB9"), problems)
 
 
 def test_a_policys_own_error_comes_through() -> None:
@@ -290,5 +302,7 @@ def test_workers_without_the_package_are_told_apart() -> None:
             future.set_exception(ModuleNotFoundError("No module named 'fpbandits'"))
             return future
 
-    with pytest.raises(InputError, match=r"the workers are lost \(ModuleNotFoundError: No module"):
+    with pytest.raises(
+        LostWorkersError, match=r"the workers are lost \(ModuleNotFoundError: No module"
+    ):
         simulate(load_problem("paper:two"), runs=3, horizon=5, executor=Bare())

@@ -42,7 +42,7 @@ def playing(
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
         if dask is not None:
-            how["executor"], how["workers"] = stack.enter_context(dask_executor(dask))
+            how["executor"] = stack.enter_context(dask_executor(dask))
         try:
             yield bar, how
         except KeyboardInterrupt:

@@ -1,6 +1,6 @@
-"""The paper, measured: its experiments, its claims, its figures, and what lies beyond them.
+"""The paper, measured: its experiments and its claims.
 
-`experiments` says what is simulated and keeps what was; `evidence` is what there is to judge by;
-`claims` judges the paper's statements one by one; `figures` draws; `reproduce` does it all and
-writes the report.
+`experiments` says what is simulated, and keeps it; `material` is all that there is to judge by;
+`claims` judges the paper's statements one by one; `reproduce` does it all, has `report` draw it,
+and writes the report.
 """

@@ -14,19 +14,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from fpbandits.agent import Agent
 from fpbandits.builtin import built_in
-from fpbandits.errors import InputError
+from fpbandits.errors import ConflictError
 from fpbandits.policies import FPUCB, UCB1, Thompson
 from fpbandits.policies.base import Policy
-from fpbandits.policies.ready import ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.runner import load_results, play_cells
+from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.store import load_results
 from fpbandits.storage import shown
 from fpbandits.streams import run_stream
 
@@ -36,19 +37,27 @@ RUNS = 1_000
 LEAST_RUNS = 10
 """What the paper's own figures show."""
 
-NEAR, FAR = "near", "far"
+Distance = Literal["near", "far"]
+"""How far an experiment goes."""
+
+NEAR: Final = "near"
+FAR: Final = "far"
 _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A set of models and the truth among them; ``horizon`` is that of the figure in the paper."""
+    """A set of models and the truth among them.
+
+    ``horizon`` is how far this report takes the paper's figure of it, which shows so many ``runs``.
+    """
 
     name: str
     title: str
     problem: Problem
     true: str
     horizon: int = 10**5
+    runs: int = LEAST_RUNS
 
 
 _TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
@@ -92,14 +101,14 @@ class Experiment:
 
     setting: Setting
     policy: Policy
-    reach: str
+    distance: Distance
     horizon: int
     share: float = 1.0
 
     @property
     def name(self) -> str:
         """What the experiment is called, and its file."""
-        return experiment_name(self.setting.name, self.policy.name, self.reach)
+        return experiment_name(self.setting.name, self.policy.name, self.distance)
 
     @property
     def title(self) -> str:
@@ -112,9 +121,9 @@ class Experiment:
     def times(self) -> list[int]:
         """When to record: evenly in log t, powers of ten among them; near, evenly in t as well."""
         decades = round(math.log10(self.horizon))
-        a_decade = 16 if self.reach == NEAR else 8
-        times = {round(10 ** (place / a_decade)) for place in range(decades * a_decade + 1)}
-        if self.reach == NEAR:
+        per_decade = 16 if self.distance == NEAR else 8
+        times = {round(10 ** (place / per_decade)) for place in range(decades * per_decade + 1)}
+        if self.distance == NEAR:
             end = min(self.setting.horizon, self.horizon)
             times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
         return sorted(times)
@@ -145,9 +154,9 @@ class Experiment:
         )
 
 
-def experiment_name(setting: str, policy: str, reach: str) -> str:
+def experiment_name(setting: str, policy: str, distance: Distance) -> str:
     """Return the name of an experiment."""
-    return f"{setting}-{policy}-{reach}"
+    return f"{setting}-{policy}-{distance}"
 
 
 def _experiments() -> dict[str, Experiment]:
@@ -190,13 +199,11 @@ def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[s
 
 def find_experiments(folder: Path) -> dict[str, Result]:
     """Return the kept result of every experiment, whoever computed it."""
-    if not (folder / "manifest.json").exists() and any(folder.glob("*.npz")):
-        raise InputError(f"{shown(folder)}: made by an earlier version, and has to be made again")
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
         experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
     ):
-        raise InputError(f"{shown(folder)}: holds other experiments than this version has")
+        raise ConflictError(f"{shown(folder)}: holds other experiments than this version has")
     return results
 
 
@@ -214,14 +221,17 @@ class Episodes:
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     """Play Algorithm 1 to the end of the first episode that completes so many plays."""
     setting = SETTINGS["permutations"]
-    problem, policy = setting.problem, FPUCB()
+    problem, agent, stream = setting.problem, Agent(setting.problem, FPUCB()), run_stream(seed, 0)
     means = problem.means[problem.index(setting.true)]
-    player, tally = ready(policy, problem), policy.tally(problem)
-    stream = run_stream(seed, 0)
-    arms = []
-    while tally.plays.sum() < plays:
-        cycle = tuple(player.plan(tally, 0, None, stream)[0])
-        for arm in cycle:
-            player.observe(tally, 0, None, arm, float(stream.random() < means[arm]), stream)
-        arms.append(cycle)
-    return Episodes(seed, tuple(arms))
+    best = dict(zip(problem.parameters, problem.means.argmax(axis=1).tolist(), strict=True))
+    everything = set(best.values())
+    episodes = []
+    while sum(agent.plays.values()) < plays:
+        # An episode plays each arm once that is best under a model that fits, or all if none does.
+        arms = []
+        for _ in {best[name] for name in agent.survivors()} or everything:
+            decision = agent.ask()
+            arms.append(problem.arms.index(decision.arm))
+            agent.tell(decision.id, float(stream.random() < means[arms[-1]]))
+        episodes.append(tuple(arms))
+    return Episodes(seed, tuple(episodes))

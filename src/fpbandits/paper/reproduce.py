@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.checks import whole_number
-from fpbandits.errors import Error, InputError
-from fpbandits.paper.beyond import figures_beyond
-from fpbandits.paper.claims import Claim, judge
-from fpbandits.paper.evidence import Evidence, analyses, numbers
+from fpbandits.errors import ConflictError, InputError, StorageError
+from fpbandits.paper.claims import Claim, judge, tally
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
     RUNS,
@@ -26,9 +24,15 @@ from fpbandits.paper.experiments import (
     play_episodes,
     run_experiments,
 )
-from fpbandits.paper.figures import papers_figures
-from fpbandits.paper.page import report_page, tally
+from fpbandits.paper.formulas import numbers
+from fpbandits.paper.limits import LEVEL
+from fpbandits.paper.material import Material, analyses
 from fpbandits.report.figures import render
+from fpbandits.report.paper.bounds import bounds_and_slopes
+from fpbandits.report.paper.far import far_horizons
+from fpbandits.report.paper.page import PLURALS, report_page
+from fpbandits.report.paper.papers import papers_figures
+from fpbandits.simulation.store import copied, holds_runs
 from fpbandits.storage import make_folder, shown, write_aside, write_together
 
 _SCHEMA = 1
@@ -44,7 +48,7 @@ class Report:
     def summary(self) -> str:
         """Count the verdicts on the paper's statements in a line."""
         counts = tally(self.claims)
-        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        listed = ", ".join(f"{counts[kind]} {plural}" for kind, plural in PLURALS.items())
         return f"of {sum(counts.values())} statements of the paper {listed}"
 
 
@@ -74,8 +78,8 @@ def reproduce(
     """
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
-    if (out / "manifest.json").exists():
-        raise InputError(f"{shown(out)}: holds runs of something else: name another folder")
+    if holds_runs(out):
+        raise ConflictError(f"{shown(out)}: holds runs of something else: name another folder")
     folder = (source or out) / "results"
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
@@ -88,36 +92,41 @@ def reproduce(
             raise InputError(f"{shown(source)}: there is no folder results in it, as reports have")
         results = find_experiments(folder)
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
-    evidence = Evidence(results, analyses(), numbers(), episodes)
-    claims = judge(evidence)
-    chapters = papers_figures(evidence), figures_beyond(evidence)
+    material = Material(results, analyses(), numbers(), episodes)
+    claims = judge(material)
+    own = papers_figures(material)
+    beyond = [*far_horizons(material), *bounds_and_slopes(material)]
 
     make_folder(out / "figures")
-    contents: dict[Path, bytes] = {}
-    if source is not None and folder.resolve() != (out / "results").resolve():
-        kept = out / "results" / "manifest.json"
-        if kept.exists() and kept.read_bytes() != (folder / "manifest.json").read_bytes():
-            raise InputError(f"{shown(out)}: holds other results: name another folder")
-        make_folder(out / "results" / "chunks")
-        for path in (
-            folder / "manifest.json",
-            folder / "episodes.json",
-            *folder.glob("chunks/*.npz"),
-        ):
-            contents[out / "results" / path.relative_to(folder)] = path.read_bytes()
+    contents = _copied(folder, out) if source is not None else {}
     pictures: dict[str, bytes] = {}
-    everything = [each for part in chapters for chapter in part for each in chapter.drawings]
+    everything = [each for chapter in (*own, *beyond) for each in chapter.drawings]
     for place, each in enumerate(everything):
-        drawn = each.draw(evidence)
+        drawn = each.draw(material)
         for kind in ("png", "svg"):
             contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
         pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]
         if drawing:
             drawing((place + 1) / len(everything))
     contents[out / "claims.json"] = claims_json(claims)
-    contents[out / "report.html"] = report_page(results, claims, *chapters, pictures).encode()
+    page = report_page(
+        results, claims, own, beyond, pictures, tally=tally(claims), level=LEVEL, enough=RUNS
+    )
+    contents[out / "report.html"] = page.encode()
     write_together(contents)
     return Report(out / "report.html", claims)
+
+
+def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
+    """Return what a report needs of another one's results, with the places where it is to be."""
+    kept = out / "results"
+    if folder.resolve() == kept.resolve():
+        return {}
+    try:
+        runs = copied(folder, kept)
+    except ConflictError as error:
+        raise error.at(shown(out)) from None
+    return {**runs, kept / "episodes.json": (folder / "episodes.json").read_bytes()}
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
@@ -137,14 +146,12 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
         content = json.loads(path.read_bytes())
         arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
         if content["schema"] != _SCHEMA or content["seed"] != seed:
-            raise InputError(f"{shown(path)}: written by another version, or for another seed")
+            raise StorageError(f"{shown(path)}: written by another version, or for another seed")
         played = {arm for cycle in arms for arm in cycle}
         if len(played) < 2 or not played <= {0, 1, 2, 3}:
             raise ValueError
         return Episodes(seed, arms)
-    except Error:
-        raise
     except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror})") from None
+        raise StorageError(f"{shown(path)}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"{shown(path)}: not a whole record of a run") from None
+        raise StorageError(f"{shown(path)}: not a whole record of a run") from None

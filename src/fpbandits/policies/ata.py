@@ -17,24 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.policies.base import CLOCK, REFERENCE
+from fpbandits.policies.base import CLOCK, REFERENCE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import (
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    bracket,
-    stays_best,
-    theta,
-    weigh,
-)
+from fpbandits.policies.levels import LOW, NOW, Theta, ThetaPolicy, theta
+from fpbandits.policies.likelihood import bracket, stays_best, weigh
 from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
+class ATAKnown(NamedTuple):
     """Θ by level, the rates of exploration for every model, and c."""
 
     theta: Theta
@@ -50,11 +42,10 @@ class ATA(ThetaPolicy):
 
     name = "ata"
     guarantee = "none claimed for this form"
-    leaps = True
     randomised = True
 
-    def prepare(self, problem: Problem) -> Prepared:
-        """Sort Θ into levels and solve the lower bound's program for each prepared."""
+    def prepare(self, problem: Problem) -> ATAKnown:
+        """Sort Θ into levels and solve the lower bound's program for each known."""
         found = rates(problem)
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
@@ -63,19 +54,17 @@ class ATA(ThetaPolicy):
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[true]] = 0.0
-        return Prepared(sorted_theta, found._replace(over_a=shares), self.c)
+        return ATAKnown(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        reference = weigh(prepared.theta, tally, scratch)
-        scratch.cycle[0] = prepared.theta.best[reference]
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        reference = weigh(known.theta, tally, scratch)
+        scratch.cycle[0] = known.theta.best[reference]
         t = tally.counters[CLOCK] + 1
-        if _least_ratio(prepared, scratch.by_model[NOW], reference) <= math.log(prepared.c * t):
+        if _least_ratio(known, scratch.by_model[NOW], reference) <= math.log(known.c * t):
             left = random.random()
-            for arm in range(prepared.theta.codes.shape[0]):
-                share = prepared.rates.over_a[reference, arm]
+            for arm in range(known.theta.codes.shape[0]):
+                share = known.rates.over_a[reference, arm]
                 if share > 0:
                     scratch.cycle[0] = arm
                     left -= share
@@ -83,21 +72,21 @@ class ATA(ThetaPolicy):
                         break
             return 1, 1
         scratch.notes[REFERENCE] = reference
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         reference = scratch.notes[REFERENCE]
-        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
-        end = math.log(prepared.c * (tally.counters[CLOCK] + rounds))
-        if _least_ratio(prepared, scratch.by_model[LOW], reference) <= end:
+        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        end = math.log(known.c * (tally.counters[CLOCK] + rounds))
+        if _least_ratio(known, scratch.by_model[LOW], reference) <= end:
             return False
-        return stays_best(prepared.theta, scratch, reference, -1)
+        return stays_best(known.theta, scratch, reference, -1)
 
 
 @jitted
-def _least_ratio(prepared: Any, misfit: Any, reference: int) -> float:
+def _least_ratio(known: Any, misfit: Any, reference: int) -> float:
     least = math.inf
-    for place in range(prepared.rates.first[reference], prepared.rates.first[reference + 1]):
-        least = min(least, misfit[prepared.rates.rivals[place]])
+    for place in range(known.rates.first[reference], known.rates.first[reference + 1]):
+        least = min(least, misfit[known.rates.rivals[place]])
     return least

@@ -3,14 +3,14 @@
 A policy *prepares* a problem once: a named tuple of arrays that never changes and is shared by all
 runs and agents. Its rules are static methods over that tuple and a `Tally`, what was seen so far:
 
-``plan(prepared, tally, envelope, scratch, budget, random) -> (length, rounds)``
+``plan(known, tally, envelope, scratch, budget, random) -> (length, rounds)``
     fills ``scratch.cycle[:length]`` with the arms to play next, in order, once each, and says how
     many times over that whole cycle will surely be repeated, whatever rewards come within the
     envelope: 1 ≤ rounds ≤ max(1, budget // length). ``budget`` is in plays.
-``repeats(prepared, tally, envelope, scratch, rounds) -> bool``
+``repeats(known, tally, envelope, scratch, rounds) -> bool``
     is the certificate behind ``rounds``; a plan finds its reach with `furthest`. A policy that
     never plans ahead has none.
-``observe(prepared, tally, arm, plays, total, random)``
+``observe(known, tally, arm, plays, total, random)``
     takes in ``plays`` rewards of ``arm`` that add up to ``total``, on [0, 1].
 
 Live use and stepwise simulation call ``plan`` with a budget of 1. Leaping simulation gives all the
@@ -33,6 +33,9 @@ from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError, quote
 from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
+
+Plan = tuple[int, int]
+"""How many arms a cycle has, and how many times over it is played."""
 
 CLOCK, REACH, MISFITS, STAGE = range(4)
 COUNTERS = 4
@@ -117,7 +120,7 @@ class Policy(ABC):
     name: ClassVar[str]
     knows: ClassVar[str] = "not said"
     guarantee: ClassVar[str] = "none claimed"
-    leaps: ClassVar[bool] = False
+    leaps: ClassVar[bool] = True
     """Whether a plan can reach over more than one round."""
     randomised: ClassVar[bool] = False
     """Whether it draws random numbers of its own."""
@@ -138,19 +141,17 @@ class Policy(ABC):
         """Make the named tuple of arrays that the rules work on, or say why it cannot be."""
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         """Decide what to play next; see the module's docstring."""
         raise NotImplementedError
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         """Tell whether the cycle is sure to be played ``rounds`` times over."""
         raise NotImplementedError
 
     @staticmethod
-    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         """Take in rewards: by default, count the plays, add up the rewards, move the clock."""
         count(tally, arm, plays, total)
         tally.counters[CLOCK] += plays
@@ -165,13 +166,13 @@ class Policy(ABC):
             np.zeros(CHANCES + arms),
         )
 
-    def room(self, prepared: Any) -> tuple[int, int]:
+    def room(self, known: Any) -> tuple[int, int]:
         """Return for how many models, and how many levels of each arm, scratch space is needed."""
         return 0, 0
 
-    def scratch(self, prepared: Any, arms: int) -> Scratch:
+    def scratch(self, known: Any, arms: int) -> Scratch:
         """Make room for this policy's plans."""
-        models, levels = self.room(prepared)
+        models, levels = self.room(known)
         return Scratch(
             cycle=np.zeros(arms, np.int64),
             notes=np.zeros(2, np.int64),
@@ -218,6 +219,23 @@ class Policy(ABC):
             if (value := getattr(self, option.name)) != option.default
         ]
         return ":".join([self.name, *options])
+
+
+class Arms(NamedTuple):
+    """How many arms there are: all that a policy blind to Θ must know."""
+
+    arms: int
+
+
+class BlindPolicy(Policy):
+    """A policy that is blind to Θ."""
+
+    knows = "the number of arms"
+    known_type: ClassVar[Any]
+    """A named tuple, of a type of its own: the number of arms, and the policy's options."""
+
+    def prepare(self, problem: Problem) -> Any:
+        return self.known_type(len(problem.arms), *vars(self).values())
 
 
 def check_policy(given: object) -> Policy:

@@ -11,18 +11,17 @@ the others' means. Draws are one at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE
 from fpbandits.errors import InputError
-from fpbandits.policies.base import Policy
+from fpbandits.policies.base import Plan, Policy
 from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 
-class Prepared(NamedTuple):
+class BPRKnown(NamedTuple):
     """The largest mean, the gap below it, and how many arms there are."""
 
     arms: int
@@ -30,17 +29,15 @@ class Prepared(NamedTuple):
     gap: float
 
 
-@dataclass(frozen=True)
 class BPR(Policy):
     """BPR: told the largest mean and the smallest gap."""
 
     name = "bpr"
     knows = "the largest mean and the smallest gap, which all parameters must share"
     guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
-    leaps = True
     randomised = True
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> BPRKnown:
         """Find μ* and Δ, or say that there is no such number."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
@@ -50,14 +47,12 @@ class BPR(Policy):
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]
-        return Prepared(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+        return BPRKnown(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         highest = -1.0
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             n = tally.plays[arm]
             # Live, an arm may have nothing told yet: it is played until something is.
             if n == 0:
@@ -66,27 +61,27 @@ class BPR(Policy):
             if tally.sums[arm] / n > highest:
                 highest = tally.sums[arm] / n
                 scratch.cycle[0] = arm
-        if highest < prepared.largest - prepared.gap / 2:
+        if highest < known.largest - known.gap / 2:
             total = 0.0
-            for arm in range(prepared.arms):
-                total += (prepared.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+            for arm in range(known.arms):
+                total += (known.largest - tally.sums[arm] / tally.plays[arm]) ** -2
             left = random.random() * total
-            for arm in range(prepared.arms):
+            for arm in range(known.arms):
                 scratch.cycle[0] = arm
-                left -= (prepared.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+                left -= (known.largest - tally.sums[arm] / tally.plays[arm]) ** -2
                 if left < 0:
                     break
             return 1, 1
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         leader, more = scratch.cycle[0], rounds - 1
         low, _ = mean_ahead(tally, envelope, leader, more)
         low -= 1e-15
-        if low < prepared.largest - prepared.gap / 2:
+        if low < known.largest - known.gap / 2:
             return False
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             if arm != leader and tally.sums[arm] / tally.plays[arm] >= low:
                 return False
         return True

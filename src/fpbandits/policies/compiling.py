@@ -1,4 +1,4 @@
-"""How rules become machine code: found by the type of what a policy prepared, kept on disk.
+"""How rules become machine code: found by the type of what a policy knows, kept on disk.
 
 The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
 the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -26,7 +28,7 @@ from numba.extending import overload, register_jitable
 from fpbandits.errors import InputError, quote
 
 if TYPE_CHECKING:
-    from fpbandits.policies.base import Policy
+    from fpbandits.policies.base import Plan, Policy
     from fpbandits.problem import Problem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,6 +36,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
 """How rules are compiled: into their caller, and without counting references to arrays, which would
 cost more than the rules themselves. So they allocate nothing: the caller provides a `Scratch`."""
+
+_ALLOCATING: Any = {**COMPILED, "_nrt": True}
+"""Rules from elsewhere may allocate: their authors should not have to think of it."""
 
 jitted = register_jitable(**COMPILED)
 """Marks a function that rules call."""
@@ -100,68 +105,69 @@ def compiled(function: Function) -> Function:
     return cast(Function, dispatcher)
 
 
-def plan(
-    prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-) -> tuple[int, int]:
+def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
     """Decide what to play next; see `Policy.plan`."""
     raise NotImplementedError
 
 
-def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
     """Tell whether the cycle is sure to be played ``rounds`` times over; see `Policy.repeats`."""
     raise NotImplementedError
 
 
-def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
     """Take in rewards; see `Policy.observe`."""
     raise NotImplementedError
 
 
 _policies: dict[type, type[Policy]] = {}
-"""Whose rule is played, by the type of what was prepared."""
+"""Whose rule is played, by the type of what it knows."""
 
-_derived: dict[tuple[type, type[Policy]], type] = {}
-"""The types of what policies from elsewhere prepare, made of their own ones."""
-
-_numbers = itertools.count(1)
+_numbers = itertools.count()
 
 
-def _found_by_type(rule: Callable[..., Any]) -> None:
+def _found_by_type(rule: Callable[..., Any], foreign: bool) -> None:
+    """Let the compiler find a policy's rule: those of the package, or those from elsewhere."""
+    options = _ALLOCATING if foreign else COMPILED
+
     # Strictness would compare annotations too.
-    @overload(rule, strict=False, jit_options=COMPILED)
-    def choose(prepared: Any, *others: Any) -> Any:
-        policy = _policies.get(getattr(prepared, "instance_class", type(None)))
-        return policy and getattr(policy, rule.__name__)
+    @overload(rule, strict=False, jit_options=options)
+    def choose(known: Any, *others: Any) -> Any:
+        policy = _policies.get(getattr(known, "instance_class", type(None)))
+        return (policy and _is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
 
 
 for _rule in (plan, repeats, observe):
-    _found_by_type(_rule)
+    for _foreign in (False, True):
+        _found_by_type(_rule, _foreign)
 
 
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
-    prepared, kind = policy.prepare(problem), type(policy)
-    made = type(prepared)
-    # Numba takes named tuples of the same name and fields for one type when it looks for the
-    # machine code to run, on disk too: so each policy's must have a name of its own.
+    known, kind = policy.prepare(problem), type(policy)
+    made: Any = type(known)
     if kind.__module__.startswith(_PACKAGE):
-        if made not in _policies:
-            made.__name__ = f"{kind.__name__}{made.__qualname__}"
-            _policies[made] = kind
-        return prepared
-    # A rule from elsewhere may build on another's, and prepare what that does: whoever is first
-    # must not decide whose rule is found, or kept on disk, for a type of the package's.
-    own = _derived.get((made, kind))
-    if own is None:
-        if not (isinstance(prepared, tuple) and hasattr(made, "_fields")):
-            raise InputError(
-                f"{policy.name}: prepare returned {quote(prepared)}: it must be a named tuple"
-            )
-        name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
-        own = type(name, (made,), {"__module__": kind.__module__})
-        own = _derived.setdefault((made, kind), own)
-        _policies[own] = kind
-    return own(*prepared)
+        _policies[made] = kind
+        return known
+    if not (isinstance(known, tuple) and hasattr(made, "_fields")):
+        raise InputError(
+            f"{policy.name}: prepare returned {quote(known)}: it must be a named tuple"
+        )
+    own: Any = _own_type(kind, made)
+    return own(*known)
+
+
+@cache
+def _own_type(kind: Any, made: Any) -> type:
+    """Return a type for what a policy from elsewhere knows, under a name that no other has.
+
+    The compiler takes named tuples of one name and alike fields for the same type, whoever made
+    them; and a policy that builds on another's rule may prepare just what that one does.
+    """
+    name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
+    own = type(name, (made,), {"__module__": kind.__module__})
+    _policies[own] = kind
+    return own
 
 
 def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
@@ -180,12 +186,17 @@ def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> An
 
 
 def uncompilable(policy: Policy, error: NumbaError) -> InputError:
-    """Say in one line that a rule cannot be compiled, and where."""
-    told = [line.strip() for line in str(error).splitlines() if line.strip()]
-    why = next((line for line in told if not line.startswith(("Failed in", "During"))), "")
-    where = [line for line in told if line.startswith("File ") and "fpbandits" not in line][-1:]
-    place = f" ({where[0].rstrip(':')})" if where else ""
+    """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
+    told = str(error)
+    reasons = re.findall(r"Error: (?!Failed in)(.+)", told)
+    reasons += re.findall(r">>> (?!plan|repeats|observe)(.+)", told)
+    places = [
+        f" ({file}, line {line})"
+        for file, line in re.findall(r'File "(.+)", line (\d+)', told)
+        if "site-packages" not in file and "fpbandits" not in file
+    ]
+    why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(
-        f"{policy.name}: its rule cannot be compiled: {why[:200]}{place}; a rule in ordinary "
+        f"{policy.name}: its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
         "Python is a PlainPolicy"
     )

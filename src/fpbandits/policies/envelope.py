@@ -28,7 +28,7 @@ class Envelope(NamedTuple):
 
 
 @jitted
-def furthest(prepared: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
+def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
     """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
 
     Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
@@ -39,14 +39,14 @@ def furthest(prepared: Any, tally: Any, envelope: Any, scratch: Any, most: int) 
     sure, unsure = 1, most + 1
     rounds = min(most, max(2, tally.counters[REACH]))
     while sure < rounds < unsure:
-        if repeats(prepared, tally, envelope, scratch, rounds):
+        if repeats(known, tally, envelope, scratch, rounds):
             sure = rounds
             rounds = min(2 * rounds, most)
         else:
             unsure = rounds
             rounds //= 2
     rounds = (sure + unsure) // 2
-    if sure < rounds <= most and repeats(prepared, tally, envelope, scratch, rounds):
+    if sure < rounds <= most and repeats(known, tally, envelope, scratch, rounds):
         sure = rounds
     tally.counters[REACH] = sure
     return sure

@@ -15,31 +15,20 @@ its best arm in it, and each arm in it has some model that is sure to stay.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import CLOCK, LENGTH, REFERENCE, Tally, count
+from fpbandits.policies.base import CLOCK, LENGTH, REFERENCE, Plan, Tally, count
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import (
-    EQUAL,
-    HIGH,
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    bracket,
-    misfits,
-    theta,
-    weigh,
-)
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy, theta
+from fpbandits.policies.likelihood import EQUAL, bracket, misfits, weigh
 from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
+class FPLLRKnown(NamedTuple):
     """Θ by level, the arms of A, and ln |Θ|."""
 
     theta: Theta
@@ -47,19 +36,17 @@ class Prepared(NamedTuple):
     offset: float
 
 
-@dataclass(frozen=True)
 class FPLLR(ThetaPolicy):
     """FP-UCB with a joint likelihood test."""
 
     name = "fp-llr"
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
-    leaps = True
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> FPLLRKnown:
         """Sort Θ into levels."""
         sorted_theta = theta(problem)
         arms = np.unique(sorted_theta.best)
-        return Prepared(sorted_theta, arms, math.log(len(sorted_theta.best)))
+        return FPLLRKnown(sorted_theta, arms, math.log(len(sorted_theta.best)))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
@@ -69,22 +56,20 @@ class FPLLR(ThetaPolicy):
         return margins
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         k = tally.counters[CLOCK]
         if k == 0:
-            for place in range(prepared.arms.size):
-                scratch.cycle[place] = prepared.arms[place]
+            for place in range(known.arms.size):
+                scratch.cycle[place] = known.arms[place]
             tally.counters[CLOCK] = 1
-            return prepared.arms.size, 1
-        reference = weigh(prepared.theta, tally, scratch)
-        playing, threshold = scratch.marks[0], _threshold(prepared, k)
+            return known.arms.size, 1
+        reference = weigh(known.theta, tally, scratch)
+        playing, threshold = scratch.marks[0], _threshold(known, k)
         for arm in range(playing.size):
             playing[arm] = 0
-        for parameter in range(prepared.theta.best.size):
+        for parameter in range(known.theta.best.size):
             if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
-                playing[prepared.theta.best[parameter]] = 1
+                playing[known.theta.best[parameter]] = 1
         length = 0
         for arm in range(playing.size):
             if playing[arm] == 1:
@@ -94,15 +79,15 @@ class FPLLR(ThetaPolicy):
         if budget >= 2 * length:
             scratch.notes[REFERENCE] = reference
             scratch.notes[LENGTH] = length
-            rounds = furthest(prepared, tally, envelope, scratch, budget // length)
+            rounds = furthest(known, tally, envelope, scratch, budget // length)
         tally.counters[CLOCK] = k + rounds
         return length, rounds
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         playing, sure, k = scratch.marks[0], scratch.marks[1], tally.counters[CLOCK]
         bracket(
-            prepared.theta,
+            known.theta,
             tally,
             envelope,
             scratch,
@@ -111,14 +96,14 @@ class FPLLR(ThetaPolicy):
             scratch.notes[REFERENCE],
         )
         low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
-        now, end = _threshold(prepared, k), _threshold(prepared, k + rounds - 1)
+        now, end = _threshold(known, k), _threshold(known, k + rounds - 1)
         least = 0.0
-        for parameter in range(prepared.theta.best.size):
+        for parameter in range(known.theta.best.size):
             least = min(least, low[parameter])
         for arm in range(playing.size):
             sure[arm] = 0
-        for parameter in range(prepared.theta.best.size):
-            arm = prepared.theta.best[parameter]
+        for parameter in range(known.theta.best.size):
+            arm = known.theta.best[parameter]
             if low[parameter] <= end + EQUAL and playing[arm] == 0:
                 return False
             if high[parameter] - least <= now:
@@ -129,11 +114,11 @@ class FPLLR(ThetaPolicy):
         return certain
 
     @staticmethod
-    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         count(tally, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _threshold(prepared: Any, k: int) -> float:
-    threshold: float = 2 * math.log(k) + prepared.offset
+def _threshold(known: Any, k: int) -> float:
+    threshold: float = 2 * math.log(k) + known.offset
     return threshold

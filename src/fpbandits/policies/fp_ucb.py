@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import CLOCK, MISFITS, Policy, Tally, count
+from fpbandits.policies.base import CLOCK, MISFITS, Plan, Policy, Tally, count
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.problem import Problem
@@ -38,7 +38,7 @@ _MOST_LEVELS = 64
 """With so many distinct means an arm, the bits take as much memory as the means themselves."""
 
 
-class Prepared(NamedTuple):
+class FPUCBKnown(NamedTuple):
     """Θ as FP-UCB needs it: parameters sorted by their best arm, arms of A only.
 
     Attributes
@@ -89,9 +89,8 @@ class FPUCB(Policy):
     name = "fp-ucb"
     knows = "Θ: the mean of every arm under every parameter"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
-    leaps = True
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> FPUCBKnown:
         """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
         arms = structure.candidate_arms
@@ -105,7 +104,7 @@ class FPUCB(Policy):
                 means = np.empty((len(arms), len(order)))
                 for row, other in zip(means, arms, strict=True):
                     row[:] = structure.means[order, other]
-                return self._prepared(arms, np.append(0, np.cumsum(sizes)), means=means)
+                return self._known(arms, np.append(0, np.cumsum(sizes)), means=means)
         table = np.zeros((len(arms), max(map(len, levels))))
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
@@ -122,9 +121,9 @@ class FPUCB(Policy):
             np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
         counts = np.array([len(level) for level in levels])
         segments = np.append(0, np.cumsum(words))
-        return self._prepared(arms, segments, levels=table, level_counts=counts, bits=bits)
+        return self._known(arms, segments, levels=table, level_counts=counts, bits=bits)
 
-    def _prepared(
+    def _known(
         self,
         arms: NDArray[np.intp],
         segments: NDArray[np.intp],
@@ -133,8 +132,8 @@ class FPUCB(Policy):
         level_counts: NDArray[np.intp] = _NO_COUNTS,
         bits: NDArray[np.uint64] = _NO_BITS,
         means: Floats = _NONE,
-    ) -> Prepared:
-        return Prepared(
+    ) -> FPUCBKnown:
+        return FPUCBKnown(
             slack=float(self.slack),
             arms=arms.astype(np.int64),
             segments=segments.astype(np.int64),
@@ -159,40 +158,38 @@ class FPUCB(Policy):
         return least
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        count = prepared.arms.size
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        count = known.arms.size
         k = tally.counters[CLOCK]
         if k == 0:  # line 1: each arm of A once, before the first episode
             for i in range(count):
-                scratch.cycle[i] = prepared.arms[i]
+                scratch.cycle[i] = known.arms[i]
             tally.counters[CLOCK] = 1
             return count, 1
 
         center, radius = scratch.numbers[CENTER], scratch.numbers[OUTER]
         for i in range(count):
-            n = tally.plays[prepared.arms[i]]
+            n = tally.plays[known.arms[i]]
             # Live, an arm may have nothing told yet: it constrains nothing.
-            center[i] = tally.sums[prepared.arms[i]] / n if n > 0 else 0.0
-            radius[i] = math.sqrt(3 * math.log(k) / n) + prepared.slack if n > 0 else math.inf
-        possible = _frame(prepared, center, radius, scratch)
+            center[i] = tally.sums[known.arms[i]] / n if n > 0 else 0.0
+            radius[i] = math.sqrt(3 * math.log(k) / n) + known.slack if n > 0 else math.inf
+        possible = _frame(known, center, radius, scratch)
         playing = scratch.marks[PLAYING]
         length = 0
         for i in range(count):
-            playing[i] = 1 if possible and _occupied(prepared, i, center, radius, scratch) else 0
+            playing[i] = 1 if possible and _occupied(known, i, center, radius, scratch) else 0
             if playing[i] == 1:
-                scratch.cycle[length] = prepared.arms[i]
+                scratch.cycle[length] = known.arms[i]
                 length += 1
         nothing_fits = length == 0
         if nothing_fits:
             for i in range(count):
-                scratch.cycle[i] = prepared.arms[i]
+                scratch.cycle[i] = known.arms[i]
             length = count
 
         rounds = 1
         if budget >= 2 * length and k >= 3:
-            rounds = furthest(prepared, tally, envelope, scratch, budget // length)
+            rounds = furthest(known, tally, envelope, scratch, budget // length)
         tally.counters[CLOCK] = k + rounds
         # In the first episode the radius is 0, and nothing fits as a rule.
         if nothing_fits and k > 1:
@@ -200,8 +197,8 @@ class FPUCB(Policy):
         return length, rounds
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        count = prepared.arms.size
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        count = known.arms.size
         k = tally.counters[CLOCK]
         playing = scratch.marks[PLAYING]
         nothing_fits = True
@@ -211,41 +208,41 @@ class FPUCB(Policy):
         log_now, log_end = math.log(k), math.log(k + more)
         center, outer, inner = scratch.numbers
         for i in range(count):
-            arm = prepared.arms[i]
+            arm = known.arms[i]
             n = tally.plays[arm]
             if playing[i] == 1 or nothing_fits:
                 low, high = mean_ahead(tally, envelope, arm, more)
                 center[i] = (low + high) / 2
                 # A little to spare for rounding, on the safe side of each question.
                 half = (high - low) / 2 + 1e-15
-                outer[i] = math.sqrt(3 * log_now / n) + prepared.slack + half
-                inner[i] = math.sqrt(3 * log_end / (n + more)) + prepared.slack - half
+                outer[i] = math.sqrt(3 * log_now / n) + known.slack + half
+                inner[i] = math.sqrt(3 * log_end / (n + more)) + known.slack - half
             else:
                 # As in `plan`, to the last bit: far out the radius grows by less than a bit per
                 # step, and anything to spare would keep thousands of steps from being leapt over.
                 center[i] = tally.sums[arm] / n
-                outer[i] = math.sqrt(3 * log_end / n) + prepared.slack
-                inner[i] = math.sqrt(3 * log_now / n) + prepared.slack
-        if _frame(prepared, center, outer, scratch):
+                outer[i] = math.sqrt(3 * log_end / n) + known.slack
+                inner[i] = math.sqrt(3 * log_now / n) + known.slack
+        if _frame(known, center, outer, scratch):
             for i in range(count):
-                if playing[i] == 0 and _occupied(prepared, i, center, outer, scratch):
+                if playing[i] == 0 and _occupied(known, i, center, outer, scratch):
                     return False
         if nothing_fits:
             return True
-        if not _frame(prepared, center, inner, scratch):
+        if not _frame(known, center, inner, scratch):
             return False
         for i in range(count):
-            if playing[i] == 1 and not _occupied(prepared, i, center, inner, scratch):
+            if playing[i] == 1 and not _occupied(known, i, center, inner, scratch):
                 return False
         return True
 
     @staticmethod
-    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         count(tally, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _frame(prepared: Any, center: Any, radius: Any, scratch: Any) -> bool:
+def _frame(known: Any, center: Any, radius: Any, scratch: Any) -> bool:
     """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
 
     Leaves in the scratch space the order in which to ask the arms, the narrowest side of the box
@@ -253,20 +250,19 @@ def _frame(prepared: Any, center: Any, radius: Any, scratch: Any) -> bool:
     are neighbours.
     """
     start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
-    for i in range(prepared.arms.size):
+    for i in range(known.arms.size):
         place = i
         while place > 0 and radius[order[place - 1]] > radius[i]:
             order[place] = order[place - 1]
             place -= 1
         order[place] = i
-        if prepared.bits.size > 0:
+        if known.bits.size > 0:
             lowest = 0
-            highest = prepared.level_counts[i]
-            while lowest < highest and not abs(prepared.levels[i, lowest] - center[i]) <= radius[i]:
+            highest = known.level_counts[i]
+            while lowest < highest and not abs(known.levels[i, lowest] - center[i]) <= radius[i]:
                 lowest += 1
             while (
-                lowest < highest
-                and not abs(prepared.levels[i, highest - 1] - center[i]) <= radius[i]
+                lowest < highest and not abs(known.levels[i, highest - 1] - center[i]) <= radius[i]
             ):
                 highest -= 1
             if lowest == highest:
@@ -276,27 +272,27 @@ def _frame(prepared: Any, center: Any, radius: Any, scratch: Any) -> bool:
 
 
 @jitted
-def _occupied(prepared: Any, segment: int, center: Any, radius: Any, scratch: Any) -> bool:
+def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) -> bool:
     """Tell whether some θ of this best arm is in the box that was framed."""
-    count = prepared.arms.size
+    count = known.arms.size
     start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
-    first, last = prepared.segments[segment], prepared.segments[segment + 1]
-    if prepared.bits.size > 0:
+    first, last = known.segments[segment], known.segments[segment + 1]
+    if known.bits.size > 0:
         for word in range(first, last):
-            everywhere = prepared.there[word]
+            everywhere = known.there[word]
             for place in range(count):
                 i = order[place]
                 # Take the levels in the box, or take away those outside, whichever are fewer.
-                if 2 * (upto[i] - start[i]) <= prepared.level_counts[i]:
+                if 2 * (upto[i] - start[i]) <= known.level_counts[i]:
                     here = np.uint64(0)
                     for level in range(start[i], upto[i]):
-                        here |= prepared.bits[i, level, word]
+                        here |= known.bits[i, level, word]
                     everywhere &= here
                 else:
                     for level in range(start[i]):
-                        everywhere &= ~prepared.bits[i, level, word]
-                    for level in range(upto[i], prepared.level_counts[i]):
-                        everywhere &= ~prepared.bits[i, level, word]
+                        everywhere &= ~known.bits[i, level, word]
+                    for level in range(upto[i], known.level_counts[i]):
+                        everywhere &= ~known.bits[i, level, word]
                 if everywhere == 0:
                     break
             if everywhere != 0:
@@ -306,7 +302,7 @@ def _occupied(prepared: Any, segment: int, center: Any, radius: Any, scratch: An
         inside = True
         for place in range(count):
             i = order[place]
-            if not abs(prepared.means[i, theta] - center[i]) <= radius[i]:
+            if not abs(known.means[i, theta] - center[i]) <= radius[i]:
                 inside = False
                 break
         if inside:

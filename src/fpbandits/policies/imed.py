@@ -11,46 +11,34 @@ mean in the envelope.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from fpbandits.policies.base import Policy
+from fpbandits.policies.base import Arms, BlindPolicy, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest, mean_ahead
 from fpbandits.policies.likelihood import EQUAL, likelihood_misfit
-from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
-    """IMED knows how many arms there are, and nothing else."""
-
-    arms: int
+class IMEDKnown(Arms):
+    """What IMED knows."""
 
 
-@dataclass(frozen=True)
-class IMED(Policy):
+class IMED(BlindPolicy):
     """IMED: asymptotically optimal, and blind to Θ."""
 
     name = "imed"
-    knows = "the number of arms"
+    known_type = IMEDKnown
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Return the number of arms."""
-        return Prepared(len(problem.arms))
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         rounds = 1
         if imed_plan(tally, scratch) and budget > 1:
-            rounds = furthest(prepared, tally, envelope, scratch, budget)
+            rounds = furthest(known, tally, envelope, scratch, budget)
         return 1, rounds
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         return imed_repeats(tally, envelope, scratch, rounds)
 
 

@@ -17,61 +17,53 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, Policy
+from fpbandits.policies.base import CLOCK, BlindPolicy, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest, mean_ahead
-from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
-    """KL-UCB knows how many arms there are, and nothing else."""
+class KLUCBKnown(NamedTuple):
+    """How many arms there are, and c."""
 
     arms: int
     c: float
 
 
 @dataclass(frozen=True)
-class KLUCB(Policy):
+class KLUCB(BlindPolicy):
     """KL-UCB: asymptotically optimal, and blind to Θ."""
 
     c: float = 0.0
 
     name = "kl-ucb"
-    knows = "the number of arms"
+    known_type = KLUCBKnown
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Return the number of arms and c."""
-        return Prepared(len(problem.arms), self.c)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         best_index = -1.0
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             # Live, an arm may have nothing told yet: it is played until something is.
             if tally.plays[arm] == 0:
                 scratch.cycle[0] = arm
                 return 1, 1
-        level = _level(prepared, tally.counters[CLOCK])
-        for arm in range(prepared.arms):
+        level = _level(known, tally.counters[CLOCK])
+        for arm in range(known.arms):
             n = tally.plays[arm]
             index = _index(tally.sums[arm] / n, level / n)
             if index > best_index:
                 best_index = index
                 scratch.cycle[0] = arm
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         leader, more, t = scratch.cycle[0], rounds - 1, tally.counters[CLOCK]
         n = tally.plays[leader]
         low, _ = mean_ahead(tally, envelope, leader, more)
-        least = _index(max(low, 0.0), _level(prepared, t) / (n + more)) - 1e-12
-        level = _level(prepared, t + more)
-        for arm in range(prepared.arms):
+        least = _index(max(low, 0.0), _level(known, t) / (n + more)) - 1e-12
+        level = _level(known, t + more)
+        for arm in range(known.arms):
             if arm == leader:
                 continue
             # The index is below ``least`` if the divergence there is above what is allowed.
@@ -93,10 +85,10 @@ def _divergence(p: float, q: float) -> float:
 
 
 @jitted
-def _level(prepared: Any, t: int) -> float:
+def _level(known: Any, t: int) -> float:
     level = math.log(t)
-    if prepared.c > 0 and t > 2:
-        level += prepared.c * math.log(level)
+    if known.c > 0 and t > 2:
+        level += known.c * math.log(level)
     return level
 
 

@@ -10,52 +10,40 @@ worse than the reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import REFERENCE
+from fpbandits.policies.base import REFERENCE, Plan
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import (
-    SQUARES,
-    Theta,
-    ThetaPolicy,
-    bracket,
-    stays_best,
-    theta,
-    weigh,
-)
+from fpbandits.policies.levels import SQUARES, Theta, ThetaPolicy, theta
+from fpbandits.policies.likelihood import bracket, stays_best, weigh
 from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
+class LeastSquaresKnown(NamedTuple):
     """Θ by level."""
 
     theta: Theta
 
 
-@dataclass(frozen=True)
 class LeastSquares(ThetaPolicy):
     """The best arm of the model that fits best."""
 
     name = "least-squares"
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
-    leaps = True
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> LeastSquaresKnown:
         """Sort Θ into levels."""
-        return Prepared(theta(problem, SQUARES))
+        return LeastSquaresKnown(theta(problem, SQUARES))
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        reference = weigh(prepared.theta, tally, scratch)
-        scratch.cycle[0] = prepared.theta.best[reference]
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        reference = weigh(known.theta, tally, scratch)
+        scratch.cycle[0] = known.theta.best[reference]
         scratch.notes[REFERENCE] = reference
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         reference = scratch.notes[REFERENCE]
-        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
-        return stays_best(prepared.theta, scratch, reference, scratch.cycle[0])
+        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        return stays_best(known.theta, scratch, reference, scratch.cycle[0])

@@ -15,97 +15,27 @@ So over a stretch of plays, the difference in misfit between two models is linea
 the new rewards x, and lies between its values at the corners of the envelope: `bracket` gives, for
 every model, how low and how high its misfit can get, less that of a reference model.
 
-An arm's means take few distinct values as a rule, its *levels*: what depends on an arm's mean is
-computed once per level. Where two models have the same mean on an arm, the arm adds exactly 0 to
-their difference: so a model that looks like the reference on all arms played has a misfit that
-does not move by a single bit.
+Where two models have the same mean on an arm, the arm adds exactly 0 to their difference: so a
+model that looks like the reference on all arms played has a misfit that does not move by a bit.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fpbandits.arrays import Bools, Counts, Floats
-from fpbandits.policies.base import LEAST, Policy, Tally
+from fpbandits.arrays import Floats
+from fpbandits.policies.base import LEAST, Tally
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import corners, mean_ahead
+from fpbandits.policies.envelope import corners
+from fpbandits.policies.levels import HIGH, IMPOSSIBLE, LOW, NOW, SQUARES
 from fpbandits.problem import Problem
-from fpbandits.theory.structure import Structure
-
-LIKELIHOOD, SQUARES = 0, 1
-
-NOW, LOW, HIGH = range(3)
-"""Rows of scratch space by model and by level: a number, and how low and how high it can get."""
-
-IMPOSSIBLE = 1e250
-"""The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
 
 EQUAL = 1e-9
 """Misfits, or shares of mass, that differ by no more are taken for equal, whatever rounding did."""
 
 _ROUNDING = 1e-7
 """What is left to spare where rewards move a misfit."""
-
-
-class Theta(NamedTuple):
-    """Θ by level.
-
-    Attributes
-    ----------
-    kind
-        `LIKELIHOOD` or `SQUARES`.
-    best, top, is_best
-        a*(θ) and its mean for every θ; which arms are best under it, is_best[arm, θ].
-    codes
-        codes[arm, θ]: which level of the arm's means.
-    levels, counts
-        levels[arm, level], and how many each arm has.
-    win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs.
-    """
-
-    kind: int
-    best: Counts
-    top: Floats
-    is_best: Bools
-    codes: NDArray[np.int32]
-    levels: Floats
-    counts: Counts
-    win: Floats
-    loss: Floats
-
-
-def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
-    """Sort the means of Θ into levels."""
-    structure = Structure(problem)
-    means = structure.means
-    found = [np.unique(column, return_inverse=True) for column in means.T]
-    counts = np.array([len(levels) for levels, _ in found], np.int64)
-    table = np.full((len(found), counts.max()), 0.5)
-    for row, (levels, _) in zip(table, found, strict=True):
-        row[: len(levels)] = levels
-    if kind == SQUARES:
-        win, loss = (1 - table) ** 2, table**2
-    else:
-        with np.errstate(divide="ignore"):
-            win = np.minimum(-np.log(table), IMPOSSIBLE)
-            loss = np.minimum(-np.log1p(-table), IMPOSSIBLE)
-    everyone = np.arange(len(means))
-    return Theta(
-        kind=kind,
-        best=structure.best_arm.astype(np.int64),
-        top=means[everyone, structure.best_arm].copy(),
-        is_best=np.ascontiguousarray(structure.best_arms.T),
-        codes=np.array([codes.reshape(-1) for _, codes in found], np.int32),
-        levels=table,
-        counts=counts,
-        win=win,
-        loss=loss,
-    )
 
 
 def misfits(problem: Problem, tally: Tally) -> Floats:
@@ -118,16 +48,6 @@ def misfits(problem: Problem, tally: Tally) -> Floats:
     costs = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
     above: Floats = costs - costs.min()
     return above
-
-
-class ThetaPolicy(Policy):
-    """A policy that prepares a `Theta`, under that name."""
-
-    knows = "Θ: the mean of every arm under every parameter"
-
-    def room(self, prepared: Any) -> tuple[int, int]:
-        """Make room for every model and level."""
-        return prepared.theta.codes.shape[1], prepared.theta.levels.shape[1]
 
 
 @jitted
@@ -241,58 +161,3 @@ def stays_best(theta: Any, scratch: Any, reference: int, arm: int) -> bool:
         if low[model] <= EQUAL and not equal:
             return False
     return True
-
-
-@jitted
-def box_now(theta: Any, tally: Any, scratch: Any, scale: float, t: int) -> None:
-    """Fill by_model[NOW] with each model's least margin √(scale·ln t/n_i) − |μ̂_i − μ_i(θ)|."""
-    margin, table = scratch.by_model[NOW], scratch.by_level[NOW]
-    arms, models = theta.codes.shape
-    for model in range(models):
-        margin[model] = math.inf
-    for arm in range(arms):
-        n = tally.plays[arm]
-        if n == 0:
-            continue
-        radius, mean = math.sqrt(scale * math.log(t) / n), tally.sums[arm] / n
-        for level in range(theta.counts[arm]):
-            table[arm, level] = radius - abs(mean - theta.levels[arm, level])
-        for model in range(models):
-            margin[model] = min(margin[model], table[arm, theta.codes[arm, model]])
-
-
-@jitted
-def box_ahead(
-    theta: Any, tally: Any, envelope: Any, scratch: Any, scale: float, t: int, more: int
-) -> None:
-    """Enclose each model's least margin while the first arm of the cycle is played on.
-
-    by_model[LOW] and [HIGH] get the least and the largest value for 0 … ``more`` further plays.
-    """
-    least, most = scratch.by_model[LOW], scratch.by_model[HIGH]
-    lowest, highest = scratch.by_level[LOW], scratch.by_level[HIGH]
-    arms, models = theta.codes.shape
-    for model in range(models):
-        least[model] = math.inf
-        most[model] = math.inf
-    for arm in range(arms):
-        n = tally.plays[arm]
-        if n == 0:
-            continue
-        if arm == scratch.cycle[0]:
-            low, high = mean_ahead(tally, envelope, arm, more)
-            inner = math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
-            outer = math.sqrt(scale * math.log(t + more) / n) + 1e-15
-        else:
-            # To the last bit as in `box_now`: see FP-UCB.
-            low = high = tally.sums[arm] / n
-            inner = math.sqrt(scale * math.log(t) / n)
-            outer = math.sqrt(scale * math.log(t + more) / n)
-        for level in range(theta.counts[arm]):
-            q = theta.levels[arm, level]
-            lowest[arm, level] = inner - max(abs(low - q), abs(high - q))
-            highest[arm, level] = outer - max(max(low - q, q - high), 0.0)
-        for model in range(models):
-            code = theta.codes[arm, model]
-            least[model] = min(least[model], lowest[arm, code])
-            most[model] = min(most[model], highest[arm, code])

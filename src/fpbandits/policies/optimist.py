@@ -30,34 +30,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE, Floats
-from fpbandits.policies.base import CLOCK, LEAST, MISFITS, REFERENCE, STAGE, TOP, Tally
+from fpbandits.policies.base import CLOCK, LEAST, MISFITS, REFERENCE, STAGE, TOP, Plan, Tally
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners, furthest
 from fpbandits.policies.imed import imed_plan, imed_repeats
-from fpbandits.policies.likelihood import (
-    EQUAL,
-    HIGH,
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    bracket,
-    likelihood_misfit,
-    misfits,
-    theta,
-    weigh,
-)
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
+from fpbandits.policies.likelihood import EQUAL, bracket, likelihood_misfit, misfits, weigh
 from fpbandits.problem import Problem
 
 _COUNTED = 7.0
 """Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
-class Prepared(NamedTuple):
-    """Θ by level, the threshold's slope and offset, and the alarm's."""
+class OptimistKnown(NamedTuple):
+    """Θ by level, δ and b of the threshold, and x of the alarm."""
 
     theta: Theta
-    slope: float
+    delta: float
     offset: float
     safe: float
 
@@ -71,12 +60,8 @@ class Optimist(ThetaPolicy):
     safe: float = 0.0
 
     name = "optimist"
+    known_type = OptimistKnown
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Sort Θ into levels."""
-        return Prepared(theta(problem), 1 + self.delta, self.offset, self.safe)
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
@@ -86,40 +71,38 @@ class Optimist(ThetaPolicy):
         return margins
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
             tally.counters[MISFITS] += 1
             rounds = 1
             if imed_plan(tally, scratch) and budget > 1:
-                rounds = furthest(prepared, tally, envelope, scratch, budget)
+                rounds = furthest(known, tally, envelope, scratch, budget)
             return 1, rounds
-        reference = weigh(prepared.theta, tally, scratch)
-        alarm = prepared.safe if prepared.safe > 0 else _COUNTED
+        reference = weigh(known.theta, tally, scratch)
+        alarm = known.safe if known.safe > 0 else _COUNTED
         if scratch.values[LEAST] > alarm + _allowance(tally):
             tally.counters[MISFITS] += 1
-            if prepared.safe > 0:
+            if known.safe > 0:
                 tally.counters[STAGE] = 1
                 imed_plan(tally, scratch)
                 return 1, 1
         misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
-        arms, models = prepared.theta.codes.shape
-        threshold = _threshold(prepared, tally.counters[CLOCK])
+        arms, models = known.theta.codes.shape
+        threshold = _threshold(known, tally.counters[CLOCK])
         top = 0.0
         for parameter in range(models):
             if misfit[parameter] <= threshold + EQUAL:
-                top = max(top, prepared.theta.top[parameter])
+                top = max(top, known.theta.top[parameter])
         for arm in range(arms):
             mass[arm] = -1.0
         for parameter in range(models):
             if (
                 misfit[parameter] <= threshold + EQUAL
-                and prepared.theta.top[parameter] >= top - TOLERANCE
+                and known.theta.top[parameter] >= top - TOLERANCE
             ):
                 weight = math.exp(-misfit[parameter])
                 for arm in range(arms):
-                    if prepared.theta.is_best[arm, parameter]:
+                    if known.theta.is_best[arm, parameter]:
                         mass[arm] = max(mass[arm], 0.0) + weight
         scratch.cycle[0] = 0
         for arm in range(1, arms):
@@ -127,19 +110,19 @@ class Optimist(ThetaPolicy):
                 scratch.cycle[0] = arm
         scratch.notes[REFERENCE] = reference
         scratch.values[TOP] = top
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         if tally.counters[STAGE] == 1:
             return imed_repeats(tally, envelope, scratch, rounds)
-        if prepared.safe > 0 and not _keeps_fitting(prepared, tally, envelope, scratch, rounds - 1):
+        if known.safe > 0 and not _keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
-        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
         low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
-        now, end = _threshold(prepared, t), _threshold(prepared, t + rounds - 1)
-        arms, models = prepared.theta.codes.shape
+        now, end = _threshold(known, t), _threshold(known, t + rounds - 1)
+        arms, models = known.theta.codes.shape
         least = 0.0
         for parameter in range(models):
             least = min(least, low[parameter])
@@ -150,18 +133,18 @@ class Optimist(ThetaPolicy):
         for parameter in range(models):
             if low[parameter] > end + EQUAL:
                 continue
-            if prepared.theta.top[parameter] > top + TOLERANCE:
+            if known.theta.top[parameter] > top + TOLERANCE:
                 return False
-            if prepared.theta.top[parameter] < top - TOLERANCE:
+            if known.theta.top[parameter] < top - TOLERANCE:
                 continue
-            if not prepared.theta.is_best[played, parameter]:
+            if not known.theta.is_best[played, parameter]:
                 return False
             if high[parameter] - least <= now:
                 sure = True
                 # What is surely there must weigh more than what counts as equal.
                 if high[parameter] - least + math.log(models) < 20:
                     for arm in range(played):
-                        if not prepared.theta.is_best[arm, parameter]:
+                        if not known.theta.is_best[arm, parameter]:
                             told_apart[arm] = 1
         for arm in range(played):
             sure = sure and told_apart[arm] == 1
@@ -169,8 +152,8 @@ class Optimist(ThetaPolicy):
 
 
 @jitted
-def _threshold(prepared: Any, t: int) -> float:
-    threshold: float = prepared.slope * math.log(max(t, 1)) + prepared.offset
+def _threshold(known: Any, t: int) -> float:
+    threshold: float = (1 + known.delta) * math.log(max(t, 1)) + known.offset
     return threshold
 
 
@@ -184,7 +167,7 @@ def _allowance(tally: Any) -> float:
 
 
 @jitted
-def _keeps_fitting(prepared: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
+def _keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
     """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
 
     Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
@@ -193,7 +176,7 @@ def _keeps_fitting(prepared: Any, tally: Any, envelope: Any, scratch: Any, more:
     misfit, most = 0.0, 0.0
     for arm in range(tally.plays.size):
         n, total = tally.plays[arm], tally.sums[arm]
-        q = prepared.theta.levels[arm, prepared.theta.codes[arm, reference]]
+        q = known.theta.levels[arm, known.theta.codes[arm, reference]]
         if arm != played:
             if n > 0:
                 misfit += likelihood_misfit(n, total, q)
@@ -205,4 +188,4 @@ def _keeps_fitting(prepared: Any, tally: Any, envelope: Any, scratch: Any, more:
         most = max(most, likelihood_misfit(n + up, total + up, q))
         most = max(most, likelihood_misfit(n + more, total + least, q))
         most = max(most, likelihood_misfit(n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= prepared.safe + _allowance(tally))
+    return bool(misfit + most + 1e-6 <= known.safe + _allowance(tally))

@@ -15,15 +15,16 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, REFERENCE, STAGE
+from fpbandits.policies.base import CLOCK, REFERENCE, STAGE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import Theta, ThetaPolicy, bracket, stays_best, theta, weigh
+from fpbandits.policies.levels import Theta, ThetaPolicy, theta
+from fpbandits.policies.likelihood import bracket, stays_best, weigh
 from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
+class OSSBKnown(NamedTuple):
     """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
 
     theta: Theta
@@ -41,24 +42,21 @@ class OSSB(ThetaPolicy):
 
     name = "ossb"
     guarantee = "none claimed for this form; regret can grow where it need not"
-    leaps = True
 
-    def prepare(self, problem: Problem) -> Prepared:
-        """Sort Θ into levels and solve the lower bound's program for each prepared."""
-        return Prepared(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
+    def prepare(self, problem: Problem) -> OSSBKnown:
+        """Sort Θ into levels and solve the lower bound's program for each known."""
+        return OSSBKnown(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        reference = weigh(prepared.theta, tally, scratch)
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        reference = weigh(known.theta, tally, scratch)
         t = tally.counters[CLOCK] + 1
-        if _explored(prepared, tally, reference, t):
-            scratch.cycle[0] = prepared.theta.best[reference]
+        if _explored(known, tally, reference, t):
+            scratch.cycle[0] = known.theta.best[reference]
             rounds = 1
             if budget > 1:
                 scratch.notes[REFERENCE] = reference
-                rounds = furthest(prepared, tally, envelope, scratch, budget)
+                rounds = furthest(known, tally, envelope, scratch, budget)
             return 1, rounds
         tally.counters[STAGE] += 1
         least = 0
@@ -66,29 +64,29 @@ class OSSB(ThetaPolicy):
             if tally.plays[arm] < tally.plays[least]:
                 least = arm
         scratch.cycle[0] = least
-        if tally.plays[least] > prepared.epsilon * tally.counters[STAGE]:
+        if tally.plays[least] > known.epsilon * tally.counters[STAGE]:
             smallest = math.inf
             for arm in range(tally.plays.size):
-                rate = prepared.rates.over_all[reference, arm]
+                rate = known.rates.over_all[reference, arm]
                 if rate > 0 and tally.plays[arm] / rate < smallest:
                     smallest = tally.plays[arm] / rate
                     scratch.cycle[0] = arm
         return 1, 1
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         reference = scratch.notes[REFERENCE]
-        if not _explored(prepared, tally, reference, tally.counters[CLOCK] + rounds):
+        if not _explored(known, tally, reference, tally.counters[CLOCK] + rounds):
             return False
-        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, reference)
-        return stays_best(prepared.theta, scratch, reference, -1)
+        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        return stays_best(known.theta, scratch, reference, -1)
 
 
 @jitted
-def _explored(prepared: Any, tally: Any, reference: int, t: int) -> bool:
+def _explored(known: Any, tally: Any, reference: int, t: int) -> bool:
     """Tell whether every arm but the best has been played as often as the lower bound asks."""
-    for arm in range(prepared.theta.codes.shape[0]):
-        needed = prepared.factor * prepared.rates.over_all[reference, arm] * math.log(t)
-        if arm != prepared.theta.best[reference] and tally.plays[arm] < needed:
+    for arm in range(known.theta.codes.shape[0]):
+        needed = known.factor * known.rates.over_all[reference, arm] * math.log(t)
+        if arm != known.theta.best[reference] and tally.plays[arm] < needed:
             return False
     return True

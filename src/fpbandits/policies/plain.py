@@ -90,6 +90,7 @@ class PlainPolicy(Policy):
     which `start` makes, `update` changes, and which must be fit for JSON.
     """
 
+    leaps = False
     randomised = True
 
     def __post_init__(self) -> None:

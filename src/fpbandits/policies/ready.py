@@ -25,9 +25,9 @@ NO_STREAM = np.random.default_rng(0)
 
 
 @compiled
-def plan_once(prepared: Any, tally: Any, scratch: Any, random: Any) -> int:
+def plan_once(known: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Plan one round, for live use; return its length."""
-    length, _ = plan(prepared, tally, Envelope(tally.sums, np.inf), scratch, 1, random)
+    length: int = plan(known, tally, Envelope(tally.sums, np.inf), scratch, 1, random)[0]
     return length
 
 
@@ -36,7 +36,7 @@ class Ready:
 
     def __init__(self, policy: Policy, problem: Problem) -> None:
         self.policy, self.problem = policy, problem
-        self.prepared = prepare(policy, problem)
+        self.known = prepare(policy, problem)
         self._own = threading.local()
         self._plan: Any = None
 
@@ -46,7 +46,7 @@ class Ready:
         try:
             room: Scratch = self._own.scratch
         except AttributeError:
-            room = self._own.scratch = self.policy.scratch(self.prepared, len(self.problem.arms))
+            room = self._own.scratch = self.policy.scratch(self.known, len(self.problem.arms))
         return room
 
     def start(self) -> Any:
@@ -59,7 +59,7 @@ class Ready:
         ``asked`` decisions were made before.
         """
         scratch = self.scratch
-        arguments = self.prepared, tally, scratch, random
+        arguments = self.known, tally, scratch, random
         if self._plan is None:
             self._plan = compile_for(self.policy, plan_once, arguments)
         return scratch.cycle[: self._plan(*arguments)].tolist(), memory
@@ -68,7 +68,7 @@ class Ready:
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
         """Take in one reward, on [0, 1], and return the memory from here on."""
-        self.policy.observe(self.prepared, tally, arm, 1, reward, random)
+        self.policy.observe(self.known, tally, arm, 1, reward, random)
         return memory
 
 
@@ -78,7 +78,7 @@ class PlainReady(Ready):
     policy: PlainPolicy
 
     def __init__(self, policy: PlainPolicy, problem: Problem) -> None:
-        self.policy, self.problem, self.prepared = policy, problem, None
+        self.policy, self.problem, self.known = policy, problem, None
 
     def start(self) -> Any:
         return self.policy.begin(self.problem)

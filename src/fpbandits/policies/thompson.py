@@ -20,10 +20,9 @@ the leader have them, and at the event draw the others' means given that one of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import BOUND, CHANCES, LEADER, STAGE, Policy, count
+from fpbandits.policies.base import BOUND, CHANCES, LEADER, STAGE, BlindPolicy, Plan, count
 from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
 
@@ -34,41 +33,36 @@ _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""
 
 
-class Prepared(NamedTuple):
+class ThompsonKnown(NamedTuple):
     """Thompson sampling on arms knows how many there are, and whether rewards are 0 or 1."""
 
     arms: int
     binary: bool
 
 
-@dataclass(frozen=True)
-class Thompson(Policy):
+class Thompson(BlindPolicy):
     """Thompson sampling, Beta(1, 1): the usual policy that is blind to Θ."""
 
     name = "thompson"
-    knows = "the number of arms"
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
-    leaps = True
     randomised = True
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> ThompsonKnown:
         """Return the number of arms, and whether leaps are possible."""
-        return Prepared(len(problem.arms), problem.rewards.all_or_nothing)
+        return ThompsonKnown(len(problem.arms), problem.rewards.all_or_nothing)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         if tally.counters[STAGE] == 1:  # an event is due
             tally.counters[STAGE] = 0
-            scratch.cycle[0] = _event(prepared, tally, random)
+            scratch.cycle[0] = _event(known, tally, random)
             return 1, 1
-        if budget > 1 and prepared.binary:
-            rounds = _leap(prepared, tally, scratch, budget, random)
+        if budget > 1 and known.binary:
+            rounds = _leap(known, tally, scratch, budget, random)
             if rounds > 0:
                 return 1, rounds
         best, best_mean = 0, -1.0
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             wins = tally.sums[arm]
             mean = random.beta(1 + wins, 1 + (tally.plays[arm] - wins))
             if mean > best_mean:
@@ -77,7 +71,7 @@ class Thompson(Policy):
         return 1, 1
 
     @staticmethod
-    def observe(prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         # Only 0/1 rewards come in more than one at a time.
         if plays == 1 and 0.0 < total < 1.0:
             total = 1.0 if random.random() < total else 0.0
@@ -85,17 +79,17 @@ class Thompson(Policy):
 
 
 @jitted
-def _leap(prepared: Any, tally: Any, scratch: Any, budget: int, random: Any) -> int:
+def _leap(known: Any, tally: Any, scratch: Any, budget: int, random: Any) -> int:
     """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
     leader = 0
-    for arm in range(1, prepared.arms):
+    for arm in range(1, known.arms):
         if tally.plays[arm] > tally.plays[leader]:
             leader = arm
     n, wins = tally.plays[leader], tally.sums[leader]
     if n < _LEAST_PLAYS:
         return 0
     mean, rival = wins / n, 0.0
-    for arm in range(prepared.arms):
+    for arm in range(known.arms):
         if arm != leader:
             rival = max(rival, (tally.sums[arm] + 1) / (tally.plays[arm] + 2))
     # Let a window's failures cost a little of the lead: longer windows take a lower threshold, and
@@ -111,7 +105,7 @@ def _leap(prepared: Any, tally: Any, scratch: Any, budget: int, random: Any) -> 
     if y <= rival:
         return 0
     log_quiet, chances = 0.0, tally.pending[CHANCES:]
-    for arm in range(prepared.arms):
+    for arm in range(known.arms):
         chances[arm] = 0.0
         if arm != leader:
             losses = tally.plays[arm] - tally.sums[arm]
@@ -124,14 +118,14 @@ def _leap(prepared: Any, tally: Any, scratch: Any, budget: int, random: Any) -> 
         return window
     tally.pending[LEADER] = leader
     if waiting < 1:
-        scratch.cycle[0] = _event(prepared, tally, random)
+        scratch.cycle[0] = _event(known, tally, random)
         return 1
     tally.counters[STAGE] = 1
     return int(waiting)
 
 
 @jitted
-def _event(prepared: Any, tally: Any, random: Any) -> int:
+def _event(known: Any, tally: Any, random: Any) -> int:
     """Draw the others' means given that one of them is at least y, and return who is largest."""
     leader, y, chances = int(tally.pending[LEADER]), tally.pending[BOUND], tally.pending[CHANCES:]
     best, best_mean = (
@@ -139,14 +133,14 @@ def _event(prepared: Any, tally: Any, random: Any) -> int:
         random.beta(1 + tally.sums[leader], 1 + (tally.plays[leader] - tally.sums[leader])),
     )
     happened = False
-    for arm in range(prepared.arms):
+    for arm in range(known.arms):
         if arm == leader:
             continue
         chance = chances[arm]
         if not happened:
             # Of what is still to come, something must happen.
             quiet = 0.0
-            for other in range(arm, prepared.arms):
+            for other in range(arm, known.arms):
                 if other != leader:
                     quiet += math.log1p(-chances[other])
             chance /= -math.expm1(quiet)

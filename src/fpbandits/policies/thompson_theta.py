@@ -23,24 +23,15 @@ import numpy as np
 
 from fpbandits.arrays import Floats
 from fpbandits.errors import InputError, quote
-from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE
+from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import (
-    HIGH,
-    IMPOSSIBLE,
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    bracket,
-    theta,
-    weigh,
-)
+from fpbandits.policies.levels import HIGH, IMPOSSIBLE, LOW, NOW, Theta, ThetaPolicy, theta
+from fpbandits.policies.likelihood import bracket, weigh
 from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
+class ThompsonThetaKnown(NamedTuple):
     """Θ by level, and −ln of the prior."""
 
     theta: Theta
@@ -57,7 +48,6 @@ class ThompsonTheta(ThetaPolicy):
     name = "thompson-theta"
     knows = "Θ: the mean of every arm under every parameter; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
-    leaps = True
     randomised = True
 
     def __post_init__(self) -> None:
@@ -91,7 +81,7 @@ class ThompsonTheta(ThetaPolicy):
         parts = ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
         return f"{self.name}:prior={parts}"
 
-    def prepare(self, problem: Problem) -> Prepared:
+    def prepare(self, problem: Problem) -> ThompsonThetaKnown:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.parameters))
         if self.prior is not None:
@@ -100,58 +90,56 @@ class ThompsonTheta(ThetaPolicy):
                 weights[problem.index(model)] = weight
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return Prepared(theta(problem), cost)
+        return ThompsonThetaKnown(theta(problem), cost)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        reference = weigh(prepared.theta, tally, scratch)
-        energy, arms = scratch.by_model[NOW], prepared.theta.codes.shape[0]
-        for parameter in range(prepared.cost.size):
-            energy[parameter] += prepared.cost[parameter]
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        reference = weigh(known.theta, tally, scratch)
+        energy, arms = scratch.by_model[NOW], known.theta.codes.shape[0]
+        for parameter in range(known.cost.size):
+            energy[parameter] += known.cost[parameter]
         if budget == 1 and tally.counters[STAGE] == 0:
-            scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, -1, random)]
+            scratch.cycle[0] = known.theta.best[_draw(known, scratch, -1, random)]
             return 1, 1
 
         if tally.counters[STAGE] == 1:  # a candidate is due
             tally.counters[STAGE] = 0
-            return 1, _settle(prepared, tally, scratch, random)
+            return 1, _settle(known, tally, scratch, random)
 
         least, mass = math.inf, scratch.numbers[0]
-        for parameter in range(prepared.cost.size):
+        for parameter in range(known.cost.size):
             least = min(least, energy[parameter])
         for arm in range(arms):
             mass[arm] = 0.0
-        for parameter in range(prepared.cost.size):
-            mass[prepared.theta.best[parameter]] += math.exp(least - energy[parameter])
+        for parameter in range(known.cost.size):
+            mass[known.theta.best[parameter]] += math.exp(least - energy[parameter])
         leader = 0
         for arm in range(1, arms):
             if mass[arm] > mass[leader]:
                 leader = arm
         scratch.cycle[0] = leader
-        odds = _odds(prepared, energy, energy, leader)
+        odds = _odds(known, energy, energy, leader)
         if odds > 0.3:
-            scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, -1, random)]
+            scratch.cycle[0] = known.theta.best[_draw(known, scratch, -1, random)]
             return 1, 1
         tally.pending[LEADER] = leader
         scratch.notes[REFERENCE] = reference
         # Twice the odds of now: more would waste candidates, less would waste reach.
         tally.pending[BOUND] = max(2 * odds, 1e-25)
-        rounds = furthest(prepared, tally, envelope, scratch, budget)
+        rounds = furthest(known, tally, envelope, scratch, budget)
         waiting = random.standard_exponential() / -math.log1p(-tally.pending[BOUND])
         if waiting >= rounds:
             return 1, rounds
         if waiting < 1:
-            return 1, _settle(prepared, tally, scratch, random)
+            return 1, _settle(known, tally, scratch, random)
         tally.counters[STAGE] = 1
         return 1, int(waiting)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         """Tell whether the odds of another arm surely stay below what is on the scratch."""
-        bracket(prepared.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
-        odds = _odds(prepared, scratch.by_model[LOW], scratch.by_model[HIGH], scratch.cycle[0])
+        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        odds = _odds(known, scratch.by_model[LOW], scratch.by_model[HIGH], scratch.cycle[0])
         return bool(odds <= tally.pending[BOUND])
 
 
@@ -170,20 +158,20 @@ def _read(text: str) -> Mapping[str, float]:
 
 
 @jitted
-def _draw(prepared: Any, scratch: Any, leader: int, random: Any) -> int:
+def _draw(known: Any, scratch: Any, leader: int, random: Any) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
     energy = scratch.by_model[NOW]
     least, total = math.inf, 0.0
-    for parameter in range(prepared.cost.size):
-        if prepared.theta.best[parameter] != leader:
+    for parameter in range(known.cost.size):
+        if known.theta.best[parameter] != leader:
             least = min(least, energy[parameter])
-    for parameter in range(prepared.cost.size):
-        if prepared.theta.best[parameter] != leader:
+    for parameter in range(known.cost.size):
+        if known.theta.best[parameter] != leader:
             total += math.exp(least - energy[parameter])
     left = random.random() * total
     drawn = 0
-    for parameter in range(prepared.cost.size):
-        if prepared.theta.best[parameter] != leader:
+    for parameter in range(known.cost.size):
+        if known.theta.best[parameter] != leader:
             weight = math.exp(least - energy[parameter])
             if weight > 0:
                 drawn = parameter
@@ -194,14 +182,14 @@ def _draw(prepared: Any, scratch: Any, leader: int, random: Any) -> int:
 
 
 @jitted
-def _odds(prepared: Any, against: Any, for_it: Any, leader: int) -> float:
+def _odds(known: Any, against: Any, for_it: Any, leader: int) -> float:
     """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
     least, others, own = math.inf, 0.0, 0.0
-    for parameter in range(prepared.cost.size):
-        if prepared.theta.best[parameter] == leader:
+    for parameter in range(known.cost.size):
+        if known.theta.best[parameter] == leader:
             least = min(least, for_it[parameter])
-    for parameter in range(prepared.cost.size):
-        if prepared.theta.best[parameter] == leader:
+    for parameter in range(known.cost.size):
+        if known.theta.best[parameter] == leader:
             own += math.exp(least - for_it[parameter])
         else:
             others += math.exp(min(least - against[parameter], 700.0))
@@ -209,11 +197,11 @@ def _odds(prepared: Any, against: Any, for_it: Any, leader: int) -> float:
 
 
 @jitted
-def _settle(prepared: Any, tally: Any, scratch: Any, random: Any) -> int:
+def _settle(known: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
     leader = int(tally.pending[LEADER])
-    odds = _odds(prepared, scratch.by_model[NOW], scratch.by_model[NOW], leader)
+    odds = _odds(known, scratch.by_model[NOW], scratch.by_model[NOW], leader)
     scratch.cycle[0] = leader
     if random.random() * tally.pending[BOUND] < odds / (1 + odds):
-        scratch.cycle[0] = prepared.theta.best[_draw(prepared, scratch, leader, random)]
+        scratch.cycle[0] = known.theta.best[_draw(known, scratch, leader, random)]
     return 1

@@ -12,46 +12,34 @@ function of 1/√u or a decreasing one of u: so it is least at the crossing or a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from fpbandits.policies.base import CLOCK, Policy
+from fpbandits.policies.base import CLOCK, Arms, BlindPolicy, Plan
 from fpbandits.policies.envelope import corners, furthest
-from fpbandits.problem import Problem
 
 
-class Prepared(NamedTuple):
-    """UCB1 knows how many arms there are, and nothing else."""
-
-    arms: int
+class UCB1Known(Arms):
+    """What UCB1 knows."""
 
 
-@dataclass(frozen=True)
-class UCB1(Policy):
+class UCB1(BlindPolicy):
     """UCB1: the classical policy that is blind to Θ."""
 
     name = "ucb1"
-    knows = "the number of arms"
+    known_type = UCB1Known
     guarantee = "E[R(T)] ≤ 8 ln T Σ 1/Δ_i + (1 + π²/3) Σ Δ_i"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Return the number of arms."""
-        return Prepared(len(problem.arms))
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         # Counted apart: adding up the plays would put the logarithm behind the last play's outcome.
         t = tally.counters[CLOCK]
         if t == 0:
-            for arm in range(prepared.arms):
+            for arm in range(known.arms):
                 scratch.cycle[arm] = arm
-            return prepared.arms, 1
+            return known.arms, 1
         twice_log = 2 * math.log(t)
         best_index = -1.0
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             n = tally.plays[arm]
             # Live, an arm may have nothing told yet: optimism plays it until something is.
             index = tally.sums[arm] / n + math.sqrt(twice_log / n) if n > 0 else math.inf
@@ -64,13 +52,13 @@ class UCB1(Policy):
             return 1, 1
 
         mean, inverse = scratch.numbers[0], scratch.numbers[1]
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             mean[arm] = tally.sums[arm] / tally.plays[arm]
             inverse[arm] = 1 / tally.plays[arm]
-        return 1, furthest(prepared, tally, envelope, scratch, budget)
+        return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         leader, t = scratch.cycle[0], tally.counters[CLOCK]
         mean, inverse = scratch.numbers[0], scratch.numbers[1]
         more = rounds - 1
@@ -83,7 +71,7 @@ class UCB1(Policy):
             (total + least_sum) / end + math.sqrt(twice_log / end),
         )
         twice_log = 2 * math.log(t + more)
-        for arm in range(prepared.arms):
+        for arm in range(known.arms):
             # A little to spare for rounding, and ties count against the leader.
             index = mean[arm] + math.sqrt(twice_log * inverse[arm])
             if arm != leader and index >= least - 1e-15:

@@ -11,26 +11,17 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, MISFITS
+from fpbandits.policies.base import CLOCK, MISFITS, Plan
+from fpbandits.policies.box import box_ahead, box_now
 from fpbandits.policies.envelope import furthest, mean_ahead
-from fpbandits.policies.likelihood import (
-    HIGH,
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    box_ahead,
-    box_now,
-    theta,
-)
-from fpbandits.problem import Problem
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
 
 
-class Prepared(NamedTuple):
-    """Θ by level, and 2ασ²."""
+class UCBCKnown(NamedTuple):
+    """Θ by level, and α."""
 
     theta: Theta
-    scale: float
+    alpha: float
 
 
 @dataclass(frozen=True)
@@ -40,27 +31,21 @@ class UCBC(ThetaPolicy):
     alpha: float = 3.0
 
     name = "ucb-c"
+    known_type = UCBCKnown
     guarantee = "O(log T); O(1) plays of arms that are not competitive (α > 3)"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Sort Θ into levels."""
-        return Prepared(theta(problem), self.alpha / 2)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        t = max(tally.counters[CLOCK], 1)
-        box_now(prepared.theta, tally, scratch, prepared.scale, t)
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        t, scale = max(tally.counters[CLOCK], 1), known.alpha / 2
+        box_now(known.theta, tally, scratch, scale, t)
         competitive = scratch.marks[0]
-        arms, models = prepared.theta.codes.shape
+        arms, models = known.theta.codes.shape
         for arm in range(arms):
             competitive[arm] = 0
         nothing_fits = True
         for parameter in range(models):
             if scratch.by_model[NOW, parameter] >= 0:
-                competitive[prepared.theta.best[parameter]] = 1
+                competitive[known.theta.best[parameter]] = 1
                 nothing_fits = False
         if nothing_fits and t > 1:
             tally.counters[MISFITS] += 1
@@ -69,27 +54,28 @@ class UCBC(ThetaPolicy):
             n = tally.plays[arm]
             index = math.inf
             if n > 0:
-                index = tally.sums[arm] / n + math.sqrt(prepared.scale * math.log(t) / n)
+                index = tally.sums[arm] / n + math.sqrt(scale * math.log(t) / n)
             if (nothing_fits or competitive[arm] == 1) and index > best_index:
                 best_index = index
                 scratch.cycle[0] = arm
         rounds = 1
         if budget > 1 and not nothing_fits and best_index < math.inf:
-            rounds = furthest(prepared, tally, envelope, scratch, budget)
+            rounds = furthest(known, tally, envelope, scratch, budget)
         return 1, rounds
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        t, played, more = max(tally.counters[CLOCK], 1), scratch.cycle[0], rounds - 1
-        box_ahead(prepared.theta, tally, envelope, scratch, prepared.scale, t, more)
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        t, scale = max(tally.counters[CLOCK], 1), known.alpha / 2
+        played, more = scratch.cycle[0], rounds - 1
+        box_ahead(known.theta, tally, envelope, scratch, scale, t, more)
         n = tally.plays[played]
         low, _ = mean_ahead(tally, envelope, played, more)
-        least = low + math.sqrt(prepared.scale * math.log(t) / (n + more)) - 1e-15
+        least = low + math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
         sure, rival = False, scratch.marks[1]
         for arm in range(rival.size):
             rival[arm] = 0
-        for parameter in range(prepared.theta.best.size):
-            arm = prepared.theta.best[parameter]
+        for parameter in range(known.theta.best.size):
+            arm = known.theta.best[parameter]
             if arm == played:
                 sure = sure or scratch.by_model[LOW, parameter] >= 0
             elif scratch.by_model[HIGH, parameter] >= 0:
@@ -99,9 +85,7 @@ class UCBC(ThetaPolicy):
                 plays = tally.plays[arm]
                 if plays == 0:
                     return False
-                index = tally.sums[arm] / plays + math.sqrt(
-                    prepared.scale * math.log(t + more) / plays
-                )
+                index = tally.sums[arm] / plays + math.sqrt(scale * math.log(t + more) / plays)
                 if index >= least:
                     return False
         return sure

@@ -13,26 +13,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE
-from fpbandits.policies.base import CLOCK, MISFITS, TOP
+from fpbandits.policies.base import CLOCK, MISFITS, TOP, Plan
+from fpbandits.policies.box import box_ahead, box_now
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.likelihood import (
-    HIGH,
-    LOW,
-    NOW,
-    Theta,
-    ThetaPolicy,
-    box_ahead,
-    box_now,
-    theta,
-)
-from fpbandits.problem import Problem
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
 
 
-class Prepared(NamedTuple):
-    """Θ by level, and α σ²."""
+class UCBSKnown(NamedTuple):
+    """Θ by level, and α."""
 
     theta: Theta
-    scale: float
+    alpha: float
 
 
 @dataclass(frozen=True)
@@ -42,24 +33,18 @@ class UCBS(ThetaPolicy):
     alpha: float = 4.0
 
     name = "ucb-s"
+    known_type = UCBSKnown
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
-    leaps = True
-
-    def prepare(self, problem: Problem) -> Prepared:
-        """Sort Θ into levels."""
-        return Prepared(theta(problem), self.alpha / 4)
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         t = max(tally.counters[CLOCK], 1)
-        box_now(prepared.theta, tally, scratch, prepared.scale, t)
-        arms, models = prepared.theta.codes.shape
+        box_now(known.theta, tally, scratch, known.alpha / 4, t)
+        arms, models = known.theta.codes.shape
         top = -1.0
         for parameter in range(models):
             if scratch.by_model[NOW, parameter] >= 0:
-                top = max(top, prepared.theta.top[parameter])
+                top = max(top, known.theta.top[parameter])
         if top < 0:
             if t > 1:
                 tally.counters[MISFITS] += 1
@@ -77,31 +62,28 @@ class UCBS(ThetaPolicy):
         for parameter in range(models):
             if (
                 scratch.by_model[NOW, parameter] >= 0
-                and prepared.theta.top[parameter] >= top - TOLERANCE
+                and known.theta.top[parameter] >= top - TOLERANCE
             ):
-                scratch.cycle[0] = min(scratch.cycle[0], prepared.theta.best[parameter])
+                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[parameter])
         rounds = 1
         if budget > 1 and tally.plays[scratch.cycle[0]] > 0:
             scratch.values[TOP] = top
-            rounds = furthest(prepared, tally, envelope, scratch, budget)
+            rounds = furthest(known, tally, envelope, scratch, budget)
         return 1, rounds
 
     @staticmethod
-    def repeats(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         t, top, played = max(tally.counters[CLOCK], 1), scratch.values[TOP], scratch.cycle[0]
-        box_ahead(prepared.theta, tally, envelope, scratch, prepared.scale, t, rounds - 1)
+        box_ahead(known.theta, tally, envelope, scratch, known.alpha / 4, t, rounds - 1)
         sure = False
-        for parameter in range(prepared.theta.best.size):
+        for parameter in range(known.theta.best.size):
             if (
                 scratch.by_model[HIGH, parameter] < 0
-                or prepared.theta.top[parameter] < top - TOLERANCE
+                or known.theta.top[parameter] < top - TOLERANCE
             ):
                 continue
-            if (
-                prepared.theta.top[parameter] > top + TOLERANCE
-                or prepared.theta.best[parameter] < played
-            ):
+            if known.theta.top[parameter] > top + TOLERANCE or known.theta.best[parameter] < played:
                 return False
-            if prepared.theta.best[parameter] == played and scratch.by_model[LOW, parameter] >= 0:
+            if known.theta.best[parameter] == played and scratch.by_model[LOW, parameter] >= 0:
                 sure = True
         return sure

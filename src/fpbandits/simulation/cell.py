@@ -33,7 +33,7 @@ from fpbandits.policies.ready import Ready, ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
 from fpbandits.simulation.plain import play_plainly
-from fpbandits.simulation.result import Result, versions
+from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream
 
 LEAP_ERROR = 1e-18
@@ -109,16 +109,16 @@ class Cell:
             return play_plainly(self.policy, problem, truth, random, self.times, meter, pulls)
         if problem is self.problem:
             own = self._ready
-            prepared, scratch = own.prepared, own.scratch
+            known, scratch = own.known, own.scratch
         else:
-            prepared = prepare(self.policy, problem)
-            scratch = self.policy.scratch(prepared, len(problem.arms))
+            known = prepare(self.policy, problem)
+            scratch = self.policy.scratch(known, len(problem.arms))
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
         # Not far where rewards are drawn one by one, for Ctrl-C.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
         try:
             return play(
-                prepared,
+                known,
                 self.policy.tally(problem),
                 truth.law(0),
                 Envelope(np.array(truth.unit_means[0]), spread),
@@ -140,21 +140,19 @@ class Cell:
         """Leave behind what others can make for themselves."""
         return {key: value for key, value in vars(self).items() if key != "_ready"}
 
-    def result(
-        self, pulls: Counts, plans: Counts, made_with: dict[str, str] | None = None
-    ) -> Result:
+    def result(self, pulls: Counts, plans: Counts) -> Result:
         """Return the runs of this cell as a result, under the policy's own name."""
-        return Result(
+        return Result.of_policy(
+            str(self.policy),
+            pulls,
+            plans,
             problem=self.problem,
             true=self.true,
             true_means=self.truth.means[0],
             seed=self.seed,
             times=self.times,
-            pulls={str(self.policy): pulls},
-            plans={str(self.policy): plans},
             settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
-            leap_error=0.0 if self.exact or not self.leap else LEAP_ERROR,
-            versions=made_with or versions(),
+            leap_error=LEAP_ERROR,
         )
 
 

@@ -1,6 +1,6 @@
 """Runs on a Dask cluster: an executor for the address of its scheduler.
 
-Dask does what clusters need: it finds workers, hands out chunks, and hands them out again when a
+Dask does what clusters need: it finds workers, hands out batches, and hands them out again when a
 worker is lost. It is an extra: ``pip install 'fpbandits[dask]'``.
 """
 
@@ -19,15 +19,13 @@ from fpbandits.errors import InputError, quote
 PATIENCE = 10
 """How many seconds a scheduler has to answer."""
 
+_SHORT_PATIENCE = 2
 _LIKE = "; expected one such as tcp://10.0.0.1:8786"
 
 
 @contextmanager
-def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
-    """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed.
-
-    Gives an executor, and how many workers it has now.
-    """
+def dask_executor(address: str) -> Iterator[Executor]:
+    """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed."""
     try:
         from distributed import Client
         from distributed.core import rpc
@@ -58,9 +56,18 @@ def dask_executor(address: str) -> Iterator[tuple[Executor, int]]:
             f"{quote(address)} is no Dask scheduler's address: {reason}{_LIKE}"
         ) from None
     try:
-        width = sum(client.nthreads().values())
-        if width == 0:
+        if not client.nthreads():
             warnings.warn(f"the scheduler at {address} has no workers yet: waiting", stacklevel=3)
-        yield client.get_executor(), max(width, 1)
+        yield client.get_executor()
     finally:
-        client.close(timeout=2)
+        client.close(timeout=_SHORT_PATIENCE)
+
+
+def dask_workers(executor: Executor) -> int | None:
+    """Return how many workers a Dask client's executor has now; None if no one can tell."""
+    client: Any = getattr(executor, "_client", None)
+    try:
+        # A few milliseconds; where the scheduler is gone, whatever was sent there will say so.
+        return max(1, sum(map(int, client.nthreads(callback_timeout=_SHORT_PATIENCE).values())))
+    except Exception:  # another kind of client, or one that has lost its scheduler
+        return None

@@ -1,6 +1,6 @@
 """The one compiled loop: every compiled policy, every reward family, stepwise and leaping.
 
-The policy's `plan` and `observe` and the reward law's draw are found by the types of ``prepared``
+The policy's `plan` and `observe` and the reward law's draw are found by the types of ``known``
 and ``law`` and compiled into the loop. Nothing is validated here.
 """
 
@@ -37,7 +37,7 @@ def _choose_draw_sum(law: Any, *others: Any) -> Any:
 
 @compiled
 def play(
-    prepared: Any,
+    known: Any,
     tally: Any,
     law: Any,
     envelope: Any,
@@ -59,11 +59,11 @@ def play(
     plans = 0
     while True:
         budget = min(longest, times[recorded] - t)
-        length, rounds = plan(prepared, tally, envelope, scratch, budget, random)
+        length, rounds = plan(known, tally, envelope, scratch, budget, random)
         plans += 1
         for place in range(length):
             arm = scratch.cycle[place]
-            observe(prepared, tally, arm, rounds, draw_sum(law, arm, rounds, random), random)
+            observe(known, tally, arm, rounds, draw_sum(law, arm, rounds, random), random)
             t += rounds
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:

@@ -7,54 +7,26 @@ but that of sampling. A saved result carries its problem, seed, versions and a s
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import os
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fpbandits import __version__
 from fpbandits.arrays import Counts, Floats
-from fpbandits.errors import Error, InputError, unknown
-from fpbandits.files import problem_from_toml, problem_to_toml
-from fpbandits.policies.compiling import digest_of_sources
+from fpbandits.errors import InputError, unknown
 from fpbandits.problem import Problem
-from fpbandits.storage import read_whole, rows_to_csv, write_aside
+from fpbandits.simulation.versions import versions
+from fpbandits.statistics import half_width, std_of, students_t, summary, two_sided
+from fpbandits.storage import rows_to_csv, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-SCHEMA = 1
-
-
-def versions() -> dict[str, str]:
-    """Return what a result depends on besides the question: versions, and the engine's sources."""
-    return dict(_versions())
-
-
-@cache
-def _versions() -> dict[str, str]:
-    import numba
-    import scipy
-
-    return {
-        "fpbandits": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-        "sources": digest_of_sources(
-            "problem.py", "theory/*.py", "simulation/cell.py", "simulation/streams.py"
-        )[:16],
-    }
 
 
 @dataclass(frozen=True)
@@ -93,7 +65,7 @@ class Result:
     plans
         How many plans each run of a policy took: steps if stepwise, else leaps.
     leap_error
-        The chance of an error, a leap and arm; see `total_variation`.
+        The chance of an error per leap and arm; see `total_variation`.
     versions
         What it was computed with.
     """
@@ -108,6 +80,23 @@ class Result:
     settings: dict[str, bool]
     leap_error: float
     versions: dict[str, str] = field(default_factory=versions)
+
+    @classmethod
+    def of_policy(
+        cls,
+        policy: str,
+        pulls: Counts,
+        plans: Counts,
+        *,
+        settings: dict[str, bool],
+        leap_error: float,
+        **rest: Any,
+    ) -> Result:
+        """Return the runs of a single policy; ``leap_error`` counts where leaps are not exact."""
+        if settings["exact"] or not settings["leap"]:
+            leap_error = 0.0
+        pulled, planned = {policy: pulls}, {policy: plans}
+        return cls(pulls=pulled, plans=planned, settings=settings, leap_error=leap_error, **rest)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -164,9 +153,7 @@ class Result:
 
     def std_regret(self, policy: str) -> Floats:
         """Return the standard deviation at each time, with divisor R − 1; NaN for a single run."""
-        if self.runs == 1:
-            return np.full(len(self.times), np.nan)
-        std: Floats = self.regret(policy).std(axis=0, ddof=1)
+        std: Floats = std_of(self.regret(policy))
         return std
 
     def quantile_regret(self, policy: str, share: float) -> Floats:
@@ -178,8 +165,8 @@ class Result:
 
     def confidence_interval(self, policy: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return an interval for the expected regret at each time, by Student's t."""
-        mean = self.mean_regret(policy)
-        half = self._half_width(level) * self.std_regret(policy) / math.sqrt(self.runs)
+        regret = self.regret(policy)
+        mean, half = regret.mean(axis=0), half_width(regret, level)
         return mean - half, mean + half
 
     def mean_pulls(self, policy: str) -> dict[str, float]:
@@ -195,20 +182,10 @@ class Result:
     def compare(self, first: str, second: str, level: float = 0.95) -> Comparison:
         """Compare two policies by the paired differences of their final regret."""
         differences = self.final_regret(first) - self.final_regret(second)
-        half = self._half_width(level)
-        if self.runs > 1:
-            half *= differences.std(ddof=1) / math.sqrt(self.runs)
+        error = float(std_of(differences)) / math.sqrt(self.runs)
+        half = students_t(self.runs, two_sided(level)) * error
         mean = float(differences.mean())
-        return Comparison(first, second, mean, mean - float(half), mean + float(half), level)
-
-    def _half_width(self, level: float) -> float:
-        if not 0 < level < 1:
-            raise InputError(f"a level is between 0 and 1, not {level!r}")
-        if self.runs == 1:
-            return math.nan
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.runs - 1, (1 + level) / 2))
+        return Comparison(first, second, mean, mean - half, mean + half, level)
 
     def _pulls(self, policy: str) -> Counts:
         if policy not in self.pulls:
@@ -218,16 +195,7 @@ class Result:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each policy and time: the table behind CSV and data frame."""
         for policy in self.policies:
-            low, high = self.confidence_interval(policy)
-            columns = {
-                "mean_regret": self.mean_regret(policy),
-                "std_regret": self.std_regret(policy),
-                "ci95_low": low,
-                "ci95_high": high,
-                "q05_regret": self.quantile_regret(policy, 0.05),
-                "median_regret": self.quantile_regret(policy, 0.5),
-                "q95_regret": self.quantile_regret(policy, 0.95),
-            }
+            columns = summary(self.regret(policy))
             pulls = self.pulls[policy].mean(axis=0)
             for place, moment in enumerate(self.times.tolist()):
                 yield {
@@ -279,34 +247,9 @@ class Result:
 
     def table(self) -> str:
         """Return the final regret of every policy as a table in plain text."""
-        header = ["policy", "mean regret", "95 % interval", "std", "median", "95 % quantile"]
-        lines = [header]
-        for policy in self.policies:
-            low, high = (bound[-1] for bound in self.confidence_interval(policy))
-            figures = [self.std_regret(policy)[-1]]
-            figures += [self.quantile_regret(policy, share)[-1] for share in (0.5, 0.95)]
-            lines.append(
-                [
-                    policy,
-                    _figure(self.mean_regret(policy)[-1]),
-                    "" if math.isnan(low) else f"{_figure(low)} … {_figure(high)}",
-                    *("" if math.isnan(value) else _figure(value) for value in figures),
-                ]
-            )
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        title = (
-            f"{self.problem.name}, truth {self.true}: regret at T = {self.horizon:.6g}, "
-            f"{self.runs:,} runs, seed {self.seed}"
-        )
-        rows = [
-            "  ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        ]
-        rule = "─" * max(map(len, rows))
-        return "\n".join([title, rows[0], rule, *rows[1:]])
+        from fpbandits.report.text import regret_table
+
+        return regret_table(self)
 
     def __repr__(self) -> str:
         return self.table()
@@ -325,60 +268,14 @@ class Result:
         return regret_figure(self, path, band=band, log_time=log_time, bounds=bounds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one .npz file: arrays, and a header in JSON."""
-        header = {
-            "schema": SCHEMA,
-            "kind": "fpbandits result",
-            "problem": problem_to_toml(self.problem),
-            "true": self.true,
-            "seed": self.seed,
-            "settings": self.settings,
-            "leap_error": self.leap_error,
-            "policies": list(self.policies),
-            "versions": self.versions,
-        }
-        arrays = {"header": np.array(json.dumps(header)), "times": self.times}
-        arrays["true_means"] = self.true_means
-        for place, policy in enumerate(self.policies):
-            arrays[f"pulls{place}"] = self.pulls[policy]
-            arrays[f"plans{place}"] = self.plans[policy]
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-        write_aside(Path(path), stream.getvalue())
+        """Write everything to one .npz file."""
+        from fpbandits.simulation.archive import save_result
+
+        save_result(self, Path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
-        content = io.BytesIO(read_whole(Path(path)))
-        try:
-            with np.load(content, allow_pickle=False) as arrays:
-                header = json.loads(str(arrays["header"]))
-                if not isinstance(header, dict) or header.get("kind") != "fpbandits result":
-                    raise InputError(f"{path}: not a result of fpbandits")
-                if header["schema"] != SCHEMA:
-                    raise InputError(
-                        f"{path}: written with schema {header['schema']}, and this version of "
-                        f"fpbandits reads schema {SCHEMA}"
-                    )
-                names = header["policies"]
-                return cls(
-                    problem=problem_from_toml(header["problem"], "result"),
-                    true=header["true"],
-                    true_means=arrays["true_means"],
-                    seed=header["seed"],
-                    times=arrays["times"],
-                    pulls={name: arrays[f"pulls{place}"] for place, name in enumerate(names)},
-                    plans={name: arrays[f"plans{place}"] for place, name in enumerate(names)},
-                    settings=header["settings"],
-                    leap_error=header["leap_error"],
-                    versions=header["versions"],
-                )
-        except Error:
-            raise
-        except Exception as error:  # damaged archives raise whatever their decoders do
-            reason = " ".join(str(error).split())
-            raise InputError(f"{path}: not a whole result file ({reason})") from None
+        from fpbandits.simulation.archive import load_result
 
-
-def _figure(value: float) -> str:
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return load_result(Path(path))

@@ -58,7 +58,7 @@ def simulate(
         change a decision.
     workers, executor
         How many threads, by default one per core; or any executor of your own, such as a process
-        pool or a Dask client's, and how many workers it has, which is found out if it is not said.
+        pool or a Dask client's, and how many workers it has, by default what it says itself.
     out
         A folder that keeps finished runs: asked again, the same question goes on from there, and
         may ask for more runs. Another question is refused.

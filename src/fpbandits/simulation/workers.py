@@ -1,25 +1,20 @@
-"""Runs go out to an executor in chunks, and come back.
+"""Runs go out to an executor in batches, and come back.
 
-A *piece* is some runs of a cell, and a *chunk* some pieces that go out together. How long a run
-takes is not known beforehand, and may differ a millionfold between cells. So a chunk takes a share
-of all that is left, and whoever plays it stops after about `SECONDS` and returns what is done; the
-rest goes back into the queue. That keeps every worker busy to the end, whatever the cells are, and
-a lost worker costs a second or two.
-
-How many workers an executor has may not be known either, and on a cluster it changes. So it is
-found out: a chunk that went out as the n-th and came back at once was on one of n workers or more;
-one that took k times as long to come back as to play was on one of n/k or so (Little's law). Twice
-as many chunks are out, so that no one waits for us.
+A *piece* is some runs of one cell; a *batch* is some pieces that go out to a worker together. How
+long a run takes is not known beforehand, and may differ a millionfold between cells. So a batch
+takes a share of all that is left, and whoever plays it stops after about `SECONDS` and returns what
+is done; the rest goes back into the queue. That keeps every worker busy to the end, whatever the
+cells are, and a lost worker costs a second or two. Twice as many batches are out as there are
+workers, so that no one waits for us.
 """
 
 from __future__ import annotations
 
-import io
 import math
-import pickle
+import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -30,29 +25,73 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass, field
-from functools import lru_cache
-from threading import Lock
 from typing import NamedTuple
 
+import numpy as np
+
 from fpbandits.arrays import Counts
-from fpbandits.errors import InputError
-from fpbandits.problem import Problem
+from fpbandits.errors import InputError, LostWorkersError
 from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.cluster import dask_workers
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_meter
-from fpbandits.simulation.pieces import Piece, Played
-from fpbandits.simulation.result import versions
+from fpbandits.simulation.packing import AbsentError, pack, unpack
+from fpbandits.simulation.versions import versions
 
 SECONDS = 1.0
-"""After so long a worker begins no other run of its chunk."""
+"""After so long a worker begins no other run of its batch."""
 
 _LEAST_SECONDS = 0.05
 _MOST_BYTES = 2**26
-_LARGE = 2**17
-_MOST_KNOWN = 64
+_COUNT_EVERY = 5.0
 
 
-class LostError(InputError):
-    """Whoever was to play is gone; what came back before is not."""
+class Piece(NamedTuple):
+    """The runs from ``start`` up to ``stop`` of a cell, by its number."""
+
+    cell: int
+    start: int
+    stop: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs these are."""
+        return self.stop - self.start
+
+
+class Played(NamedTuple):
+    """What came of a piece: pulls[run, time, arm] and plans[run]."""
+
+    piece: Piece
+    pulls: Counts
+    plans: Counts
+
+
+class Tables:
+    """Counts of all runs of some cells: pulls[cell][run, time, arm] and plans[cell][run].
+
+    They are made from the cells' numbers of runs, times and arms.
+    """
+
+    def __init__(self, shapes: Iterable[tuple[int, int, int]]) -> None:
+        self.pulls = [np.zeros(shape, np.int64) for shape in shapes]
+        self.plans = [np.zeros(len(pulls), np.int64) for pulls in self.pulls]
+        self.total = sum(map(len, self.plans))
+
+    def put(self, played: Played) -> None:
+        """Put runs in their place; those beyond what is asked for are left out."""
+        cell, start, stop = played.piece
+        room = max(len(self.plans[cell]) - start, 0)
+        self.pulls[cell][start:stop] = played.pulls[:room]
+        self.plans[cell][start:stop] = played.plans[:room]
+
+    def missing(self) -> Iterator[Piece]:
+        """Yield the pieces that have not been put in: a run takes a plan at least."""
+        for cell, plans in enumerate(self.plans):
+            if plans.all():
+                continue
+            edges = np.flatnonzero(np.diff(plans == 0, prepend=False, append=False))
+            for start, stop in edges.reshape(-1, 2).tolist():
+                yield Piece(cell, start, stop)
 
 
 class _Reply(NamedTuple):
@@ -62,10 +101,8 @@ class _Reply(NamedTuple):
 
 
 @dataclass
-class _Chunk:
+class _Batch:
     pieces: list[Piece]
-    sent: float
-    rank: int
     meter: Counts = field(default_factory=new_meter)
 
 
@@ -73,12 +110,12 @@ def play_pieces(
     cells: Sequence[Cell],
     pieces: Iterable[Piece],
     pool: Executor,
-    width: int,
+    workers: int | None = None,
     *,
     took: Callable[[Played], None],
     tick: Callable[[Mapping[int, float]], None],
 ) -> None:
-    """Have all pieces played, on some ``width`` workers to begin with.
+    """Have all pieces played, on so many workers, or as many as the pool says that it has.
 
     ``took`` is called with what came back, and ``tick``, several times a second, with the runs of
     each cell that are under way, as far as they have come: where workers share our memory.
@@ -86,52 +123,56 @@ def play_pieces(
     queue = deque(pieces)
     left = sum(piece.runs for piece in queue)
     ours = isinstance(pool, ThreadPoolExecutor)
-    window, pace, whole = 2.0 * width, 0.0, False
-    out: dict[Future[_Reply], _Chunk] = {}
+    window, counted, pace, whole = 0, -math.inf, 0.0, False
+    out: dict[Future[_Reply], _Batch] = {}
     try:
         while queue or out:
+            if time.perf_counter() - counted > _COUNT_EVERY:  # a cluster may grow
+                window, counted = 2 * (workers or _count_workers(pool)), time.perf_counter()
             while queue and len(out) < window:
                 # At least so long that it is worth the way, but no more than one's share.
                 runs = max(left / (2 * window), _LEAST_SECONDS / pace if pace else 1)
                 runs = max(1, int(min(runs, left / window)))
-                chunk = _Chunk(_cut(queue, cells, runs), time.perf_counter(), len(out) + 1)
-                left -= sum(piece.runs for piece in chunk.pieces)
-                out[_send(chunk, cells, pool, ours, whole)] = chunk
+                batch = _Batch(_cut(queue, cells, runs))
+                left -= sum(piece.runs for piece in batch.pieces)
+                out[_send(batch, cells, pool, ours, whole)] = batch
                 whole = False
             finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
             failure: Exception | None = None
             for future in finished:
-                chunk = out.pop(future)
+                batch = out.pop(future)
                 try:
                     reply = _reply(future)
                 except Exception as error:  # after the others, whose work is done
                     failure = error
                     continue
-                rest = _rest(chunk.pieces, reply.played)
+                rest = _rest(batch.pieces, reply.played)
                 queue.extendleft(reversed(rest))
                 left += sum(piece.runs for piece in rest)
-                if not reply.played:
+                if not reply.played:  # a large problem was absent there: send the next one whole
                     whole = True
                     continue
                 pace = reply.seconds / sum(each.piece.runs for each in reply.played)
-                absent = max(time.perf_counter() - chunk.sent, reply.seconds)
-                found = chunk.rank * reply.seconds / absent
-                wanted = 3 * found if absent < 1.5 * reply.seconds else 2 * found
-                window = max(2.0 * width, wanted, 0.99 * window)
                 for each in reply.played:
                     took(each)
             if failure is not None:
                 raise failure
             tick(_under_way(out.values()) if ours else {})
     except BaseException:
-        for future, chunk in out.items():
-            chunk.meter[STOP] = 1
+        for future, batch in out.items():
+            batch.meter[STOP] = 1
             future.cancel()
         raise
 
 
+def _count_workers(pool: Executor) -> int:
+    """Return how many workers a pool says that it has; else as many as there are cores here."""
+    told: int | None = getattr(pool, "_max_workers", None)
+    return told or dask_workers(pool) or os.cpu_count() or 1
+
+
 def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int) -> list[Piece]:
-    """Take so many runs from the queue, or fewer where they would not fit into a chunk."""
+    """Take so many runs from the queue, or fewer where they would not fit into a batch."""
     pieces: list[Piece] = []
     room = float(_MOST_BYTES)
     while queue and runs > 0 and room > 0:
@@ -154,11 +195,11 @@ def _rest(pieces: Sequence[Piece], played: Sequence[Played]) -> list[Piece]:
     return [piece for piece in rest if piece.runs > 0]
 
 
-def _under_way(chunks: Iterable[_Chunk]) -> dict[int, float]:
+def _under_way(batches: Iterable[_Batch]) -> dict[int, float]:
     found: dict[int, float] = {}
-    for chunk in chunks:
-        done = chunk.meter[RUNS] + chunk.meter[TIME] / max(chunk.meter[END], 1)
-        for piece in chunk.pieces:
+    for batch in batches:
+        done = batch.meter[RUNS] + batch.meter[TIME] / max(batch.meter[END], 1)
+        for piece in batch.pieces:
             if done <= 0:
                 break
             found[piece.cell] = found.get(piece.cell, 0.0) + min(done, piece.runs)
@@ -167,12 +208,12 @@ def _under_way(chunks: Iterable[_Chunk]) -> dict[int, float]:
 
 
 def _send(
-    chunk: _Chunk, cells: Sequence[Cell], pool: Executor, ours: bool, whole: bool
+    batch: _Batch, cells: Sequence[Cell], pool: Executor, ours: bool, whole: bool
 ) -> Future[_Reply]:
-    wanted = {piece.cell: cells[piece.cell] for piece in chunk.pieces}
+    wanted = {piece.cell: cells[piece.cell] for piece in batch.pieces}
     if ours:
-        return pool.submit(_play, wanted, chunk.pieces, chunk.meter)
-    packed = _pack(wanted, chunk.pieces, whole)
+        return pool.submit(_play, wanted, batch.pieces, batch.meter)
+    packed = pack(wanted, batch.pieces, whole)
     try:
         return pool.submit(_play_packed, *packed)
     except RuntimeError as error:  # broken, or shut down
@@ -194,6 +235,15 @@ def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], meter: Counts) -> 
     return _Reply(played, time.perf_counter() - begun, versions())
 
 
+def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
+    """Play a batch; nothing comes of it if a problem is absent."""
+    try:
+        cells, pieces = unpack(packed, problems)
+    except AbsentError:
+        return _Reply([], 0.0, versions())
+    return _play(cells, pieces, new_meter())
+
+
 def _reply(future: Future[_Reply]) -> _Reply:
     """Return what a worker found, or say why there is nothing."""
     try:
@@ -213,76 +263,6 @@ def _reply(future: Future[_Reply]) -> _Reply:
     return reply
 
 
-def _lost(error: BaseException) -> LostError:
+def _lost(error: BaseException) -> LostWorkersError:
     reason = " ".join(str(error).split()) or "their scheduler is gone, or someone stopped them"
-    return LostError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")
-
-
-# Workers that do not share our memory get a chunk as bytes. A problem may be large, and chunks are
-# many: it is packed once here and unpacked once there, and a large one is sent only to workers who
-# have answered that they lack it.
-
-
-class _AbsentError(Exception):
-    """A problem was neither sent nor known from before."""
-
-
-class _Pickler(pickle.Pickler):
-    problems: dict[str, Problem]
-
-    def persistent_id(self, value: object) -> str | None:
-        if not isinstance(value, Problem):
-            return None
-        self.problems[value.fingerprint] = value
-        return value.fingerprint
-
-
-class _Unpickler(pickle.Unpickler):
-    problems: Mapping[str, bytes]
-
-    def persistent_load(self, fingerprint: str) -> Problem:
-        with _one_at_a_time:
-            if fingerprint not in _known:
-                if fingerprint not in self.problems:
-                    raise _AbsentError
-                while len(_known) >= _MOST_KNOWN:
-                    del _known[next(iter(_known))]
-                _known[fingerprint] = pickle.loads(self.problems[fingerprint])
-            return _known[fingerprint]
-
-
-_known: dict[str, Problem] = {}
-_one_at_a_time = Lock()
-
-
-@lru_cache(maxsize=_MOST_KNOWN)
-def _packed(problem: Problem) -> bytes:
-    return pickle.dumps(problem)
-
-
-def _pack(
-    cells: Mapping[int, Cell], pieces: Sequence[Piece], whole: bool
-) -> tuple[bytes, Mapping[str, bytes]]:
-    """Pack a chunk and its problems, the large ones only if it is to be ``whole``."""
-    stream = io.BytesIO()
-    pickler = _Pickler(stream)
-    pickler.problems = {}
-    pickler.dump((cells, pieces))
-    problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
-    sent = {name: packed for name, packed in problems.items() if whole or len(packed) <= _LARGE}
-    return stream.getvalue(), sent
-
-
-def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
-    """Play a chunk; nothing comes of it if a problem is absent."""
-    unpickler = _Unpickler(io.BytesIO(packed))
-    unpickler.problems = problems
-    try:
-        cells, pieces = unpickler.load()
-    except _AbsentError:
-        return _Reply([], 0.0, versions())
-    except (AttributeError, ImportError) as error:
-        raise InputError(
-            f"a worker cannot load the policy ({error}): it must be importable there, from a module"
-        ) from None
-    return _play(cells, pieces, new_meter())
+    return LostWorkersError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")

@@ -15,8 +15,9 @@ import numpy as np
 
 from fpbandits.report.figures import rendered
 from fpbandits.report.sweep import sweep_figure
-from fpbandits.simulation.result import Result, versions
+from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.versions import versions
 from fpbandits.statistics import summary
 from fpbandits.storage import rows_to_csv, write_together
 from fpbandits.sweep.points import Points, caption, points

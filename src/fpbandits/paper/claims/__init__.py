@@ -1,19 +1,27 @@
-"""The paper's checkable statements, section by section, and what the evidence says of each."""
+"""The paper's checkable statements, section by section, and the verdict on each."""
 
 from __future__ import annotations
 
-from fpbandits.paper.claims import corrections, introduction, proofs, results, simulations, ties
-from fpbandits.paper.claims.statement import FAILS, HOLDS, STATEMENTS, Claim
-from fpbandits.paper.evidence import Evidence
+from collections import Counter
+from collections.abc import Iterable
 
-__all__ = ["FAILS", "HOLDS", "PAPERS_SECTIONS", "SECTIONS", "STATEMENTS", "Claim", "judge"]
+from fpbandits.paper.claims import corrections, introduction, proofs, results, simulations, ties
+from fpbandits.paper.claims.statement import CLAIMS, FAILS, HOLDS, Claim
+from fpbandits.paper.material import Material
+
+__all__ = ["CLAIMS", "FAILS", "HOLDS", "PAPERS_SECTIONS", "SECTIONS", "Claim", "judge", "tally"]
 
 PAPERS_SECTIONS = [module.SECTION for module in (introduction, results, proofs, simulations)]
 SECTIONS = [*PAPERS_SECTIONS, ties.SECTION, corrections.SECTION]
 """Where the paper makes its statements; and all of them, with what goes beyond it."""
 
 
-def judge(evidence: Evidence) -> list[Claim]:
+def judge(material: Material) -> list[Claim]:
     """Judge every statement, in the paper's order."""
-    ordered = sorted(STATEMENTS.values(), key=lambda each: SECTIONS.index(each.section))
-    return [statement.judge(evidence) for statement in ordered]
+    claims = [judged(material) for judged in CLAIMS.values()]
+    return sorted(claims, key=lambda claim: SECTIONS.index(claim.section))
+
+
+def tally(claims: Iterable[Claim]) -> Counter[str]:
+    """Count the verdicts of each kind on the paper's own statements."""
+    return Counter(claim.kind for claim in claims if claim.section in PAPERS_SECTIONS)

@@ -2,156 +2,181 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-
-from scipy.special import rel_entr
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.statement import (
     LIMIT,
     Finding,
     beyond,
-    decide,
+    in_each,
+    lines_of,
     mean_text,
-    power_text,
-    time_text,
+    titled,
 )
-from fpbandits.paper.evidence import Evidence, limits, most_of, paired
-from fpbandits.paper.experiments import FAR, SETTINGS
+from fpbandits.paper.experiments import FAR, Distance
+from fpbandits.paper.limits import limits, most_of, paired
+from fpbandits.paper.material import Material
+from fpbandits.report.times import power_text, time_text
 
 BOUNDED = ("two-1", "permutations", "grid-6")
 LOGARITHMIC = ("two-2", "grid-4")
 """The paper's five settings, by whether B(θ°) is empty."""
 
+DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
+"""Those that differ for a policy that knows nothing of Θ."""
 
-def stays_put(evidence: Evidence, setting: str) -> tuple[bool, str]:
+Fits = Callable[[str, float, float], tuple[bool, str]]
+"""From a setting and the limits of growth in it: whether they fit, and what to say of it."""
+
+
+def stays_put(material: Material, setting: str) -> tuple[bool, str]:
     """Tell whether regret stays put from T = 1e6 to 1e15: it grows by less than 1 %."""
-    early = evidence.regret(setting, "fp-ucb", 10**6, FAR)
-    growth = evidence.regret(setting, "fp-ucb", 10**15, FAR) - early
-    grew = int((growth > 0).sum())
+    early = material.regret(setting, "fp-ucb", 10**6, FAR)
+    added = material.regret(setting, "fp-ucb", 10**15, FAR) - early
+    grew = int((added > 0).sum())
     text = (
-        f"{SETTINGS[setting].title}: {early.mean():.4g} at T=1e6, growth to T=1e15 "
-        f"{mean_text(growth)}; it grew in {grew} of {counted(len(growth), 'run')} (at most "
-        f"{most_of(grew, len(growth)):.1%} of all)"
+        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(added)}; it grew in {grew} of "
+        f"{counted(len(added), 'run')} (at most {most_of(grew, len(added)):.1%} of all)"
     )
-    few = most_of(grew, len(growth)) <= 0.05
-    return few and limits(growth)[1] <= 0.01 * float(early.mean()), text
+    few = most_of(grew, len(added)) <= 0.05
+    return few and limits(added)[1] <= 0.01 * float(early.mean()), text
 
 
-def all_bounded(evidence: Evidence, settings: Iterable[str]) -> Finding:
+def all_bounded(material: Material, settings: Iterable[str]) -> Finding:
     """Tell whether FP-UCB's regret stays put in all these settings."""
-    found = [stays_put(evidence, setting) for setting in settings]
-    return Finding(
-        decide(all(flat for flat, _ in found)),
-        "\n".join(text for _, text in found),
-        "holds if from T=1e6 to 1e15 regret grows in at most 5 % of all runs (binomial limit), and "
-        f"on average by at most 1 % ({LIMIT})",
-        10**15,
+    return in_each(
+        settings,
+        partial(stays_put, material),
+        heading="",
+        evidence="holds if from T=1e6 to 1e15 regret grows in at most 5 % of all runs (binomial "
+        f"limit), and on average by at most 1 % ({LIMIT})",
+        horizon=10**15,
     )
 
 
-def keeps_growing(
-    evidence: Evidence, setting: str, policy: str, start: int, end: int
+def growth(
+    material: Material, setting: str, policy: str, start: int, end: int, fits: Fits
 ) -> tuple[bool, str]:
-    """Tell whether a policy's regret grows between two times."""
-    slope = evidence.slope(setting, policy, start, end)
-    return limits(slope)[0] > 0, f"{SETTINGS[setting].title}: {mean_text(slope)}"
+    """Judge what a policy loses per unit of ln t between two times, by its limits."""
+    slope = material.slope(setting, policy, start, end, FAR)
+    fine, beside = fits(setting, *limits(slope))
+    return fine, mean_text(slope) + beside
 
 
-def ahead_of_ucb(evidence: Evidence, settings: Iterable[str]) -> Finding:
+def within_theorem_1(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
+    """Tell whether growth is within Theorem 1's coefficient."""
+    coefficient = material.case(setting).theorem1.corrected.log_coefficient
+    return high <= coefficient, f", Theorem 1 allows {coefficient:.4g}"
+
+
+def growth_in_each(
+    material: Material,
+    settings: Iterable[str],
+    policy: str,
+    start: int,
+    end: int,
+    fits: Fits,
+    evidence: str,
+    beside: str = "",
+) -> Finding:
+    """Judge a policy's growth in all these settings; ``beside`` says what is beside the numbers."""
+    return in_each(
+        settings,
+        lambda setting: growth(material, setting, policy, start, end, fits),
+        heading=f"growth a unit of ln t from T={time_text(start)} to {time_text(end)}{beside}:\n",
+        evidence=evidence,
+        horizon=end,
+    )
+
+
+def rivals_grow(material: Material, settings: Iterable[str]) -> tuple[bool, str, str]:
+    """Tell whether UCB1 and Thompson sampling lose more and more from T = 1e6 to 1e12."""
+
+    def grows(policy: str, setting: str) -> tuple[bool, str]:
+        slope = material.slope(setting, policy, 10**6, 10**12)
+        return limits(slope)[0] > 0, mean_text(slope)
+
+    ucb1, ucb1_lines = lines_of(settings, partial(grows, "ucb1"))
+    thompson, thompson_lines = lines_of(settings, partial(grows, "thompson"))
+    return ucb1 and thompson, ucb1_lines, thompson_lines
+
+
+def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
     """Tell from when on FP-UCB has less regret than UCB1 in all these settings."""
-    starts, parts = [], []
-    for setting in settings:
-        start = evidence.ahead(setting, "fp-ucb", "ucb1")
-        starts.append(start)
-        ours = evidence.regret(setting, "fp-ucb", 10**6).mean()
-        theirs = evidence.regret(setting, "ucb1", 10**6).mean()
-        crossing = evidence.crossing(setting, "fp-ucb", "ucb1")
+
+    def told(setting: str, start: int | None) -> str:
+        ours = material.regret(setting, "fp-ucb", 10**6).mean()
+        theirs = material.regret(setting, "ucb1", 10**6).mean()
+        crossing = material.crossing(setting, "fp-ucb", "ucb1")
         meets = f", means cross near T={time_text(crossing)}" if crossing else ""
         when = "not ahead at the end" if start is None else f"ahead from T={time_text(start)} on"
-        parts.append(
-            f"{SETTINGS[setting].title}: {when}{meets}; {ours:.4g} against {theirs:.4g} at T=1e6"
-        )
-    return Finding(
-        beyond(_latest(starts)),
-        "\n".join(parts),
+        return f"{when}{meets}; {ours:.4g} against {theirs:.4g} at T=1e6"
+
+    evidence = (
         "the first recorded time from which on, to T=1e12, the upper limit of the expected "
-        f"difference FP-UCB less UCB1, run by run, stays below 0 ({LIMIT} at each time)",
-        10**12,
+        f"difference FP-UCB less UCB1, run by run, stays below 0 ({LIMIT} at each time)"
     )
+    return _ahead(material, settings, "ucb1", told, evidence, 10**12)
 
 
-def ahead_of_thompson(evidence: Evidence, settings: Iterable[str]) -> Finding:
+def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
     """Tell from when on FP-UCB has less regret than Thompson sampling in all these settings."""
-    starts, parts, end = [], [], 0
-    for setting in settings:
-        end = evidence.result(setting, "thompson", FAR).horizon
-        starts.append(evidence.ahead(setting, "fp-ucb", "thompson"))
-        gap = paired(
-            evidence.regret(setting, "fp-ucb", end), evidence.regret(setting, "thompson", end)
+    end = material.result(settings[0], "thompson", FAR).horizon
+
+    def told(setting: str, start: int | None) -> str:
+        near, gap = (
+            paired(
+                material.regret(setting, "fp-ucb", time), material.regret(setting, "thompson", time)
+            )
+            for time in (10**5, end)
         )
-        near = paired(
-            evidence.regret(setting, "fp-ucb", 10**5), evidence.regret(setting, "thompson", 10**5)
-        )
-        when = "" if starts[-1] is None else f"ahead from T={time_text(starts[-1])} on; "
+        when = "" if start is None else f"ahead from T={time_text(start)} on; "
         text = (
-            f"{SETTINGS[setting].title}: {when}FP-UCB's regret less Thompson sampling's is "
-            f"{mean_text(near)} at T=1e5 and {mean_text(gap)} at T={time_text(end)}"
+            f"{when}FP-UCB's regret less Thompson sampling's is {mean_text(near)} at T=1e5 and "
+            f"{mean_text(gap)} at T={time_text(end)}"
         )
         if setting in BOUNDED and gap.mean() > 0:
-            slope = lai_robbins(setting)
-            meeting = math.log10(end) + float(gap.mean()) / slope / math.log(10)
             text += (
-                f"; growing on by {slope:.3g} a unit of ln t, as it does in the long run, Thompson "
-                f"sampling would meet FP-UCB near T={power_text(meeting)}"
+                f"; growing on by {material.lai_robbins(setting):.3g} a unit of ln t, as it does "
+                "in the long run, Thompson sampling would meet FP-UCB near "
+                f"T={power_text(material.meeting(setting))}"
             )
-        parts.append(text)
-    return Finding(
-        beyond(_latest(starts)),
-        "\n".join(parts),
+        return text
+
+    evidence = (
         "holds from where on the upper limit of the expected difference, run by run, stays below "
-        f"0 to T={time_text(end)} ({LIMIT} at each time); beyond it nothing is shown",
-        end,
+        f"0 to T={time_text(end)} ({LIMIT} at each time); beyond it nothing is shown"
     )
+    return _ahead(material, settings, "thompson", told, evidence, end)
 
 
-def _latest(starts: list[int | None]) -> int | None:
-    known = [start for start in starts if start is not None]
-    return max(known) if len(known) == len(starts) else None
-
-
-def lai_robbins(setting: str) -> float:
-    """Return Σ Δ_i/kl(μ_i, μ*): how Thompson sampling, knowing nothing of Θ, grows with ln t."""
-    chosen = SETTINGS[setting]
-    means = chosen.problem.means[chosen.problem.index(chosen.true)]
-    best = means.max()
-    others = means[means < best]
-    divergence = rel_entr(others, best) + rel_entr(1 - others, 1 - best)
-    return float(((best - others) / divergence).sum())
+def _ahead(
+    material: Material,
+    settings: Sequence[str],
+    rival: str,
+    told: Callable[[str, int | None], str],
+    evidence: str,
+    horizon: int,
+) -> Finding:
+    starts = {setting: material.ahead(setting, "fp-ucb", rival) for setting in settings}
+    known = [start for start in starts.values() if start is not None]
+    latest = max(known) if len(known) == len(starts) else None
+    lines = (titled(setting, told(setting, start)) for setting, start in starts.items())
+    return Finding(beyond(latest), "\n".join(lines), evidence, horizon)
 
 
 def within(
-    evidence: Evidence, setting: str, bounds: Mapping[str, float], time: int, reach: str
+    material: Material, setting: str, bounds: Mapping[str, float], time: int, distance: Distance
 ) -> list[tuple[bool, bool, str]]:
     """Compare the plays of arms up to a time with bounds on their expectation.
 
-    For each arm: whether the limits refute the bound, whether they confirm it, and figures.
+    For each arm: whether the limits refute the bound, whether they confirm it, and the numbers.
     """
     found = []
     for arm, bound in bounds.items():
-        plays = evidence.plays(setting, arm, time, reach)
+        plays = material.plays(setting, arm, time, distance)
         low, high = limits(plays)
         found.append((low > bound, high <= bound, f"{arm}: {mean_text(plays)} of {bound:,.6g}"))
     return found
-
-
-def logarithmic_growth(
-    evidence: Evidence, setting: str, start: int, end: int
-) -> tuple[bool, bool, str]:
-    """Tell whether FP-UCB's regret grows, whether within Theorem 1's coefficient, and figures."""
-    coefficient = evidence.case(setting).theorem1.corrected.log_coefficient
-    slope = evidence.slope(setting, "fp-ucb", start, end, FAR)
-    low, high = limits(slope)
-    text = f"{SETTINGS[setting].title}: {mean_text(slope)}, Theorem 1 allows {coefficient:.4g}"
-    return low > 0, high <= coefficient, text

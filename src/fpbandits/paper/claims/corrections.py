@@ -7,9 +7,10 @@ import math
 import numpy as np
 
 from fpbandits.paper.claims.comparisons import within
-from fpbandits.paper.claims.statement import LIMIT, Finding, decide, states
-from fpbandits.paper.evidence import Evidence, limits
+from fpbandits.paper.claims.statement import LIMIT, Finding, decide, in_each, states
 from fpbandits.paper.experiments import FAR, PAPER, SETTINGS
+from fpbandits.paper.limits import limits
+from fpbandits.paper.material import Material
 
 SECTION = "The corrected statements"
 
@@ -17,16 +18,16 @@ SECTION = "The corrected statements"
 @states(
     SECTION, "Correction: the maximum over θ, and in Proposition 2 over the θ outside B(θ°) as well"
 )
-def corrected_propositions(evidence: Evidence) -> Finding:
+def corrected_propositions(material: Material) -> Finding:
     """The corrected Propositions 1 and 2 bound the plays of every arm."""
     found: list[tuple[bool, str]] = []
     for setting in (*(setting.name for setting in PAPER), "minimum"):
-        case, end = evidence.case(setting), 10**12
+        case, end = material.case(setting), 10**12
         bounds = {
             arm: constant + (12 * math.log(end) / case.betas[arm] ** 2 if arm in case.betas else 0)
             for arm, constant in case.theorem1.corrected.constants.items()
         }
-        compared = within(evidence, setting, bounds, end, FAR)
+        compared = within(material, setting, bounds, end, FAR)
         found += [(fine, f"{SETTINGS[setting].title}, {text}") for _, fine, text in compared]
     return Finding(
         decide(all(fine for fine, _ in found)),
@@ -37,22 +38,23 @@ def corrected_propositions(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Correction: the sum of the corrected propositions")
-def corrected_theorem_1(evidence: Evidence) -> Finding:
+def corrected_theorem_1(material: Material) -> Finding:
     """The corrected Theorem 1 bounds regret at every time."""
-    fine, parts = [], []
-    for setting in (*(setting.name for setting in PAPER), "minimum", "constants", "tied"):
-        bound = evidence.case(setting).theorem1.corrected
-        result = evidence.result(setting, "fp-ucb", FAR)
+
+    def bounded(setting: str) -> tuple[bool, str]:
+        bound = material.case(setting).theorem1.corrected
+        result = material.result(setting, "fp-ucb", FAR)
         assert bound.constant is not None
         allowed = bound.constant + bound.log_coefficient * np.log(result.times)
         regret = result.regret("fp-ucb")
         highest = np.array([limits(sample)[1] for sample in regret.T])
-        fine.append(bool((highest <= allowed).all()))
         share = float((regret.mean(axis=0) / np.maximum(allowed, 1e-9)).max())
-        parts.append(f"{SETTINGS[setting].title}: {share:.2g}")
-    return Finding(
-        decide(all(fine)),
-        "largest share of the bound that regret reaches:\n" + "\n".join(parts),
-        f"holds if every upper limit is within the bound, at each recorded time ({LIMIT})",
-        10**12,
+        return bool((highest <= allowed).all()), f"{share:.2g}"
+
+    return in_each(
+        SETTINGS,
+        bounded,
+        heading="largest share of the bound that regret reaches:\n",
+        evidence=f"holds if every upper limit is within the bound, at each recorded time ({LIMIT})",
+        horizon=10**12,
     )

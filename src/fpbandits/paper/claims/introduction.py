@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from fpbandits.paper.claims.comparisons import (
     BOUNDED,
+    DISTINCT,
     LOGARITHMIC,
     ahead_of_thompson,
     ahead_of_ucb,
     all_bounded,
-    keeps_growing,
-    logarithmic_growth,
+    growth,
+    growth_in_each,
+    rivals_grow,
     stays_put,
+    within_theorem_1,
 )
 from fpbandits.paper.claims.statement import (
     EXACT,
@@ -21,59 +25,61 @@ from fpbandits.paper.claims.statement import (
     LIMIT,
     Finding,
     decide,
+    in_each,
     mean_text,
-    power_text,
     states,
+    titled,
 )
-from fpbandits.paper.evidence import Evidence, limits, paired
 from fpbandits.paper.experiments import PAPER, SETTINGS
+from fpbandits.paper.limits import limits, paired
+from fpbandits.paper.material import Material
+from fpbandits.report.times import power_text
 from fpbandits.theory.analysis import Case
 
 SECTION = "Abstract, introduction and conclusion"
 
 
 @states(SECTION, "Achieves a bounded regret under some structural condition on the parameter set")
-def bounded(evidence: Evidence) -> Finding:
+def bounded(material: Material) -> Finding:
     """Where B(θ°) is empty, the regret of FP-UCB is bounded."""
-    return all_bounded(evidence, BOUNDED)
+    return all_bounded(material, BOUNDED)
 
 
 @states(SECTION, "In sharp contrast to the increasing regret of the standard algorithms")
-def standard_grows(evidence: Evidence) -> Finding:
+def standard_grows(material: Material) -> Finding:
     """On the same problems the regret of UCB and of Thompson sampling keeps growing."""
-    ucb = [keeps_growing(evidence, s, "ucb1", 10**6, 10**12) for s in BOUNDED]
-    thompson = [keeps_growing(evidence, s, "thompson", 10**6, 10**12) for s in BOUNDED]
+    growing, ucb1, thompson = rivals_grow(material, BOUNDED)
     return Finding(
-        decide(all(growing for growing, _ in ucb + thompson)),
-        "UCB1, growth a unit of ln t from T=1e6 to 1e12:\n"
-        + "\n".join(text for _, text in ucb)
-        + "\nThompson sampling, likewise:\n"
-        + "\n".join(text for _, text in thompson),
+        decide(growing),
+        f"UCB1, growth a unit of ln t from T=1e6 to 1e12:\n{ucb1}\n"
+        f"Thompson sampling, likewise:\n{thompson}",
         f"holds if every lower limit is above 0 ({LIMIT})",
         10**12,
     )
 
 
 @states(SECTION, "If the condition is not satisfied, the algorithm achieves a logarithmic regret")
-def logarithmic(evidence: Evidence) -> Finding:
+def logarithmic(material: Material) -> Finding:
     """Where B(θ°) is not empty, the regret of FP-UCB is logarithmic at most."""
-    found = [logarithmic_growth(evidence, setting, 10**6, 10**15) for setting in LOGARITHMIC]
-    return Finding(
-        decide(all(within for _, within, _ in found)),
-        "growth a unit of ln t from T=1e6 to 1e15:\n" + "\n".join(text for _, _, text in found),
-        f"holds if every upper limit is within Theorem 1's coefficient ({LIMIT})",
-        10**15,
-    )
+    allowed = partial(within_theorem_1, material)
+    evidence = f"holds if every upper limit is within Theorem 1's coefficient ({LIMIT})"
+    return growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**6, 10**15, allowed, evidence)
 
 
 @states(SECTION, "Is oblivious to whether the condition is satisfied; no re-tuning")
-def oblivious(evidence: Evidence) -> Finding:
+def oblivious(material: Material) -> Finding:
     """One and the same rule is bounded where it can be and logarithmic where it must be."""
-    flat, flat_text = stays_put(evidence, "two-1")
-    growing, within, text = logarithmic_growth(evidence, "two-2", 10**6, 10**15)
+    flat, flat_text = stays_put(material, "two-1")
+
+    def grows(setting: str, low: float, high: float) -> tuple[bool, str]:
+        within, text = within_theorem_1(material, setting, low, high)
+        return low > 0 and within, text
+
+    growing, text = growth(material, "two-2", "fp-ucb", 10**6, 10**15, grows)
     return Finding(
-        decide(flat and growing and within),
-        f"FP-UCB without options, told Θ alone, for\n{flat_text}\n{text} (growth a unit of ln t)",
+        decide(flat and growing),
+        f"FP-UCB without options, told Θ alone, for\n{titled('two-1', flat_text)}\n"
+        f"{titled('two-2', text)} (growth a unit of ln t)",
         "holds if regret stays put under θ¹ (as in bounded), and grows under θ², within Theorem "
         f"1's coefficient, from T=1e6 to 1e15 ({LIMIT})",
         10**15,
@@ -81,62 +87,64 @@ def oblivious(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Superior performance, validated through extensive simulations")
-def superior_ucb(evidence: Evidence) -> Finding:
+def superior_ucb(material: Material) -> Finding:
     """FP-UCB has less regret than UCB in simulation, on all five problems."""
-    return ahead_of_ucb(evidence, [setting.name for setting in PAPER])
+    return ahead_of_ucb(material, [setting.name for setting in PAPER])
 
 
 @states(SECTION, "Superior performance in simulations, Thompson sampling among the rivals")
-def superior_thompson(evidence: Evidence) -> Finding:
+def superior_thompson(material: Material) -> Finding:
     """FP-UCB has less regret than Thompson sampling in simulation."""
-    return ahead_of_thompson(evidence, [setting.name for setting in PAPER])
+    return ahead_of_thompson(material, [setting.name for setting in PAPER])
 
 
 @states(SECTION, "Thompson sampling gives superior numerical performance")
-def thompson_beats_ucb(evidence: Evidence) -> Finding:
+def thompson_beats_ucb(material: Material) -> Finding:
     """Thompson sampling does well in practice: better than UCB."""
-    fine, parts, end = [], [], 10**5
-    for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        difference = paired(
-            evidence.regret(setting, "thompson", end), evidence.regret(setting, "ucb1", end)
-        )
-        fine.append(limits(difference)[1] < 0)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(difference)}")
-    return Finding(
-        decide(all(fine)),
-        "regret of Thompson sampling less UCB1's at T=1e5:\n" + "\n".join(parts),
-        f"holds if every upper limit is below 0 ({LIMIT})",
-        end,
+    end = 10**5
+
+    def less(setting: str) -> tuple[bool, str]:
+        ours = material.regret(setting, "thompson", end)
+        difference = paired(ours, material.regret(setting, "ucb1", end))
+        return limits(difference)[1] < 0, mean_text(difference)
+
+    return in_each(
+        DISTINCT,
+        less,
+        heading="regret of Thompson sampling less UCB1's at T=1e5:\n",
+        evidence=f"holds if every upper limit is below 0 ({LIMIT})",
+        horizon=end,
     )
 
 
 @states(SECTION, "Logarithmic, but with a smaller preceding constant than the standard UCB")
-def smaller_constant(evidence: Evidence) -> Finding:
+def smaller_constant(material: Material) -> Finding:
     """Where both grow with log T, FP-UCB grows more slowly than UCB on the paper's problems."""
-    fine, parts = [], []
-    for setting in LOGARITHMIC:
-        ours = evidence.slope(setting, "fp-ucb", 10**6, 10**12)
-        theirs = evidence.slope(setting, "ucb1", 10**6, 10**12)
-        fine.append(limits(paired(ours, theirs))[1] < 0)
-        parts.append(
-            f"{SETTINGS[setting].title}: FP-UCB {mean_text(ours)}, UCB1 {mean_text(theirs)}"
+
+    def slower(setting: str) -> tuple[bool, str]:
+        ours, theirs = (
+            material.slope(setting, policy, 10**6, 10**12) for policy in ("fp-ucb", "ucb1")
         )
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e6 to 1e12 (not yet the final one among 256 models: see "
-        "grid-4-increasing):\n" + "\n".join(parts),
-        f"holds if every upper limit of the difference, run by run, is below 0 ({LIMIT}); for "
-        "other problems see remark-1",
-        10**12,
+        text = f"FP-UCB {mean_text(ours)}, UCB1 {mean_text(theirs)}"
+        return limits(paired(ours, theirs))[1] < 0, text
+
+    return in_each(
+        LOGARITHMIC,
+        slower,
+        heading="growth a unit of ln t from T=1e6 to 1e12 (not yet the final one among 256 "
+        "models: see grid-4-increasing):\n",
+        evidence=f"holds if every upper limit of the difference, run by run, is below 0 ({LIMIT}); "
+        "for other problems see remark-1",
+        horizon=10**12,
     )
 
 
 @states(SECTION, "Matches the fundamental lower bound; achieves the best possible performance")
-def matches_lower_bound(evidence: Evidence) -> Finding:
+def matches_lower_bound(material: Material) -> Finding:
     """FP-UCB does as well as any algorithm can on the given problem."""
-    coefficient = evidence.case("two-2").theorem2.coefficient
-    slope = evidence.slope("two-2", "fp-ucb", 10**6, 10**15)
-    upper = evidence.case("two-2").theorem1.corrected.log_coefficient
+    coefficient = material.case("two-2").theorem2.coefficient
+    slope = material.slope("two-2", "fp-ucb", 10**6, 10**15)
+    upper = material.case("two-2").theorem1.corrected.log_coefficient
     return Finding(
         decide(limits(slope)[1] <= 1.1 * coefficient),
         f"{SETTINGS['two-2'].title}: it grows by {mean_text(slope)} a unit of ln t, "
@@ -150,12 +158,11 @@ def matches_lower_bound(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "In both cases the theoretical guarantees are superior to standard UCB's")
-def guarantees_superior(evidence: Evidence) -> Finding:
+def guarantees_superior(material: Material) -> Finding:
     """On the paper's problems, what is proven of FP-UCB is better than what is proven of UCB."""
-    logs = {setting.name: _guarantee_crossing(evidence.case(setting.name)) for setting in PAPER}
+    logs = {setting.name: _guarantee_crossing(material.case(setting.name)) for setting in PAPER}
     parts = [
-        f"{SETTINGS[setting].title}: "
-        + ("never" if math.isinf(log) else f"beyond T={power_text(log)}")
+        titled(setting, "never" if math.isinf(log) else f"beyond T={power_text(log)}")
         for setting, log in logs.items()
     ]
     last = max(logs.values())

@@ -6,35 +6,37 @@ import math
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, within
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, states
-from fpbandits.paper.evidence import Evidence, most_of
+from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, in_each, states
 from fpbandits.paper.experiments import FAR, NEAR, SETTINGS
+from fpbandits.paper.limits import most_of
+from fpbandits.paper.material import Material
 
 SECTION = "Section 4 and appendix: propositions and lemmas"
 
 
 @states(SECTION, "E[n_i(T)] ≤ C_i for i outside C(θ°), where C_i does not depend on T")
-def proposition_1(evidence: Evidence) -> Finding:
+def proposition_1(material: Material) -> Finding:
     """Proposition 1: a constant bounds the plays of an arm outside C(θ°) at all times."""
-    found, parts = [], []
-    for setting in (*BOUNDED, "minimum"):
-        early, late = (evidence.regret(setting, "fp-ucb", 10**power, FAR) for power in (9, 12))
+
+    def bounded(setting: str) -> tuple[bool, str]:
+        early, late = (material.regret(setting, "fp-ucb", 10**power, FAR) for power in (9, 12))
         grew = int((late > early).sum())
-        found.append(most_of(grew, len(late)) <= 0.2)
-        parts.append(f"{SETTINGS[setting].title}: {grew} of {counted(len(late), 'run')}")
-    return Finding(
-        decide(all(found)),
-        "runs that played a worse arm between T=1e9 and 1e12:\n" + "\n".join(parts),
-        "holds if at most a fifth of all runs do, by the binomial limit of level 0.1%",
-        10**12,
+        return most_of(grew, len(late)) <= 0.2, f"{grew} of {counted(len(late), 'run')}"
+
+    return in_each(
+        (*BOUNDED, "minimum"),
+        bounded,
+        heading="runs that played a worse arm between T=1e9 and 1e12:\n",
+        evidence="holds if at most a fifth of all runs do, by the binomial limit of level 0.1%",
+        horizon=10**12,
     )
 
 
 @states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
-def proposition_1_constant(evidence: Evidence) -> Finding:
+def proposition_1_constant(material: Material) -> Finding:
     """Proposition 1: its constant C_i is right as printed."""
-    bounds = evidence.case("minimum").theorem1.printed.constants
-    found = within(evidence, "minimum", bounds, 10**12, FAR)
+    bounds = material.case("minimum").theorem1.printed.constants
+    found = within(material, "minimum", bounds, 10**12, FAR)
     return Finding(
         decide(not any(refuted for refuted, _, _ in found)),
         f"{SETTINGS['minimum'].title}, B(θ°) empty: plays by T=1e12, "
@@ -47,16 +49,16 @@ def proposition_1_constant(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Σ P(1 ∉ A_k) ≤ Σ_k Σ_j 2k⁻⁵ ≤ 4|A|")
-def inconsistent_episodes(evidence: Evidence) -> Finding:
+def inconsistent_episodes(material: Material) -> Finding:
     """The truth is inconsistent in at most 4|A| episodes on average."""
-    value = evidence.numbers["Σ 2 k⁻⁵"]
+    value = material.numbers["Σ 2 k⁻⁵"]
     return Finding(decide(value <= 4), f"Σ 2k⁻⁵ = {value:.4f}, of 4", EXACT)
 
 
 @states(SECTION, "{1 ∉ A_k} is the event that θ° is inconsistent")
-def one_in_a_k(evidence: Evidence) -> Finding:
+def one_in_a_k(material: Material) -> Finding:
     """The best arm is in A_k only if the truth is consistent."""
-    truth, other = (evidence.numbers[f"margin of {name}"] for name in ("θ°", "a stand-in"))
+    truth, other = (material.numbers[f"margin of {name}"] for name in ("θ°", "a stand-in"))
     return Finding(
         decide(not (truth < 0 <= other)),
         f"means .5 under the truth and .9 under a model with the same best arm, 60 rewards of 1 in "
@@ -68,9 +70,9 @@ def one_in_a_k(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "K_i(θ), summed to T, is a constant that does not depend on T")
-def k_is_free_of_t(evidence: Evidence) -> Finding:
+def k_is_free_of_t(material: Material) -> Finding:
     """K_i(θ) has a bound that is free of T."""
-    total, part = evidence.numbers["K at α = .2"], evidence.numbers["K at α = .2, to 1e5"]
+    total, part = material.numbers["K at α = .2"], material.numbers["K at α = .2, to 1e5"]
     return Finding(
         decide(part <= total * (1 + 1e-9) < math.inf),
         f"at α = .2 and |A| = 4 the sum to k = 1e5 is {part:.6g}, and to infinity {total:.6g}",
@@ -79,15 +81,15 @@ def k_is_free_of_t(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "E[n_i(T)] ≤ 2 + 4|A| + 12 log T/β_i² for any i in C(θ°)")
-def proposition_2(evidence: Evidence) -> Finding:
+def proposition_2(material: Material) -> Finding:
     """Proposition 2: an arm in C(θ°) is played at most 2 + 4|A| + 12 ln T/β_i² times."""
     time = 10**5
-    candidates = len(evidence.analyses["paper:grid"].candidate_arms)
+    candidates = len(material.analyses["paper:grid"].candidate_arms)
     bounds = {
         arm: 2 + 4 * candidates + 12 * math.log(time) / beta**2
-        for arm, beta in evidence.case("grid-4").betas.items()
+        for arm, beta in material.case("grid-4").betas.items()
     }
-    found = within(evidence, "grid-4", bounds, time, NEAR)
+    found = within(material, "grid-4", bounds, time, NEAR)
     return Finding(
         decide(not any(refuted for refuted, _, _ in found)),
         f"{SETTINGS['grid-4'].title}, the paper's own problem: plays by T=1e5, "
@@ -99,10 +101,10 @@ def proposition_2(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "C_i ≤ 1 + 4|A| + min (2E(E + 1)|A| + 4|A|α¹⁰), E = max{3, ⌈144/α⁴⌉}")
-def lemma_2(evidence: Evidence) -> Finding:
+def lemma_2(material: Material) -> Finding:
     """Lemma 2: k_i + K_i is at most 2E(E + 1)|A| + 4|A|α¹⁰."""
-    worst = evidence.numbers["lemma 2: largest share of the bound"]
-    least = evidence.numbers["lemma 2: least share of the bound"]
+    worst = material.numbers["lemma 2: largest share of the bound"]
+    least = material.numbers["lemma 2: least share of the bound"]
     return Finding(
         decide(worst <= 1),
         f"the left side is between {least:.2g} and {worst:.2g} of the right one for α = .01 … 1 "
@@ -112,14 +114,14 @@ def lemma_2(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "α²√k − 12 > 1 for k ≥ E + 1")
-def lemma_2_step_a(evidence: Evidence) -> Finding:
+def lemma_2_step_a(material: Material) -> Finding:
     """Lemma 2's proof: α²√k − 12 exceeds 1 from k = E + 1 on."""
-    value = evidence.numbers["lemma 2: step (a)"]
+    value = material.numbers["lemma 2: step (a)"]
     return Finding(decide(value > 1), f"{value:.2g} at α = .2, k = E + 1 = 90,001", EXACT)
 
 
 @states(SECTION, "By an integral bound, the rest is at most 4|A|α¹⁰")
-def lemma_2_step_b(evidence: Evidence) -> Finding:
+def lemma_2_step_b(material: Material) -> Finding:
     """Lemma 2's proof: the series Σ k^(7/2)/(k − 1)⁵ over k ≥ 4 is at most 2."""
-    value = evidence.numbers["lemma 2: step (b)"]
+    value = material.numbers["lemma 2: step (b)"]
     return Finding(decide(value <= 2), f"it is {value:.4f}", f"added up to k = 1e6; {EXACT}")

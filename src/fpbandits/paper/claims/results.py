@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import (
     BOUNDED,
+    DISTINCT,
     LOGARITHMIC,
     all_bounded,
-    lai_robbins,
-    logarithmic_growth,
+    growth,
+    growth_in_each,
     stays_put,
+    within_theorem_1,
 )
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
-from fpbandits.paper.evidence import Evidence, limits, paired
+from fpbandits.paper.claims.statement import (
+    EXACT,
+    LIMIT,
+    Finding,
+    decide,
+    in_each,
+    lines_of,
+    mean_text,
+    states,
+)
 from fpbandits.paper.experiments import FAR, SETTINGS
+from fpbandits.paper.limits import limits, paired
+from fpbandits.paper.material import Material
 
 SECTION = "Section 3: the algorithm and its theorems"
 
 
-def least_margin(evidence: Evidence, problems: Iterable[str]) -> tuple[bool, int, str]:
+def least_margin(material: Material, problems: Iterable[str]) -> tuple[bool, int, str]:
     """Tell whether β_i > Δ_i in all cases of some problems, of how many, and where it is least."""
     count, worst = 0, (math.inf, "")
     for problem in problems:
-        for case in evidence.analyses[problem].cases:
+        for case in material.analyses[problem].cases:
             for arm, beta in case.betas.items():
                 count += 1
                 worst = min(worst, (beta - case.gaps[arm], f"{problem}, truth {case.true}, {arm}"))
@@ -33,10 +46,10 @@ def least_margin(evidence: Evidence, problems: Iterable[str]) -> tuple[bool, int
 
 
 @states(SECTION, "For each i in C(θ°), β_i > 0 and β_i > Δ_i")
-def lemma_1(evidence: Evidence) -> Finding:
+def lemma_1(material: Material) -> Finding:
     """Lemma 1: β_i > 0 and β_i > Δ_i for every confusing arm, if best arms are unique."""
-    holds, count, text = least_margin(evidence, ["paper:two", "paper:permutations"])
-    least = evidence.numbers["lemma 1: least β − Δ"]
+    holds, count, text = least_margin(material, ["paper:two", "paper:permutations"])
+    least = material.numbers["lemma 1: least β − Δ"]
     return Finding(
         decide(holds and least > 1e-12),
         f"{text} in {counted(count, 'case')} of the paper's sets, and {least:.3g} over 2,000 "
@@ -46,49 +59,43 @@ def lemma_1(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "E[R(T)] ≤ D_1 if B(θ°) is empty, D_1 a constant that does not depend on T")
-def theorem_1(evidence: Evidence) -> Finding:
+def theorem_1(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is empty, a constant bounds regret at all times."""
-    return all_bounded(evidence, BOUNDED)
+    return all_bounded(material, BOUNDED)
 
 
 @states(SECTION, "D_1 = |A| max Δ_i C_i, with C_i from Proposition 1's proof")
-def theorem_1_constant(evidence: Evidence) -> Finding:
+def theorem_1_constant(material: Material) -> Finding:
     """Theorem 1: its constant D_1 is right as printed."""
-    refuted, parts = [], []
-    for setting in (*BOUNDED, "minimum"):
-        regret = evidence.regret(setting, "fp-ucb", 10**12, FAR)
-        constant = evidence.case(setting).theorem1.printed.constant
+
+    def not_refuted(setting: str) -> tuple[bool, str]:
+        regret = material.regret(setting, "fp-ucb", 10**12, FAR)
+        constant = material.case(setting).theorem1.printed.constant
         assert constant is not None
-        refuted.append(limits(regret)[0] > constant)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(regret)}, D_1 = {constant:.4g}")
-    return Finding(
-        decide(not any(refuted)),
-        "regret at T=1e12:\n" + "\n".join(parts),
-        f"fails if a lower limit is above D_1 ({LIMIT})",
-        10**12,
+        return limits(regret)[0] <= constant, f"{mean_text(regret)}, D_1 = {constant:.4g}"
+
+    return in_each(
+        (*BOUNDED, "minimum"),
+        not_refuted,
+        heading="regret at T=1e12:\n",
+        evidence=f"fails if a lower limit is above D_1 ({LIMIT})",
+        horizon=10**12,
         reason="C_i takes a minimum over models where a maximum is due: see proposition-1-constant",
     )
 
 
 @states(SECTION, "E[R(T)] ≤ D_2 + 12 log T Σ Δ_i/β_i² if B(θ°) is not empty")
-def theorem_1_coefficient(evidence: Evidence) -> Finding:
+def theorem_1_coefficient(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth with ln T."""
-    found = [
-        logarithmic_growth(evidence, setting, 10**9, 10**12)
-        for setting in (*LOGARITHMIC, "tied", "constants")
-    ]
-    return Finding(
-        decide(all(within for _, within, _ in found)),
-        "growth a unit of ln t from T=1e9 to 1e12:\n" + "\n".join(text for _, _, text in found),
-        f"holds if every upper limit is within the coefficient ({LIMIT})",
-        10**12,
-    )
+    settings, allowed = (*LOGARITHMIC, "tied", "constants"), partial(within_theorem_1, material)
+    evidence = f"holds if every upper limit is within the coefficient ({LIMIT})"
+    return growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, allowed, evidence)
 
 
 @states(SECTION, "D_2 = |A| max over i in A of Δ_i (2 + C_i + 4|A|)")
-def theorem_1_d2(evidence: Evidence) -> Finding:
+def theorem_1_d2(material: Material) -> Finding:
     """Theorem 1: D_2 is defined."""
-    case = evidence.case("two-2")
+    case = material.case("two-2")
     missing = [arm for arm in case.confusing_arms if arm not in case.theorem1.printed.constants]
     return Finding(
         decide(not missing),
@@ -100,48 +107,37 @@ def theorem_1_d2(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "The regret of UCB is O(Σ log T/Δ_i)")
-def remark_1_ucb(evidence: Evidence) -> Finding:
+def remark_1_ucb(material: Material) -> Finding:
     """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
-    fine, parts = [], []
-    for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        case = evidence.case(setting)
-        slope = evidence.slope(setting, "ucb1", 10**6, 10**12)
-        fine.append(0 < limits(slope)[0] and limits(slope)[1] <= case.ucb1.log_coefficient)
-        parts.append(
-            f"{SETTINGS[setting].title}: {mean_text(slope)} of {case.ucb1.log_coefficient:.4g}"
-        )
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e6 to 1e12 and 8 Σ 1/Δ_i:\n" + "\n".join(parts),
-        f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})",
-        10**12,
-    )
+
+    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
+        allowed = material.case(setting).ucb1.log_coefficient
+        return 0 < low and high <= allowed, f" of {allowed:.4g}"
+
+    evidence = f"holds if every growth is above 0 and within 8 Σ 1/Δ_i ({LIMIT})"
+    beside = " and 8 Σ 1/Δ_i"
+    return growth_in_each(material, DISTINCT, "ucb1", 10**6, 10**12, logarithmic, evidence, beside)
 
 
 @states(SECTION, "Thompson sampling type algorithms give a problem dependent O(log T) bound")
-def remark_1_thompson(evidence: Evidence) -> Finding:
+def remark_1_thompson(material: Material) -> Finding:
     """Remark 1: Thompson sampling's regret is logarithmic."""
-    fine, parts = [], []
-    for setting in ("two-1", "two-2", "permutations", "grid-4"):
-        slope = evidence.slope(setting, "thompson", 10**6, 10**15)
-        final = lai_robbins(setting)
-        fine.append(limits(slope)[1] <= 1.2 * final)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, in the long run {final:.4g}")
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e6 to 1e15:\n" + "\n".join(parts),
-        f"holds if every upper limit is within 1.2 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})",
-        10**15,
-    )
+
+    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
+        final = material.lai_robbins(setting)
+        return high <= 1.2 * final, f", in the long run {final:.4g}"
+
+    evidence = f"holds if every upper limit is within 1.2 times Σ Δ_i/kl(μ_i, μ*) ({LIMIT})"
+    return growth_in_each(material, DISTINCT, "thompson", 10**6, 10**15, logarithmic, evidence)
 
 
 @states(SECTION, "The preceding constant Δ_i/β_i² is smaller than 1/Δ_i because β_i > Δ_i")
-def remark_1_ratio(evidence: Evidence) -> Finding:
+def remark_1_ratio(material: Material) -> Finding:
     """Remark 1: Δ_i/β_i² < 1/Δ_i for every confusing arm."""
     ratios = [
         (case.gaps[arm] / max(beta, 1e-300)) ** 2
         for problem in ("paper:two", "constants")
-        for case in evidence.analyses[problem].cases
+        for case in material.analyses[problem].cases
         for arm, beta in case.betas.items()
     ]
     return Finding(
@@ -153,12 +149,12 @@ def remark_1_ratio(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "So the preceding constant is smaller than that of the standard UCB algorithm")
-def remark_1(evidence: Evidence) -> Finding:
+def remark_1(material: Material) -> Finding:
     """Remark 1: so FP-UCB's regret grows more slowly than UCB's."""
-    case = evidence.case("constants")
+    case = material.case("constants")
     (arm, beta), *_ = case.betas.items()
-    ours = evidence.slope("constants", "fp-ucb", 10**6, 10**12)
-    theirs = evidence.slope("constants", "ucb1", 10**6, 10**12)
+    ours = material.slope("constants", "fp-ucb", 10**6, 10**12)
+    theirs = material.slope("constants", "ucb1", 10**6, 10**12)
     return Finding(
         decide(
             limits(paired(ours, theirs))[1] < 0
@@ -177,26 +173,21 @@ def remark_1(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "lim inf E[R(T)]/log T is at least a minimum over ways to explore")
-def theorem_2(evidence: Evidence) -> Finding:
+def theorem_2(material: Material) -> Finding:
     """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
-    fine, parts = [], []
-    for setting in LOGARITHMIC:
-        coefficient = evidence.case(setting).theorem2.coefficient
-        slope = evidence.slope(setting, "fp-ucb", 10**14, 10**15)
-        fine.append(limits(slope)[0] >= coefficient)
-        parts.append(f"{SETTINGS[setting].title}: {mean_text(slope)}, at least {coefficient:.4g}")
-    return Finding(
-        decide(all(fine)),
-        "growth a unit of ln t from T=1e14 to 1e15:\n" + "\n".join(parts),
-        f"holds if every lower limit is above the coefficient ({LIMIT})",
-        10**15,
-    )
+
+    def pays(setting: str, low: float, high: float) -> tuple[bool, str]:
+        least = material.case(setting).theorem2.coefficient
+        return low >= least, f", at least {least:.4g}"
+
+    evidence = f"holds if every lower limit is above the coefficient ({LIMIT})"
+    return growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**14, 10**15, pays, evidence)
 
 
 @states(SECTION, "The minimum is over A; intuitively, an agent can restrict itself to A")
-def theorem_2_arms(evidence: Evidence) -> Finding:
+def theorem_2_arms(material: Material) -> Finding:
     """Theorem 2: no good policy can do better than the lower bound over the arms of A."""
-    case = evidence.analyses["informative"].cases[0]
+    case = material.analyses["informative"].cases[0]
     over_a, over_all = case.theorem2.coefficient, case.theorem2.all_arms.coefficient
     return Finding(
         decide(over_all >= over_a * (1 - 1e-9)),
@@ -207,9 +198,9 @@ def theorem_2_arms(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "B(θ°), equal means on a*(θ°), decides what must be explored")
-def theorem_2_laws(evidence: Evidence) -> Finding:
+def theorem_2_laws(material: Material) -> Finding:
     """Theorem 2: a model of the same mean on the best arm forces exploration, whatever its law."""
-    case = evidence.analyses["laws"].cases[0]
+    case = material.analyses["laws"].cases[0]
     return Finding(
         decide(case.theorem2.confusion_set == case.confusion_set),
         "rewards 0, .5 and 1, the best arm paying .5 for sure under the truth, and 0 or 1 under "
@@ -222,23 +213,22 @@ def theorem_2_laws(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Regret is Ω(1) or Ω(log T) for any algorithm, and FP-UCB achieves these")
-def remark_2(evidence: Evidence) -> Finding:
+def remark_2(material: Material) -> Finding:
     """Remark 2: FP-UCB is order optimal, if best arms are unique."""
     problems = ("paper:two", "paper:permutations", "constants", "minimum")
-    cases = [case for problem in problems for case in evidence.analyses[problem].cases]
+    cases = [case for problem in problems for case in material.analyses[problem].cases]
     agree = sum(bool(case.confusion_set) == (case.theorem2.coefficient > 0) for case in cases)
-    flat = [stays_put(evidence, setting) for setting in ("two-1", "permutations")]
-    growth = [logarithmic_growth(evidence, s, 10**6, 10**12) for s in ("two-2", "constants")]
+    flat, flat_lines = lines_of(("two-1", "permutations"), partial(stays_put, material))
+    allowed = partial(within_theorem_1, material)
+    within, lines = lines_of(
+        ("two-2", "constants"),
+        lambda setting: growth(material, setting, "fp-ucb", 10**6, 10**12, allowed),
+    )
     return Finding(
-        decide(
-            agree == len(cases)
-            and all(still for still, _ in flat)
-            and all(within for _, within, _ in growth)
-        ),
+        decide(agree == len(cases) and flat and within),
         f"B(θ°) is empty exactly where Theorem 2 is 0 in {agree} of {len(cases)} cases\n"
-        + "\n".join(text for _, text in flat)
-        + "\n"
-        + "\n".join(f"{text} (growth a unit of ln t)" for _, _, text in growth),
+        + flat_lines
+        + "".join(f"\n{line} (growth a unit of ln t)" for line in lines.splitlines()),
         f"holds if they agree in every case ({EXACT}), and FP-UCB is bounded in the former, and "
         f"within Theorem 1's coefficient in the latter ({LIMIT})",
         10**12,

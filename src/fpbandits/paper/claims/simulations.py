@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +13,10 @@ from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import (
     ahead_of_ucb,
     all_bounded,
-    keeps_growing,
-    logarithmic_growth,
+    growth,
+    rivals_grow,
     stays_put,
+    within_theorem_1,
 )
 from fpbandits.paper.claims.statement import (
     EXACT,
@@ -24,10 +27,12 @@ from fpbandits.paper.claims.statement import (
     decide,
     mean_text,
     states,
-    time_text,
+    titled,
 )
-from fpbandits.paper.evidence import Evidence, limits
 from fpbandits.paper.experiments import FAR
+from fpbandits.paper.limits import limits
+from fpbandits.paper.material import Material
+from fpbandits.report.times import time_text
 
 SECTION = "Section 5: simulations"
 
@@ -40,16 +45,16 @@ def _set_of(names: Iterable[str]) -> str:
 
 
 @states(SECTION, "Clearly a*(θ¹) = 1 and a*(θ²) = 2")
-def two_best_arms(evidence: Evidence) -> Finding:
+def two_best_arms(material: Material) -> Finding:
     """Of the two models, the first has arm 1 best and the second arm 2."""
-    best = [case.best_arm for case in evidence.analyses["paper:two"].cases]
+    best = [case.best_arm for case in material.analyses["paper:two"].cases]
     return Finding(decide(best == ["arm1", "arm2"]), ", ".join(best), EXACT)
 
 
 @states(SECTION, "It is easy to note that B(θ°) is empty, and hence C(θ°)")
-def two_1_empty(evidence: Evidence) -> Finding:
+def two_1_empty(material: Material) -> Finding:
     """Two models: under θ¹, B and C are empty."""
-    case = evidence.case("two-1")
+    case = material.case("two-1")
     return Finding(
         decide(not case.confusion_set and not case.confusing_arms),
         f"B(θ¹) is {_set_of(case.confusion_set)}, C(θ¹) is {_set_of(case.confusing_arms)}",
@@ -58,24 +63,20 @@ def two_1_empty(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Indeed the regret does not increase after some time steps")
-def two_1_flat(evidence: Evidence) -> Finding:
+def two_1_flat(material: Material) -> Finding:
     """Two models: under θ¹ regret does not increase after some time."""
-    finding = all_bounded(evidence, ["two-1"])
-    result = evidence.result("two-1", "fp-ucb", FAR)
+    finding = all_bounded(material, ["two-1"])
+    result = material.result("two-1", "fp-ucb", FAR)
     moving = (np.diff(result.regret("fp-ucb"), axis=1) > 0).any(axis=0)
     last = int(result.times[1:][moving].max(initial=1))
-    return Finding(
-        finding.verdict,
-        f"{finding.measured}; no run changed after T={time_text(last)}",
-        finding.evidence,
-        finding.horizon,
-    )
+    text = f"{finding.measured}; no run changed after T={time_text(last)}"
+    return replace(finding, measured=text)
 
 
 @states(SECTION, "B(θ°) is non-empty: B(θ°) = θ¹ and C(θ°) = 1")
-def two_2_confused(evidence: Evidence) -> Finding:
+def two_2_confused(material: Material) -> Finding:
     """Two models: under θ², B = {θ¹} and C = {1}."""
-    case = evidence.case("two-2")
+    case = material.case("two-2")
     return Finding(
         decide(case.confusion_set == ("theta1",) and case.confusing_arms == ("arm1",)),
         f"B(θ²) is {_set_of(case.confusion_set)}, C(θ²) is {_set_of(case.confusing_arms)}",
@@ -84,10 +85,10 @@ def two_2_confused(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "The performance suggests an O(log T) regret")
-def two_2_log(evidence: Evidence) -> Finding:
+def two_2_log(material: Material) -> Finding:
     """Two models: under θ² regret grows as log T."""
-    early = evidence.slope("two-2", "fp-ucb", 10**6, 10**9)
-    late = evidence.slope("two-2", "fp-ucb", 10**9, 10**12)
+    early = material.slope("two-2", "fp-ucb", 10**6, 10**9)
+    late = material.slope("two-2", "fp-ucb", 10**9, 10**12)
     low, high = limits(late - early)
     straight = max(-low, high) <= 0.1 * float(early.mean())
     return Finding(
@@ -101,10 +102,10 @@ def two_2_log(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Scaled by log t, the curve converges to a constant value")
-def two_2_over_log(evidence: Evidence) -> Finding:
+def two_2_over_log(material: Material) -> Finding:
     """Two models: under θ² regret over log t converges to a constant."""
     scaled = {
-        power: evidence.regret("two-2", "fp-ucb", 10**power, FAR) / math.log(10**power)
+        power: material.regret("two-2", "fp-ucb", 10**power, FAR) / math.log(10**power)
         for power in (3, 6, 9, 12, 15)
     }
     low, high = limits(scaled[15] - scaled[9])
@@ -120,34 +121,34 @@ def two_2_over_log(evidence: Evidence) -> Finding:
     )
 
 
-def _count(evidence: Evidence, problem: str, expected: int) -> Finding:
-    count = len(evidence.analyses[problem].parameters)
+def _count(material: Material, problem: str, expected: int) -> Finding:
+    count = len(material.analyses[problem].parameters)
     return Finding(decide(count == expected), f"{count} models", EXACT)
 
 
 @states(SECTION, "Permutations of μ(θ°): the cardinality is 24")
-def permutations_count(evidence: Evidence) -> Finding:
+def permutations_count(material: Material) -> Finding:
     """There are 24 permutations of [.6, .4, .3, .2]."""
-    return _count(evidence, "paper:permutations", 24)
+    return _count(material, "paper:permutations", 24)
 
 
 @states(SECTION, "It is straightforward to show that B(θ°) is empty")
-def permutations_empty(evidence: Evidence) -> Finding:
+def permutations_empty(material: Material) -> Finding:
     """Among the 24 permutations B(θ°) is empty."""
-    cases = evidence.analyses["paper:permutations"].cases
+    cases = material.analyses["paper:permutations"].cases
     empty = sum(not case.confusion_set for case in cases)
     return Finding(decide(empty == len(cases)), f"under {empty} of {len(cases)} truths", EXACT)
 
 
-def _contrast(evidence: Evidence, setting: str) -> Finding:
+def _contrast(material: Material, setting: str) -> Finding:
     """FP-UCB stays put, UCB1 and Thompson sampling grow."""
-    flat, text = stays_put(evidence, setting)
-    ucb, ucb_text = keeps_growing(evidence, setting, "ucb1", 10**6, 10**12)
-    thompson, thompson_text = keeps_growing(evidence, setting, "thompson", 10**6, 10**12)
+    flat, text = stays_put(material, setting)
+    growing, ucb1, thompson = rivals_grow(material, [setting])
     return Finding(
-        decide(flat and ucb and thompson),
-        f"FP-UCB, {text}\nUCB1, growth a unit of ln t from T=1e6 to 1e12, {ucb_text}\n"
-        f"Thompson sampling, likewise, {thompson_text}",
+        decide(flat and growing),
+        f"FP-UCB, {titled(setting, text)}\n"
+        f"UCB1, growth a unit of ln t from T=1e6 to 1e12, {ucb1}\n"
+        f"Thompson sampling, likewise, {thompson}",
         "holds if FP-UCB stays put from T=1e6 to 1e15 (as in bounded), and the lower limits of the "
         f"others' growth are above 0 ({LIMIT})",
         10**12,
@@ -155,35 +156,35 @@ def _contrast(evidence: Evidence, setting: str) -> Finding:
 
 
 @states(SECTION, "The standard algorithms incur an increasing regret, FP-UCB a bounded one")
-def permutations_contrast(evidence: Evidence) -> Finding:
+def permutations_contrast(material: Material) -> Finding:
     """On the 24 permutations FP-UCB is bounded, and UCB and Thompson sampling grow."""
-    return _contrast(evidence, "permutations")
+    return _contrast(material, "permutations")
 
 
 @states(SECTION, "The performance is superior in this case also, it says of the next set")
-def permutations_ucb(evidence: Evidence) -> Finding:
+def permutations_ucb(material: Material) -> Finding:
     """On the 24 permutations FP-UCB does better than UCB."""
-    return ahead_of_ucb(evidence, ["permutations"])
+    return ahead_of_ucb(material, ["permutations"])
 
 
 _OTHER = "0.4,0.6,0.3,0.2"
 
 
 @states(SECTION, "For μ(θ') = [0.4, 0.6, 0.3, 0.2] we have a*(θ') = 2")
-def permutations_other(evidence: Evidence) -> Finding:
+def permutations_other(material: Material) -> Finding:
     """Under θ' = [.4, .6, .3, .2] arm 2 is best, and α_1(θ') = .2."""
-    cases = evidence.analyses["paper:permutations"].cases
+    cases = material.analyses["paper:permutations"].cases
     best = next(case.best_arm for case in cases if case.true == _OTHER)
-    alpha = evidence.case("permutations").theorem1.terms[_OTHER].alpha
+    alpha = material.case("permutations").theorem1.terms[_OTHER].alpha
     return Finding(
         decide(best == "arm2" and math.isclose(alpha, 0.2)), f"{best}, α = {alpha:.4g}", EXACT
     )
 
 
 @states(SECTION, "A typical value: k_2(θ') = 2326, since α_1(θ') = 0.2")
-def k_2326(evidence: Evidence) -> Finding:
+def k_2326(material: Material) -> Finding:
     """k_2(θ') = 2326."""
-    k = evidence.case("permutations").theorem1.terms[_OTHER].k
+    k = material.case("permutations").theorem1.terms[_OTHER].k
     return Finding(
         decide(k == 2326),
         f"it is {k}: ⌈300 ln 2326⌉ = {math.ceil(300 * math.log(2326))}, which 2326 does not exceed",
@@ -192,27 +193,27 @@ def k_2326(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "When rewards are not Bernoulli, k_i(θ) is 3 for α_1(θ) > 2√(3/e)")
-def k_is_3(evidence: Evidence) -> Finding:
+def k_is_3(material: Material) -> Finding:
     """k_i(θ) = 3 wherever α_1(θ) > 2√(3/e)."""
-    threshold, k = evidence.numbers["2√(3/e)"], evidence.numbers["k just above 2√(3/e)"]
+    threshold, k = material.numbers["2√(3/e)"], material.numbers["k just above 2√(3/e)"]
     return Finding(
         decide(k == 3 and threshold < 1),
         f"2√(3/e) = {threshold:.4g} and α is at most 1, so it never applies; beyond it k would be "
-        f"{k:.0f}, and 3 from α = {evidence.numbers['first α with k = 3']:.4g} on",
+        f"{k:.0f}, and 3 from α = {material.numbers['first α with k = 3']:.4g} on",
         f"holds if some α within [0, 1] is above the threshold, and k = 3 there; {EXACT}",
     )
 
 
 @states(SECTION, "The cardinality of Θ is 4⁴")
-def grid_count(evidence: Evidence) -> Finding:
+def grid_count(material: Material) -> Finding:
     """There are 256 models in {.6, .4, .3, .2}⁴."""
-    return _count(evidence, "paper:grid", 256)
+    return _count(material, "paper:grid", 256)
 
 
 @states(SECTION, "Pick the minimum arm index: a* = 2 for [0.5, 0.6, 0.6, 0.2]")
-def grid_tie_rule(evidence: Evidence) -> Finding:
+def grid_tie_rule(material: Material) -> Finding:
     """Of tied arms the first is the best arm."""
-    analysis = evidence.analyses["paper:grid"]
+    analysis = material.analyses["paper:grid"]
     best = {case.true: case.best_arm for case in analysis.cases}
     first = all(
         best[true] == f"arm{np.argmax([float(mean) for mean in true.split(',')]) + 1}"
@@ -228,9 +229,9 @@ def grid_tie_rule(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Even in this scenario B(θ°) is empty")
-def grid_6_empty(evidence: Evidence) -> Finding:
+def grid_6_empty(material: Material) -> Finding:
     """Among the 256 models, B([.6, .4, .3, .2]) is empty."""
-    case, reordered = evidence.case("grid-6"), evidence.case("tied")
+    case, reordered = material.case("grid-6"), material.case("tied")
     return Finding(
         decide(not case.confusion_set),
         f"B is {_set_of(case.confusion_set)}; with its first two arms exchanged, under "
@@ -240,28 +241,30 @@ def grid_6_empty(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "O(1) regret rather than O(log T), as opposed to UCB and Thompson sampling")
-def grid_6_contrast(evidence: Evidence) -> Finding:
+def grid_6_contrast(material: Material) -> Finding:
     """Among the 256 models, under [.6, .4, .3, .2], likewise."""
-    return _contrast(evidence, "grid-6")
+    return _contrast(material, "grid-6")
 
 
 @states(SECTION, "B(θ°) is non-empty: for instance [0.4, 0.6, 0.3, 0.2] is in it")
-def grid_4_confused(evidence: Evidence) -> Finding:
+def grid_4_confused(material: Material) -> Finding:
     """Among the 256 models, B([.4, .3, .2, .2]) is not empty: [.4, .6, .3, .2] is in it."""
-    confused = evidence.case("grid-4").confusion_set
+    confused = material.case("grid-4").confusion_set
     return Finding(decide(_OTHER in confused), f"B is {_set_of(confused)}", EXACT)
 
 
 @states(SECTION, "We see FP-UCB incurring O(log T) regret here")
-def grid_4_log(evidence: Evidence) -> Finding:
+def grid_4_log(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], FP-UCB's regret is O(log T)."""
+    allowed = partial(within_theorem_1, material)
     decades = [
-        logarithmic_growth(evidence, "grid-4", 10**power, 10 ** (power + 1))
+        growth(material, "grid-4", "fp-ucb", 10**power, 10 ** (power + 1), allowed)
         for power in range(4, 15)
     ]
     return Finding(
-        decide(all(within for _, within, _ in decades)),
-        f"growth a unit of ln t from T=1e14 to 1e15, where it is fastest: {decades[-1][2]}",
+        decide(all(within for within, _ in decades)),
+        "growth a unit of ln t from T=1e14 to 1e15, where it is fastest: "
+        + titled("grid-4", decades[-1][1]),
         "holds if in each decade from T=1e4 to 1e15 the upper limit of the growth is within "
         f"Theorem 1's coefficient ({LIMIT})",
         10**15,
@@ -269,19 +272,19 @@ def grid_4_log(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "A case where FP-UCB incurs an increasing regret, seen in the figure")
-def grid_4_increasing(evidence: Evidence) -> Finding:
+def grid_4_increasing(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], one sees FP-UCB's regret increase."""
-    start = evidence.growing_from("grid-4")
+    start = material.growing_from("grid-4")
     slopes = {
-        power: evidence.slope("grid-4", "fp-ucb", 10**power, 10 ** (power + 1), FAR).mean()
+        power: material.slope("grid-4", "fp-ucb", 10**power, 10 ** (power + 1), FAR).mean()
         for power in (4, 6, 8, 10, 11, 12, 13, 14)
     }
     return Finding(
         HOLDS if start == 10**4 else beyond(start),
-        f"regret is {evidence.regret('grid-4', 'fp-ucb', 10**4).mean():.4g} at T=1e4; growth a "
+        f"regret is {material.regret('grid-4', 'fp-ucb', 10**4).mean():.4g} at T=1e4; growth a "
         "unit of ln t in later decades: "
         + ", ".join(f"{slope:.3g} from T=1e{power}" for power, slope in slopes.items())
-        + f"; Theorem 2 asks for {evidence.case('grid-4').theorem2.coefficient:.4g} in the end",
+        + f"; Theorem 2 asks for {material.case('grid-4').theorem2.coefficient:.4g} in the end",
         "the first decade from which on growth is above 0 in every decade, from T=1e4 to 1e15 "
         f"({LIMIT} in each)",
         10**15,
@@ -292,6 +295,6 @@ def grid_4_increasing(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "The performance of FP-UCB in this case also is superior to standard UCB")
-def grid_4_ucb(evidence: Evidence) -> Finding:
+def grid_4_ucb(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], FP-UCB does better than UCB."""
-    return ahead_of_ucb(evidence, ["grid-4"])
+    return ahead_of_ucb(material, ["grid-4"])

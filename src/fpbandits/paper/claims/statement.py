@@ -1,21 +1,24 @@
-"""What a statement is, what its check finds, and how findings are put into words.
+"""What a claim is, and how checks of the paper's statements become claims.
 
-A check is a function of the evidence and of nothing else, so that other evidence can bring another
-verdict: "holds", "fails", or "holds beyond T=…" for a comparison that needs time. Wherever chance
-is involved, limits of level `LEVEL` decide: a statement on how policies do holds if they show it,
-for which runs can be too few; a bound that the paper prints fails if they refute it.
+A check is a function of the `Material` and of nothing else. It finds one of three verdicts:
+"holds", "fails", or "holds beyond T=…" for a comparison that needs time. Wherever chance is
+involved, limits of level `LEVEL` decide, and the burden of proof lies with the statement: that a
+policy does well holds only if the limits show it, and "fails" can mean that the runs are too few.
+A bound that the paper prints is presumed right: it fails only if the limits refute it.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fpbandits.arrays import Floats
-from fpbandits.paper.evidence import LEVEL, Evidence, limits
+from fpbandits.paper.experiments import SETTINGS
+from fpbandits.paper.limits import LEVEL, limits
+from fpbandits.paper.material import Material
+from fpbandits.report.times import time_text
 
 HOLDS, FAILS = "holds", "fails"
 
@@ -25,11 +28,11 @@ LIMIT = f"one-sided Student limit, level {LEVEL:.1%}"
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found: a verdict, figures, and how the verdict follows from them.
+    """What a check found: a verdict, what was measured, and how the one follows from the other.
 
-    ``measured`` has a line for each problem; ``horizon`` is the time up to which it speaks, None
-    where no time is involved; ``reason`` says why the statement does not simply hold, if it does
-    not.
+    ``measured`` has a line per problem; ``evidence`` says what decides; ``horizon`` is the time up
+    to which it speaks, None where no time is involved; ``reason`` says why the statement does not
+    simply hold, if it does not.
     """
 
     verdict: str
@@ -41,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement with its verdict: an entry of claims.json."""
+    """A statement of the paper and what was found: an entry of claims.json."""
 
     id: str
     claim: str
@@ -53,51 +56,36 @@ class Claim:
     horizon: int | None
     section: str
 
+    @property
+    def kind(self) -> str:
+        """The verdict without its time: "holds", "beyond" or "fails"."""
+        return self.verdict if self.verdict in (HOLDS, FAILS) else "beyond"
+
     def as_dict(self) -> dict[str, Any]:
         """Return it ready for JSON."""
         return asdict(self)
 
 
-Check = Callable[[Evidence], Finding]
+CLAIMS: dict[str, Callable[[Material], Claim]] = {}
+"""How each claim is judged, by its id."""
+
+_Check = Callable[[Material], Finding]
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A statement, where the paper makes it, and its check."""
+def states(section: str, paper: str) -> Callable[[_Check], _Check]:
+    """Register a check: its name is the claim's id, and its docstring the statement."""
 
-    id: str
-    section: str
-    claim: str
-    paper: str
-    check: Check
-
-    def judge(self, evidence: Evidence) -> Claim:
-        """Return the statement with its verdict."""
-        finding = self.check(evidence)
-        return Claim(
-            id=self.id,
-            claim=self.claim,
-            paper=self.paper,
-            measured=finding.measured,
-            verdict=finding.verdict,
-            evidence=finding.evidence,
-            reason="" if finding.verdict == HOLDS else finding.reason,
-            horizon=finding.horizon,
-            section=self.section,
-        )
-
-
-STATEMENTS: dict[str, Statement] = {}
-"""All statements, in the paper's order."""
-
-
-def states(section: str, paper: str) -> Callable[[Check], Check]:
-    """Register a check: its name is the statement's id, and its docstring the statement."""
-
-    def register(check: Check) -> Check:
+    def register(check: _Check) -> _Check:
         name = check.__name__.replace("_", "-")
         claim = " ".join((inspect.getdoc(check) or name).split()).removesuffix(".")
-        STATEMENTS[name] = Statement(name, section, claim, paper, check)
+
+        def judge(material: Material) -> Claim:
+            found = asdict(check(material))
+            if found["verdict"] == HOLDS:
+                found["reason"] = ""
+            return Claim(id=name, claim=claim, paper=paper, section=section, **found)
+
+        CLAIMS[name] = judge
         return check
 
     return register
@@ -113,29 +101,34 @@ def beyond(start: int | None) -> str:
     return FAILS if start is None else f"{HOLDS} beyond T={time_text(start)}"
 
 
-def time_text(time: float) -> str:
-    """Return a time to two digits, as people type it.
-
-    >>> time_text(42), time_text(35_000), time_text(1e6)
-    ('42', '3.5e4', '1e6')
-    """
-    return power_text(math.log10(time))
-
-
-def power_text(log: float) -> str:
-    """Return 10^log, which may be too large for a number, to two digits.
-
-    >>> power_text(193.61), power_text(6)
-    ('4.1e193', '1e6')
-    """
-    if log < 3:
-        return f"{10**log:.0f}"
-    digits, carried = f"{10 ** (log % 1):.1e}".split("e")
-    return f"{digits.removesuffix('.0')}e{math.floor(log) + int(carried)}"
-
-
 def mean_text(sample: Floats) -> str:
     """Return a mean with its limits, where they differ from it."""
     low, high = limits(sample)
     mean = float(sample.mean())
     return f"{mean:.4g}" if low == high else f"{mean:.4g} ({low:.4g} … {high:.4g})"
+
+
+def titled(setting: str, text: str) -> str:
+    """Return what was found in a setting, as a line."""
+    return f"{SETTINGS[setting].title}: {text}"
+
+
+def lines_of(settings: Iterable[str], check: Callable[[str], tuple[bool, str]]) -> tuple[bool, str]:
+    """Tell whether something is so in every setting, and what was found, a line per setting."""
+    found = {setting: check(setting) for setting in settings}
+    lines = (titled(setting, text) for setting, (_, text) in found.items())
+    return all(fine for fine, _ in found.values()), "\n".join(lines)
+
+
+def in_each(
+    settings: Iterable[str],
+    check: Callable[[str], tuple[bool, str]],
+    *,
+    heading: str,
+    evidence: str,
+    horizon: int,
+    reason: str = "",
+) -> Finding:
+    """Return a finding that holds if something is so in every setting."""
+    holds, lines = lines_of(settings, check)
+    return Finding(decide(holds), heading + lines, evidence, horizon, reason)

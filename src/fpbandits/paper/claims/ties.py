@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from fpbandits.paper.claims.results import least_margin
 from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
-from fpbandits.paper.evidence import Evidence, limits
 from fpbandits.paper.experiments import SETTINGS
+from fpbandits.paper.limits import limits
+from fpbandits.paper.material import Material
 
 SECTION = "With tied best arms, outside Assumption 1"
 
 
 @states(SECTION, "Assumption 1 can be removed at the expense of more notation")
-def ties_lemma_1(evidence: Evidence) -> Finding:
+def ties_lemma_1(material: Material) -> Finding:
     """Lemma 1 stands if the first of tied arms counts as best."""
-    holds, count, text = least_margin(evidence, ["paper:grid"])
+    holds, count, text = least_margin(material, ["paper:grid"])
     return Finding(
         decide(holds),
         f"{text}, of {count:,} on the 256 models",
@@ -23,10 +24,10 @@ def ties_lemma_1(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "The maximum is over B(θ°), and section 5 uses a set with ties")
-def ties_theorem_2(evidence: Evidence) -> Finding:
+def ties_theorem_2(material: Material) -> Finding:
     """Theorem 2 stands: every model in B(θ°) forces exploration."""
-    bound = evidence.case("tied").theorem2
-    cases = evidence.analyses["paper:grid"].cases
+    bound = material.case("tied").theorem2
+    cases = material.analyses["paper:grid"].cases
     confused = [case for case in cases if case.confusion_set]
     free = sum(not case.theorem2.confusion_set for case in confused)
     return Finding(
@@ -40,10 +41,10 @@ def ties_theorem_2(evidence: Evidence) -> Finding:
 
 
 @states(SECTION, "Achieves the order optimal performance")
-def ties_remark_2(evidence: Evidence) -> Finding:
+def ties_remark_2(material: Material) -> Finding:
     """FP-UCB is order optimal all the same."""
-    slope = evidence.slope("tied", "fp-ucb", 10**6, 10**15)
-    coefficient = evidence.case("tied").theorem2.all_arms.coefficient
+    slope = material.slope("tied", "fp-ucb", 10**6, 10**15)
+    coefficient = material.case("tied").theorem2.all_arms.coefficient
     return Finding(
         decide(coefficient > 0 or limits(slope)[0] <= 0),
         f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} a unit of ln t, and the "

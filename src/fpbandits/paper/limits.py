@@ -1,0 +1,34 @@
+"""What decides wherever chance is involved: one-sided limits, each wrong with chance `LEVEL`.
+
+Limits of an expected value are Student's, those of a share binomial. Policies are compared run by
+run: both play run r on the same random stream, so differences are taken within runs, and are
+independent from run to run.
+"""
+
+from __future__ import annotations
+
+from fpbandits.arrays import Floats
+from fpbandits.statistics import margin, std_of
+
+LEVEL = 0.001
+"""How often a limit is wrong."""
+
+
+def paired(first: Floats, second: Floats) -> Floats:
+    """Return the differences within the runs that both have."""
+    runs = min(len(first), len(second))
+    difference: Floats = first[:runs] - second[:runs]
+    return difference
+
+
+def limits(sample: Floats) -> tuple[float, float]:
+    """Return a lower and an upper limit of the expected value, each of level `LEVEL`."""
+    mean, half = float(sample.mean()), float(margin(std_of(sample), len(sample), 1 - LEVEL))
+    return mean - half, mean + half
+
+
+def most_of(count: int, runs: int) -> float:
+    """Return the upper limit of a share of which ``count`` in ``runs`` were seen."""
+    from scipy.special import betaincinv
+
+    return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - LEVEL))

@@ -1,0 +1,187 @@
+"""`Material`: what the paper's statements are judged by, and what its figures are drawn from.
+
+It is results of simulations, the theory of each problem, numbers, and one run episode by episode;
+with the few measurements that claims and figures share. Each is a function of this alone, so that
+other material can bring another verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import rel_entr
+
+from fpbandits.arrays import Counts, Floats
+from fpbandits.paper.experiments import (
+    FAR,
+    NEAR,
+    SAME_TRUTH,
+    SETTINGS,
+    Distance,
+    Episodes,
+    Setting,
+    experiment_name,
+)
+from fpbandits.paper.limits import limits, paired
+from fpbandits.problem import Problem
+from fpbandits.simulation.result import Result
+from fpbandits.theory.analysis import Analysis, Case, analyze
+
+INFORMATIVE = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01]], name="informative")
+"""A problem in which an arm outside A, the third, tells the two models apart."""
+
+LAWS = Problem.discrete(
+    [[[0, 1, 0], [0.7, 0, 0.3]], [[0.5, 0, 0.5], [0.2, 0, 0.8]]],
+    support=[0, 0.5, 1],
+    name="laws",
+)
+"""Arm 1 has mean .5 under both models, and two laws."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that claims and figures are made of.
+
+    Attributes
+    ----------
+    results
+        What was simulated, by the experiment's name.
+    analyses
+        The theory of every problem, by the problem's name.
+    numbers
+        What the remaining statements are about; see `formulas`.
+    episodes
+        One run, episode by episode.
+    """
+
+    results: Mapping[str, Result]
+    analyses: Mapping[str, Analysis]
+    numbers: Mapping[str, float]
+    episodes: Episodes
+
+    def setting(self, name: str) -> Setting:
+        """Return a setting: its title, its problem, and what the paper shows of it."""
+        return SETTINGS[name]
+
+    def case(self, setting: str) -> Case:
+        """Return the theory of a setting."""
+        chosen = SETTINGS[setting]
+        cases = self.analyses[chosen.problem.name].cases
+        return next(case for case in cases if case.true == chosen.true)
+
+    def result(self, setting: str, policy: str, distance: Distance) -> Result:
+        """Return what was simulated in a setting."""
+        if policy != "fp-ucb":
+            setting = SAME_TRUTH.get(setting, setting)
+        return self.results[experiment_name(setting, policy, distance)]
+
+    def regret(
+        self, setting: str, policy: str, time: int, distance: Distance | None = None
+    ) -> Floats:
+        """Return each run's regret at a recorded time; of the near experiment, if it goes there."""
+        result = self.result(setting, policy, distance or _nearest(time))
+        regret: Floats = result.regret(policy)[:, result.times == time][:, 0]
+        return regret
+
+    def plays(self, setting: str, arm: str, time: int, distance: Distance = NEAR) -> Floats:
+        """Return how often FP-UCB played an arm up to a recorded time, in each run."""
+        result = self.result(setting, "fp-ucb", distance)
+        place = result.problem.arms.index(arm)
+        plays: Floats = result.pulls["fp-ucb"][:, result.times == time, place][:, 0].astype(float)
+        return plays
+
+    def slope(
+        self, setting: str, policy: str, start: int, end: int, distance: Distance | None = None
+    ) -> Floats:
+        """Return what each run lost per unit of ln t between two recorded times."""
+        distance = distance or _nearest(end)
+        growth = self.regret(setting, policy, end, distance)
+        growth = growth - self.regret(setting, policy, start, distance)
+        slope: Floats = growth / math.log(end / start)
+        return slope
+
+    def difference(
+        self, setting: str, first: str, second: str, distance: Distance
+    ) -> tuple[Counts, Floats]:
+        """Return the times that two policies share, and their difference[run, time] in regret."""
+        ours, theirs = (self.result(setting, policy, distance) for policy in (first, second))
+        times = np.intersect1d(ours.times, theirs.times)
+        return times, paired(
+            ours.regret(first)[:, np.isin(ours.times, times)],
+            theirs.regret(second)[:, np.isin(theirs.times, times)],
+        )
+
+    def ahead(self, setting: str, first: str, second: str) -> int | None:
+        """Return the time from which on ``first`` has less expected regret than ``second``.
+
+        At that recorded time and every later one, the upper limit of the expected difference is
+        below 0. None if there is no such time.
+        """
+        found: dict[int, bool] = {}
+        for distance in (FAR, NEAR):  # where both were recorded, near counts
+            times, differences = self.difference(setting, first, second, distance)
+            below = (limits(sample)[1] < 0 for sample in differences.T)
+            found |= zip(times.tolist(), below, strict=True)
+        return _since(found)
+
+    def growing_from(self, setting: str) -> int | None:
+        """Return the power of ten from which on FP-UCB's regret grows in every later decade.
+
+        In each of them the lower limit of the growth is above 0. None if there is no such time.
+        """
+        end = self.result(setting, "fp-ucb", FAR).horizon
+        found = {}
+        for time in (10**power for power in range(4, round(math.log10(end)))):
+            slope = self.slope(setting, "fp-ucb", time, 10 * time, FAR)
+            found[time] = limits(slope)[0] > 0
+        return _since(found)
+
+    def crossing(self, setting: str, first: str, second: str) -> float | None:
+        """Return where the mean regret of ``first`` last falls below that of ``second``, near."""
+        times, differences = self.difference(setting, first, second, NEAR)
+        difference = differences.mean(axis=0)
+        above = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
+        if not len(above) or difference[-1] >= 0:
+            return None
+        place = above[-1]
+        share = difference[place] / (difference[place] - difference[place + 1])
+        logs = np.log(times[place : place + 2])
+        return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
+
+    def lai_robbins(self, setting: str) -> float:
+        """Return Σ Δ_i/kl(μ_i, μ*): how Thompson sampling grows with ln t."""
+        chosen = SETTINGS[setting]
+        means = chosen.problem.means[chosen.problem.index(chosen.true)]
+        best = means.max()
+        others = means[means < best]
+        divergence = rel_entr(others, best) + rel_entr(1 - others, 1 - best)
+        return float(((best - others) / divergence).sum())
+
+    def meeting(self, setting: str) -> float:
+        """Return log10 of the time at which Thompson sampling would meet a flat FP-UCB.
+
+        From the last time simulated it is taken to grow as it does in the long run.
+        """
+        end = self.result(setting, "thompson", FAR).horizon
+        gap = paired(self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end))
+        return math.log10(end) + float(gap.mean()) / self.lai_robbins(setting) / math.log(10)
+
+
+def _since(found: Mapping[int, bool]) -> int | None:
+    """Return the first time from which on something is so at every later one, if there is any."""
+    false = [time for time, so in found.items() if not so]
+    return min((time for time in found if time > max(false, default=0)), default=None)
+
+
+def _nearest(time: int) -> Distance:
+    return NEAR if time <= 10**6 else FAR
+
+
+def analyses() -> dict[str, Analysis]:
+    """Analyze every problem that a statement is about."""
+    problems = {setting.problem.name: setting.problem for setting in SETTINGS.values()}
+    problems |= {problem.name: problem for problem in (INFORMATIVE, LAWS)}
+    return {name: analyze(problem) for name, problem in problems.items()}

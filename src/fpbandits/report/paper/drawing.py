@@ -1,0 +1,155 @@
+"""What the report's figures share: their size, colours, curves, marks and captions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fpbandits.arrays import Counts, Floats
+from fpbandits.errors import counted
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY
+from fpbandits.report.paper.chapters import Draw
+from fpbandits.report.regret import BANDS, draw_policy
+from fpbandits.report.times import time_text
+from fpbandits.statistics import half_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fpbandits.paper.experiments import Distance
+    from fpbandits.paper.material import Material
+    from fpbandits.simulation.result import Result
+
+POLICY_NAMES = {"fp-ucb": "FP-UCB", "ucb1": "UCB1", "thompson": "Thompson sampling"}
+POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN}
+SETTING_COLOURS = {
+    "two-1": BLUE,
+    "two-2": ORANGE,
+    "permutations": SKY,
+    "grid-6": GREEN,
+    "grid-4": PURPLE,
+}
+"""The paper's five problems, in its order."""
+
+GREY = "0.3"
+"""Bounds are lines of this colour."""
+
+
+def canvas(
+    title: str, *, x: str = "time t", y: str = "regret", height: float = 3.5
+) -> tuple[Figure, Axes]:
+    """Return an empty figure, of a width at which text is readable on a telephone too."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.9, height), layout="constrained")
+    axes = figure.subplots()
+    axes.set_title(title, fontsize=10)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.grid(alpha=0.25)
+    return figure, axes
+
+
+def curves_of(
+    material: Material, setting: str, policies: Iterable[str], distance: Distance
+) -> dict[str, Result]:
+    """Return the results of some policies in a setting."""
+    return {policy: material.result(setting, policy, distance) for policy in policies}
+
+
+def draw_curves(
+    axes: Axes, curves: Mapping[str, Result], *, band: str, over_log: bool = False
+) -> None:
+    """Draw the regret of policies, each from a result of its own, from 0 up to the last of all."""
+    for policy, result in curves.items():
+        colour, label = POLICY_COLOURS[policy], POLICY_NAMES[policy]
+        draw_policy(axes, result, policy, band=band, colour=colour, label=label, over_log=over_log)
+    axes.set_xlim(right=max(result.horizon for result in curves.values()))
+    leave_room(axes)
+    if over_log:
+        axes.set_ylabel("regret / ln t")
+
+
+def over_log_time(
+    title: str, curves: Mapping[str, Result], *, over_log: bool = False
+) -> tuple[Figure, Axes]:
+    """Draw the regret of policies over log t, all runs, with the 95 % interval of the mean."""
+    figure, axes = canvas(title)
+    axes.set_xscale("log")
+    draw_curves(axes, curves, band="ci", over_log=over_log)
+    axes.set_xlim(left=2 if over_log else 1)
+    return figure, axes
+
+
+def policies_over_time(
+    setting: str, policies: Sequence[str], distance: Distance, *, over_log: bool = False
+) -> Draw:
+    """Return how to draw the regret of policies in a setting, and nothing else."""
+
+    def draw(material: Material) -> Figure:
+        curves = curves_of(material, setting, policies, distance)
+        figure, axes = over_log_time(material.setting(setting).title, curves, over_log=over_log)
+        return finish(figure, axes, what_was_run(curves[policies[0]]))
+
+    return draw
+
+
+def draw_mean(axes: Axes, times: Counts, sample: Floats, *, colour: str, label: str) -> None:
+    """Draw the mean of sample[run, time], with its 95 % interval."""
+    mean, half = sample.mean(axis=0), half_width(sample)
+    axes.plot(times, mean, color=colour, label=label, linewidth=1.8)
+    axes.fill_between(times, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
+
+
+def draw_mark(axes: Axes, value: float, row: float, sign: str, colour: str, label: str) -> None:
+    """Mark a number in a row of a figure that lists settings from top to bottom."""
+    axes.plot([value], [-row], sign, color=colour, markersize=8, label=label)
+
+
+def draw_slope(axes: Axes, slope: Floats, row: float, sign: str, colour: str, label: str) -> None:
+    """Mark a mean in a row, with its 95 % interval."""
+    mean = float(slope.mean())
+    axes.errorbar([mean], [-row], xerr=[float(half_width(slope))], color=colour, capsize=4)
+    draw_mark(axes, mean, row, sign, colour, label)
+
+
+def name_rows(axes: Axes, names: Sequence[str], *, above: float) -> None:
+    """Write the settings' names beside their rows, and leave room above them for a legend."""
+    axes.set_ylim(-len(names) + 0.4, above)
+    axes.set_yticks([-row for row in range(len(names))], names)
+
+
+def leave_room(axes: Axes) -> None:
+    """Let the vertical axis start at 0 and leave room for a legend at the top."""
+    axes.set_ylim(0, 1.22 * max(axes.dataLim.y1, 1e-9))
+
+
+def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
+    """Add a legend, by default in a row at the top, and a line on what was simulated."""
+    handles, labels = axes.get_legend_handles_labels()
+    # What is drawn in several rows has one entry.
+    entries = {label: handle for handle, label in zip(handles, labels, strict=True)}
+    style: dict[str, Any] = {"loc": "upper left", "ncols": len(entries), "columnspacing": 1.2}
+    style |= {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none", "borderaxespad": 0.3}
+    axes.legend(list(entries.values()), list(entries), **style | legend)
+    return say_below(figure, caption)
+
+
+def say_below(figure: Figure, caption: str) -> Figure:
+    """Add a line on what was simulated."""
+    figure.supxlabel(caption, fontsize=8, color="0.35")
+    return figure
+
+
+def what_was_run(result: Result, band: str = "ci") -> str:
+    """Return the line below a figure."""
+    return (
+        f"mean of {counted(result.runs, 'run')}, {BANDS[band]}; T = {time_text(result.horizon)}, "
+        f"seed {result.seed}"
+    )
+
+
+def short_title(title: str) -> str:
+    """Return a setting's title on two lines, for an axis."""
+    return title.replace(", truth", ",\ntruth").replace(" of [", "\nof [")

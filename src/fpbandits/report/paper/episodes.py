@@ -1,0 +1,115 @@
+"""Figure 1 of the paper: episodes and time slots, of a real run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fpbandits.errors import counted
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE
+from fpbandits.report.paper import drawing
+from fpbandits.report.paper.chapters import Chapter, Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fpbandits.paper.material import Material
+
+_ARM_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
+
+
+def episodes() -> Chapter:
+    """Return a run episode by episode: its first slots, and the arms of each episode."""
+    return Chapter(
+        "Figure 1: episodes and time slots",
+        "Algorithm 1 plays each arm of A once, and then goes on in episodes. In episode k it "
+        "plays once each arm that is best under some model still consistent with what was "
+        "seen, or all of A if none is (as in the first, where radii are 0). Here is a run on "
+        "the 24 permutations: all four arms are played until models are ruled out.",
+        [
+            Drawing(
+                "fig1-episodes-slots",
+                "Episodes and their time slots: the start of the run, and the first episodes "
+                "that leave out an arm. Numbers in the slots are arms; the small number is the "
+                "first slot's time t.",
+                _slots,
+            ),
+            Drawing(
+                "fig1-episodes",
+                "The same run further on: the episodes in which each arm is played.",
+                _arms,
+            ),
+        ],
+    )
+
+
+def _slots(material: Material) -> Figure:
+    arms = material.episodes.arms
+    starts = np.cumsum([0, *(len(played) for played in arms)])
+    figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
+    # The start, and the first episodes that leave an arm out.
+    first_short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
+    spans = (range(3), range(3, 6), range(first_short - 1, first_short + 2))
+    for row, span in enumerate(spans):
+        place, height = 0.0, -1.7 * row
+        for k in span:
+            if k >= len(arms):
+                break
+            for offset, arm in enumerate(arms[k]):
+                _draw_slot(axes, place + offset, height, arm)
+            heading = "initialisation" if k == 0 else f"episode {k}"
+            middle = place + len(arms[k]) / 2
+            axes.text(middle, height + 0.38, heading, ha="center", va="bottom", fontsize=10)
+            axes.text(
+                place + 0.04,
+                height - 0.4,
+                f"t = {starts[k] + 1}",
+                va="top",
+                fontsize=9,
+                color="0.35",
+            )
+            place += len(arms[k]) + 0.7
+    axes.set_xlim(-0.1, 13.6)
+    axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
+    axes.axis("off")
+    return drawing.say_below(figure, _one_run(material))
+
+
+def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(
+        Rectangle((place + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
+    )
+    axes.text(
+        place + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
+    )
+
+
+def _arms(material: Material) -> Figure:
+    arms = material.episodes.arms
+    names = material.setting("permutations").problem.arms
+    figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
+    for arm, colour in enumerate(_ARM_COLOURS):
+        played = np.array([0, *(arm in cycle for cycle in arms[1:]), 0])
+        # Episodes in a row are one bar.
+        starts, ends = (np.flatnonzero(np.diff(played) == step).tolist() for step in (1, -1))
+        bars = [(start + 0.5, end - start) for start, end in zip(starts, ends, strict=True)]
+        axes.broken_barh(bars, (-arm - 0.38, 0.76), color=colour, linewidth=0.6)
+    axes.set_yticks([-arm for arm in range(len(names))], names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False)
+    last = max(k for k, played in enumerate(arms) if len(played) > 1)
+    axes.set_xlim(0, min(len(arms), round(1.25 * last)))
+    axes.set_ylim(-len(names) + 0.4, 0.6)
+    return drawing.say_below(figure, _one_run(material))
+
+
+def _one_run(material: Material) -> str:
+    plays = sum(len(played) for played in material.episodes.arms)
+    return (
+        f"one run of FP-UCB, {material.setting('permutations').title}; {counted(plays, 'play')}, "
+        f"seed {material.episodes.seed}"
+    )

@@ -1,0 +1,67 @@
+"""The report's page: what it says is in its template, and comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from fpbandits.report.html import fill
+from fpbandits.report.paper.chapters import Chapter
+from fpbandits.report.times import time_text
+
+if TYPE_CHECKING:
+    from fpbandits.paper.claims import Claim
+    from fpbandits.simulation.result import Result
+
+PLURALS = {"holds": "hold", "beyond": "hold beyond some time", "fails": "fail"}
+"""The three kinds of verdicts, which are also classes of the page's style, and their plurals."""
+
+_SIGNS = {"holds": "✓", "beyond": "◐", "fails": "✗"}
+_IN_SHORT = (
+    "bounded",
+    "two-2-log",
+    "superior-ucb",
+    "superior-thompson",
+    "grid-4-increasing",
+    "proposition-1-constant",
+    "proposition-2",
+    "corrected-theorem-1",
+)
+
+
+def report_page(
+    results: Mapping[str, Result],
+    claims: Sequence[Claim],
+    own: Sequence[Chapter],
+    beyond: Sequence[Chapter],
+    pictures: Mapping[str, bytes],
+    *,
+    tally: Mapping[str, int],
+    level: float,
+    enough: int,
+) -> str:
+    """Return the page: the paper's own figures and those beyond, and every claim.
+
+    ``pictures`` are the figures as SVG, ``tally`` counts the verdicts of each kind on the paper's
+    statements, ``level`` is how often a limit is wrong, and ``enough`` runs make limits narrow.
+    """
+    known = {claim.id: claim for claim in claims}
+    first = next(iter(results.values()))
+    variation = max(
+        result.total_variation(policy) for result in results.values() for policy in result.policies
+    )
+    return fill(
+        "paper.html.j2",
+        results=results,
+        first=first,
+        sections={key: list(group) for key, group in groupby(claims, lambda each: each.section)},
+        in_short=[known[name] for name in _IN_SHORT],
+        chapters={"own": own, "beyond": beyond},
+        pictures=pictures,
+        words={"plurals": PLURALS, "signs": _SIGNS, "time": time_text},
+        tally=tally,
+        level=f"{level:.1%}",
+        enough=enough,
+        variation=f"{variation:.0e}",
+    )

@@ -1,0 +1,94 @@
+"""The manifest of a folder of runs: what was asked for, and the versions of what computes it.
+
+Two digests are in it. ``question`` is that of all that was asked for but the numbers of runs, so
+that more runs are the same question; ``digest`` is that of the whole, and tells damage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fpbandits.errors import quote
+from fpbandits.files import problem_to_toml
+from fpbandits.policies.own import code_of
+from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.versions import versions
+
+KIND, SCHEMA = "runs", 1
+
+
+def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
+    """Describe cells: each problem and each list of times once, and the cells by their numbers."""
+    problems: dict[str, int] = {}
+    times: dict[tuple[int, ...], int] = {}
+    texts: dict[int, str] = {}
+    entries = []
+    for name, cell in cells.items():
+        key = id(cell.problem)
+        if key not in texts:
+            texts[key] = problem_to_toml(cell.problem)
+        entries.append(
+            {
+                "name": name,
+                "problem": problems.setdefault(texts[key], len(problems)),
+                "true": cell.true,
+                "true_means": cell.truth.means[0].tolist(),
+                "policy": str(cell.policy),
+                "code": code_of(cell.policy),
+                "seed": cell.seed,
+                "times": times.setdefault(tuple(cell.times.tolist()), len(times)),
+                "shuffle": cell.shuffle,
+                "leap": cell.leap,
+                "exact": cell.exact,
+                "runs": cell.runs,
+            }
+        )
+    manifest = {
+        "schema": SCHEMA,
+        "kind": f"fpbandits {KIND}",
+        "versions": versions(),
+        "problems": list(problems),
+        "times": [list(moments) for moments in times],
+        "cells": entries,
+    }
+    # What is asked for, but for the number of runs.
+    asked = [{**entry, "runs": None} for entry in entries]
+    manifest["question"] = _digest([manifest["problems"], manifest["times"], asked])
+    return {**manifest, "digest": _digest(manifest)}
+
+
+def is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether a manifest is as it was written."""
+    rest = {key: value for key, value in manifest.items() if key != "digest"}
+    return manifest.get("digest") == _digest(rest)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Say in a few words how two manifests ask for different things."""
+    names = [[each["name"] for each in side["cells"]] for side in (there, here)]
+    if names[0] != names[1]:
+        joined = [", ".join(side) for side in names]
+        if max(map(len, joined)) > 60:
+            joined = [f"{len(side):,} cells" for side in names]
+            for one, other in zip(*names, strict=False):
+                if one != other:
+                    joined = [one, other]
+                    break
+        return f"{quote(joined[0])} there, {quote(joined[1])} here"
+    for one, other in zip(there["cells"], here["cells"], strict=True):
+        horizons = [
+            side["times"][each["times"]][-1] for side, each in ((there, one), (here, other))
+        ]
+        if horizons[0] != horizons[1]:
+            return f"T = {horizons[0]:g} there, {horizons[1]:g} here"
+        for key in ("true", "policy", "code", "seed", "shuffle", "leap", "exact"):
+            if one[key] != other[key]:
+                return f"{key} {quote(one[key])} there, {quote(other[key])} here"
+    return "another problem, or other times"

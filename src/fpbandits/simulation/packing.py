@@ -1,0 +1,88 @@
+"""Batches as bytes, for workers that do not share our memory.
+
+A problem may be large, and batches are many: it is packed once here and unpacked once there, and a
+large one is sent only to workers who have answered that they lack it. A policy of the user's own is
+sent with its code, since workers may not have the file.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Mapping
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+import cloudpickle
+
+from fpbandits.errors import InputError
+from fpbandits.policies.own import sent_by_value
+from fpbandits.problem import Problem
+from fpbandits.simulation.cell import Cell
+
+_LARGE = 2**17
+_MOST_KNOWN = 64
+
+
+class AbsentError(Exception):
+    """A problem was neither sent nor known from before."""
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
+    problems: dict[str, Problem]
+
+    def persistent_id(self, value: object) -> str | None:
+        if not isinstance(value, Problem):
+            return None
+        self.problems[value.fingerprint] = value
+        return value.fingerprint
+
+
+class _Unpickler(pickle.Unpickler):
+    problems: Mapping[str, bytes]
+
+    def persistent_load(self, fingerprint: str) -> Problem:
+        with _one_at_a_time:
+            if fingerprint not in _known:
+                if fingerprint not in self.problems:
+                    raise AbsentError
+                while len(_known) >= _MOST_KNOWN:
+                    del _known[next(iter(_known))]
+                _known[fingerprint] = pickle.loads(self.problems[fingerprint])
+            return _known[fingerprint]
+
+
+_known: dict[str, Problem] = {}
+_one_at_a_time = Lock()
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _packed(problem: Problem) -> bytes:
+    return pickle.dumps(problem)
+
+
+def pack(
+    cells: Mapping[int, Cell], pieces: object, whole: bool
+) -> tuple[bytes, Mapping[str, bytes]]:
+    """Pack a batch, and apart from it its problems: the large ones only if it is ``whole``."""
+    stream = io.BytesIO()
+    pickler = _Pickler(stream)
+    pickler.problems = {}
+    with sent_by_value(cell.policy for cell in cells.values()):
+        pickler.dump((cells, pieces))
+    problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
+    sent = {name: packed for name, packed in problems.items() if whole or len(packed) <= _LARGE}
+    return stream.getvalue(), sent
+
+
+def unpack(packed: bytes, problems: Mapping[str, bytes]) -> Any:
+    """Return the cells and the pieces that were packed."""
+    unpickler = _Unpickler(io.BytesIO(packed))
+    unpickler.problems = problems
+    try:
+        return unpickler.load()
+    except (AttributeError, ImportError) as error:
+        raise InputError(
+            f"a worker cannot load the policy ({error}): all that it uses must be importable there"
+        ) from None

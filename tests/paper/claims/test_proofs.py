@@ -1,0 +1,56 @@
+"""Section 4 and the appendix: every verdict, and on doctored material the other one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from doctoring import (
+    NO_COUNTEREXAMPLE,
+    Doctor,
+    Doctored,
+    check_other_way,
+    check_section,
+    more,
+    number,
+    without,
+)
+
+from fpbandits.paper.claims import FAILS, HOLDS, Claim
+from fpbandits.paper.claims.proofs import SECTION
+from fpbandits.paper.material import Material
+
+VERDICTS = {
+    "proposition-1": HOLDS,
+    "proposition-1-constant": FAILS,
+    "proposition-2": FAILS,
+    "inconsistent-episodes": HOLDS,
+    "one-in-a-k": FAILS,
+    "k-is-free-of-t": HOLDS,
+    "lemma-2": HOLDS,
+    "lemma-2-step-a": FAILS,
+    "lemma-2-step-b": FAILS,
+}
+
+DOCTORED: Doctored = [
+    ("proposition-1", more("minimum-fp-ucb-far", plays=1, since=1e12), FAILS),
+    ("proposition-1-constant", NO_COUNTEREXAMPLE, HOLDS),
+    ("proposition-2", without("grid-4-fp-ucb-near"), HOLDS),
+    ("inconsistent-episodes", number("Σ 2 k⁻⁵", 5.0), FAILS),
+    ("one-in-a-k", number("margin of θ°", 0.1), HOLDS),
+    ("k-is-free-of-t", number("K at α = .2", math.inf), FAILS),
+    ("lemma-2", number("lemma 2: largest share of the bound", 1.5), FAILS),
+    ("lemma-2-step-a", number("lemma 2: step (a)", 1.5), HOLDS),
+    ("lemma-2-step-b", number("lemma 2: step (b)", 1.9), HOLDS),
+]
+
+
+def test_verdicts(claims: list[Claim]) -> None:
+    check_section(SECTION, VERDICTS, DOCTORED, claims)
+
+
+@pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)
+def test_each_verdict_can_come_out_the_other_way(
+    name: str, doctor: Doctor, expected: str, material: Material
+) -> None:
+    check_other_way(name, VERDICTS, doctor, expected, material)

@@ -1,0 +1,16 @@
+"""Numbers, computed once more in the plainest way."""
+
+from __future__ import annotations
+
+import pytest
+
+from fpbandits.paper.formulas import numbers
+
+
+def test_numbers_by_brute_force() -> None:
+    found = numbers()
+    series = sum(k**3.5 / (k - 1) ** 5 for k in range(4, 200_000))
+    tail = 2 * 200_000**-0.5  # ∫ x^(−3/2)
+    assert found["lemma 2: step (b)"] == pytest.approx(series + tail, abs=1e-5)
+    assert found["lemma 2: step (a)"] == pytest.approx(0.04 * 90_001**0.5 - 12)
+    assert found["lemma 1: least β − Δ"] == pytest.approx(0.05)

@@ -1,0 +1,18 @@
+"""Limits are those of SciPy's tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fpbandits.paper.limits import LEVEL, limits, most_of
+
+
+def test_limits_are_students_and_binomial() -> None:
+    sample = np.random.default_rng(3).exponential(size=40)
+    interval = stats.ttest_1samp(sample, 0).confidence_interval(1 - 2 * LEVEL)
+    assert limits(sample) == pytest.approx((interval.low, interval.high))
+    for count, runs in ((0, 1000), (3, 100), (99, 100), (100, 100)):
+        exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * LEVEL, "exact").high
+        assert most_of(count, runs) == pytest.approx(exact)

@@ -1,0 +1,308 @@
+"""What is kept is taken up again, by whom it belongs to; damage is found out."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kept import POLICIES, ask, assert_equal, chunks
+
+from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
+from fpbandits.errors import ConflictError, StorageError
+from fpbandits.simulation import manifest, workers
+from fpbandits.simulation.store import copied, holds_runs, load_results
+
+
+def test_the_same_question_is_played_once(
+    tmp_path: Path, undisturbed: Result, played: list[int]
+) -> None:
+    assert_equal(ask(tmp_path), undisturbed)
+    assert sum(played) == 180
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.[jn]*")}
+    shares: dict[str, float] = {}
+    again = ask(tmp_path, workers=1, progress=lambda name, share, _: shares.update({name: share}))
+    assert_equal(again, undisturbed)
+    assert sum(played) == 180
+    assert set(shares.values()) == {1.0}
+    assert len(shares) == 3
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.[jn]*")} == kept
+
+
+def test_more_runs_may_be_asked_for_and_fewer(
+    tmp_path: Path, undisturbed: Result, played: list[int]
+) -> None:
+    ask(tmp_path, runs=25)
+    assert sum(played) == 75
+    assert_equal(ask(tmp_path), undisturbed)
+    assert sum(played) == 180
+    assert_equal(ask(tmp_path, runs=10), undisturbed.first(10))
+    assert_equal(ask(tmp_path), undisturbed)
+    assert sum(played) == 180
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 4}, "seed 3 there, 4 here"),
+        ({"horizon": 1000}, "T = 2000 there, 1000 here"),
+        ({"times": [5]}, "another problem, or other times"),
+        ({"true": "theta2"}, "true 'theta1' there, 'theta2' here"),
+        ({"shuffle": False}, "shuffle True there, False here"),
+        ({"leap": False}, "leap True there, False here"),
+        ({"exact": True}, "exact False there, True here"),
+        ({"policies": POLICIES[:2]}, "'fp-ucb, ucb1, thompson' there, 'fp-ucb, ucb1' here"),
+        ({"policies": POLICIES[::-1]}, "'fp-ucb, ucb1, thompson' there, 'thompson, ucb1"),
+        (
+            {"policies": {"fp-ucb": FPUCB(slack=0.1), "ucb1": UCB1(), "thompson": Thompson()}},
+            "policy 'fp-ucb' there, 'fp-ucb:slack=0.1' here",
+        ),
+    ],
+)
+def test_another_question_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    ask(tmp_path, runs=5)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.[jn]*")}
+    with pytest.raises(ConflictError) as caught:
+        ask(tmp_path, runs=5, **change)
+    assert f"holds other runs ({message}" in str(caught.value)
+    assert str(caught.value).endswith("): name another folder")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.[jn]*")} == before
+
+
+def test_results_are_read_again_without_playing(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    found = load_results(tmp_path)
+    assert list(found) == ["fp-ucb", "ucb1", "thompson"]
+    for name, result in found.items():
+        assert np.array_equal(result.pulls[name], undisturbed.pulls[name])
+        assert np.array_equal(result.plans[name], undisturbed.plans[name])
+        assert np.array_equal(result.true_means, undisturbed.true_means)
+        assert (result.seed, result.settings) == (undisturbed.seed, undisturbed.settings)
+    outside = simulate(load_problem("paper:two"), true=[0.7, 0.4], runs=2, out=tmp_path / "b")
+    again = load_results(tmp_path / "b")["optimist"]
+    assert (again.true, again.true_means.tolist()) == (outside.true, [0.7, 0.4])
+    chunks(tmp_path)[0].unlink()
+    with pytest.raises(InputError, match=r"runs? of 180 are not finished: the command that began"):
+        load_results(tmp_path)
+
+
+@pytest.mark.usefixtures("often")
+def test_what_is_there_of_an_unfinished_folder(tmp_path: Path, undisturbed: Result) -> None:
+    """Every third file is taken away: of each cell, the runs before the first that is missing."""
+    ask(tmp_path)
+    for path in chunks(tmp_path)[::3]:
+        path.unlink()
+    there: list[set[int]] = [set(), set(), set()]
+    for path in chunks(tmp_path):
+        with np.load(path) as arrays:
+            for cell, start, stop in json.loads(str(arrays["header"]))["pieces"]:
+                there[cell].update(range(start, stop))
+    expected = {
+        name: next(run for run in range(61) if run not in runs)
+        for name, runs in zip(undisturbed.policies, there, strict=True)
+    }
+    found = load_results(tmp_path, partial=True)
+    assert {name: result.runs for name, result in found.items()} == {
+        name: runs for name, runs in expected.items() if runs
+    }
+    assert sum(expected.values()) < 180
+    for name, result in found.items():
+        assert np.array_equal(result.pulls[name], undisturbed.pulls[name][: result.runs])
+
+
+def test_the_format_is_open(tmp_path: Path, undisturbed: Result) -> None:
+    """Read with NumPy and JSON alone, as the docstring of `store` tells."""
+    ask(tmp_path)
+    written = json.loads((tmp_path / "manifest.json").read_text())
+    assert written["schema"] == 1
+    names = [cell["name"] for cell in written["cells"]]
+    found = {name: np.zeros_like(undisturbed.pulls[name]) for name in names}
+    for path in chunks(tmp_path):
+        with np.load(path) as arrays:
+            header, pulls = json.loads(str(arrays["header"])), arrays["pulls"]
+        assert header["schema"] == 1
+        assert header["versions"] == undisturbed.versions
+        for cell, start, stop in header["pieces"]:
+            target = found[names[cell]][start:stop]
+            target[:] = pulls[: target.size].reshape(target.shape)
+            pulls = pulls[target.size :]
+        assert pulls.size == 0
+    for name in names:
+        assert np.array_equal(found[name], undisturbed.pulls[name])
+
+
+@pytest.mark.usefixtures("often")
+def test_damaged_chunks_are_found_out_and_played_again(
+    tmp_path: Path, undisturbed: Result, played: list[int]
+) -> None:
+    ask(tmp_path)
+    paths = chunks(tmp_path)
+    assert len(paths) >= 5
+    contents = [path.read_bytes() for path in paths]
+    paths[0].write_bytes(contents[0][:-30])
+    altered = bytearray(contents[1])
+    altered[len(altered) // 2] ^= 1
+    paths[1].write_bytes(altered)
+    paths[2].write_bytes(b"")
+    paths[3].write_bytes(contents[4])
+    played.clear()
+    with pytest.warns(UserWarning, match="its runs are played again") as remarks:
+        assert_equal(ask(tmp_path), undisturbed)
+    assert len(remarks) == 4
+    for path in paths[:4]:
+        assert sum(path.name in str(remark.message) for remark in remarks) == 1
+    assert 0 < sum(played) < 180
+    played.clear()
+    assert_equal(ask(tmp_path), undisturbed)
+    assert played == []
+
+
+@pytest.mark.parametrize(
+    "content", ['{"kind": "fpb', "", "[]\xff", '{"a": 1}', "seed", "runs", "[" * 100_000]
+)
+def test_a_damaged_manifest_is_written_again(
+    tmp_path: Path, undisturbed: Result, played: list[int], content: str
+) -> None:
+    ask(tmp_path)
+    path = tmp_path / "manifest.json"
+    whole = path.read_bytes()
+    if content in ("seed", "runs"):  # altered, and still JSON
+        value = {"seed": b'"seed": 3', "runs": b'"runs": 60'}[content]
+        path.write_bytes(whole.replace(value, value[:-1] + b"1"))
+    else:
+        path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(StorageError, match=r"manifest\.json: (damaged|this holds no runs)"):
+        load_results(tmp_path)
+    if content == '{"a": 1}':
+        with pytest.raises(StorageError, match="this holds no runs of fpbandits"):
+            ask(tmp_path)
+        return
+    with pytest.warns(UserWarning, match=r"manifest\.json: damaged .* it is written again"):
+        assert_equal(ask(tmp_path), undisturbed)
+    assert sum(played) == 180
+    assert path.read_bytes() == whole
+
+
+def test_chunks_of_another_question_are_refused(tmp_path: Path, played: list[int]) -> None:
+    """Copied there by hand, or left when the manifest was lost: nothing is written over."""
+    ask(tmp_path)
+    (tmp_path / "manifest.json").unlink()
+    before = chunks(tmp_path)
+    played.clear()
+    for damage in (None, "{"):
+        if damage:
+            (tmp_path / "manifest.json").write_text(damage)
+        with pytest.raises(ConflictError, match=r"npz: holds other runs: name another folder"):
+            simulate_quietly(tmp_path, seed=4)
+    assert played == []
+    assert chunks(tmp_path) == before
+    assert simulate_quietly(tmp_path).seed == 3
+    assert played == []
+
+
+def simulate_quietly(out: Path, **changes: Any) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ask(out, **changes)
+
+
+@pytest.mark.parametrize("error", [MemoryError, OSError])
+def test_what_cannot_be_read_now_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fails(*others: object, **more: object) -> None:
+        raise error
+
+    ask(tmp_path)
+    before = chunks(tmp_path)
+    monkeypatch.setattr(np, "load", fails)
+    with pytest.raises(error):
+        ask(tmp_path)
+    assert chunks(tmp_path) == before
+
+
+def test_what_is_not_ours_is_left_alone(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    place = tmp_path / "chunks"
+    (place / "mine.npz").write_text("mine")
+    (place / ".x.aside").mkdir()
+    os.mkfifo(place / f"{'0' * 32}.npz")
+    (place / f"{'1' * 32}.npz").symlink_to("nowhere")
+    assert_equal(ask(tmp_path), undisturbed)
+    assert (place / "mine.npz").read_text() == "mine"
+    (tmp_path / "manifest.json").unlink()
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(InputError, match=r"manifest\.json: not a regular file"):
+        ask(tmp_path)
+
+
+def test_a_truth_called_like_a_parameter_is_not_taken_for_it(tmp_path: Path) -> None:
+    problem = Problem.bernoulli([[0.9, 0.1], [0.2, 0.5]], parameters=["0.5,0.6", "y"])
+    result = simulate(problem, UCB1(), true=[0.5, 0.6], horizon=500, runs=5, out=tmp_path)
+    again = load_results(tmp_path)["ucb1"]
+    assert again.true_means.tolist() == [0.5, 0.6]
+    assert again.as_dict() == result.as_dict()
+
+
+def test_another_versions_runs_are_left_and_played_again(
+    tmp_path: Path, undisturbed: Result, played: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        for module in (manifest, workers):
+            older.setattr(module, "versions", lambda: {"fpbandits": "0.0.1"})
+        ask(tmp_path)
+    assert load_results(tmp_path)["ucb1"].versions == {"fpbandits": "0.0.1"}
+    kept = chunks(tmp_path)
+    with pytest.warns(UserWarning, match="what another version played is left, and played again"):
+        assert_equal(ask(tmp_path), undisturbed)
+    assert sum(played) == 360
+    assert set(kept) < set(chunks(tmp_path))
+    assert_equal(ask(tmp_path), undisturbed)  # and nothing more is said
+    written = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps(written | {"schema": 2}))
+    with pytest.raises(StorageError, match=r"written with schema 2, and this version .* schema 1"):
+        ask(tmp_path)
+
+
+def test_what_is_kept_can_be_copied(tmp_path: Path, undisturbed: Result) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    ask(here)
+    assert holds_runs(here)
+    assert not holds_runs(there)
+    for path, content in copied(here, there).items():
+        path.write_bytes(content)
+    assert_equal(ask(there), undisturbed)
+    assert copied(here, there)
+    ask(tmp_path / "other", seed=4)
+    with pytest.raises(ConflictError, match="holds other results: name another folder"):
+        copied(here, tmp_path / "other")
+
+
+OWN = """
+from fpbandits import UCB1
+
+class Mine(UCB1):
+    name = "mine"
+"""
+
+
+def test_results_load_where_their_policy_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "their_policy.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    their_policy = importlib.import_module("their_policy")
+    result = ask(tmp_path / "out", policies=their_policy.Mine(), runs=4)
+    monkeypatch.undo()
+    monkeypatch.delitem(sys.modules, "their_policy")
+    loaded = load_results(tmp_path / "out")["mine"]
+    assert_equal(loaded, result)
+    assert loaded.total_variation("mine") == result.total_variation("mine") > 0
+    exact = ask(tmp_path / "exact", policies=UCB1(), runs=2, exact=True)
+    assert load_results(tmp_path / "exact")["ucb1"].leap_error == exact.leap_error == 0

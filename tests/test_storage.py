@@ -1,0 +1,176 @@
+"""Files whole or not at all; reading says what is wrong; one at a time is at work in a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fpbandits.errors import ConflictError, InputError, StorageError
+from fpbandits.storage import (
+    DamagedError,
+    check_kind,
+    locked,
+    make_folder,
+    read_json,
+    read_whole,
+    remove_asides,
+    rows_to_csv,
+    shown,
+    write_aside,
+    write_together,
+)
+
+
+def test_a_failed_write_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "kept.toml"
+    path.write_text("precious")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match=r"cannot be written \(No space left on device\)"):
+        write_aside(path, b"new")
+    assert path.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(StorageError, match="cannot be written"):
+        write_aside(tmp_path / "no" / "folder.toml", b"new")
+
+
+def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
+    write_aside(tmp_path / "new.toml", b"")
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "new.toml").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_files_written_together_appear_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_together({first: b"old", second: b"old"})
+    handles: list[int] = []
+
+    def fills_up(handle: int) -> None:
+        handles.append(handle)
+        if len(handles) == 2:
+            raise OSError(28, "No space left")
+
+    monkeypatch.setattr(os, "fsync", fills_up)
+    with pytest.raises(StorageError, match=r"second: cannot be written \(No space left\)"):
+        write_together({first: b"new", second: b"new"})
+    assert first.read_bytes() == second.read_bytes() == b"old"
+    assert sorted(tmp_path.iterdir()) == [first, second]
+
+
+def test_what_was_left_aside_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in (".kept.1.aside", ".other.1.aside", "kept", ".kept"):
+        (tmp_path / name).write_text("")
+    remove_asides(tmp_path, "kept")
+    assert {path.name for path in tmp_path.iterdir()} == {".other.1.aside", "kept", ".kept"}
+    remove_asides(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", ".kept"}
+
+
+def test_folders_are_made_or_refused(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file: cannot be written to"):
+        make_folder(tmp_path / "file")
+
+
+def test_reading(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(b"x" * 2**20)
+    assert read_whole(path) == read_whole(path, 2**20) == b"x" * 2**20
+    path.write_bytes(b"x" * (2**20 + 1))
+    with pytest.raises(InputError, match=r"larger than 1 MiB, the most that is read of a \.csv"):
+        read_whole(path, 2**20)
+    with pytest.raises(InputError, match="none: there is no such file"):
+        read_whole(tmp_path / "none")
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(InputError, match="not a regular file"):
+            read_whole(place)
+    for name in ("a\0b", "x" * 300):
+        with pytest.raises(StorageError, match="cannot be read"):
+            read_whole(tmp_path / name)
+
+
+GOOD = {"kind": "fpbandits thing", "schema": 2, "value": 5}
+
+
+def test_what_is_kept_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "thing.json"
+    path.write_text(json.dumps(GOOD))
+    assert read_json(path, "thing", (1, 2)) == check_kind(GOOD, "thing", (2,)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "this holds no thing of fpbandits"),
+        ({"a": 1}, "this holds no thing of fpbandits"),
+        (GOOD | {"kind": "fpbandits other"}, "this holds no thing of fpbandits"),
+        (GOOD | {"schema": 3}, "written with schema 3, and this version of fpbandits reads schema"),
+        (GOOD | {"schema": "x"}, "written with schema 'x', and .* reads schema 1 and 2"),
+    ],
+)
+def test_other_kinds_and_schemas_are_refused(tmp_path: Path, content: Any, message: str) -> None:
+    path = tmp_path / "thing.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(StorageError, match=f"thing.json: {message}") as caught:
+        read_json(path, "thing", (1, 2))
+    assert not isinstance(caught.value, DamagedError)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"kind": "fpb', b"[]\xff", b"[" * 100_000])
+def test_damage_is_told_apart(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "thing.json"
+    path.write_bytes(content)
+    with pytest.raises(DamagedError, match=r"thing.json: damaged \(it is cut off, or not JSON\)"):
+        read_json(path, "thing", (1,))
+
+
+def test_rows_as_csv() -> None:
+    rows: list[dict[str, Any]] = [{"a": 1, "b": float("nan")}, {"a": "x, y", "b": 0.5}]
+    assert rows_to_csv(rows) == 'a,b\n1,\n"x, y",0.5\n'
+
+
+def test_paths_in_messages_stay_on_one_line() -> None:
+    assert shown(Path("a/b c")) == "a/b c"
+    assert "\n" not in shown(Path("a\nb"))
+    assert len(shown(Path("x" * 1000))) < 80
+
+
+def test_one_at_a_time_is_at_work_in_a_folder(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        with (
+            pytest.raises(ConflictError, match=f"process {os.getpid()} on .* is at work there"),
+            locked(tmp_path),
+        ):
+            pass
+        (tmp_path / ".owner").unlink()
+        with pytest.raises(ConflictError, match="another process is at work"), locked(tmp_path):
+            pass
+        (tmp_path / "other").mkdir()
+        with locked(tmp_path / "other"):
+            pass
+    with locked(tmp_path):
+        pass
+
+
+def test_who_dies_lets_go(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        with locked(tmp_path):
+            os._exit(0)
+    os.waitpid(child, 0)
+    with locked(tmp_path):
+        pass
