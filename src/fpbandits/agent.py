@@ -23,6 +23,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -152,7 +153,7 @@ class Agent:
         with self._lock:
             arm = self._ledger.arm_of(id)
             self._settle(arm, int(id), self._unit(reward, f"decision {id}"))
-            crowd = self._crowd(arm) if self._ledger.is_crowded() else None
+            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(id)) else None
         if crowd is not None:
             warnings.warn(crowd, stacklevel=2)
 
@@ -314,7 +315,7 @@ class Agent:
         if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
-        agent._memory = state.get("memory")
+        agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._observed = int(state.get("observed", 0))
         agent._plan = [arms.index(arm) for arm in state["plan"]]
         agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)

@@ -90,9 +90,12 @@ class Ledger:
         rewards = sum(number in self._told for number in queue)
         return Waiting(queue[0], rewards) if rewards else None
 
-    def is_crowded(self) -> bool:
-        """Tell whether so much waits that it is worth looking for whom."""
-        return len(self._told) >= CROWD
+    def joins_a_crowd(self, number: int) -> bool:
+        """Tell whether a reward must wait, and so many others that it is worth looking for whom.
+
+        To look takes longer the more decisions are out: so not for rewards that count at once.
+        """
+        return number in self._told and len(self._told) >= CROWD
 
     def state(self) -> dict[str, Any]:
         """Return everything as values that JSON holds."""
