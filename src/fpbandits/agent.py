@@ -100,7 +100,6 @@ class Agent:
     """
 
     __slots__ = (
-        "_late",
         "_ledger",
         "_lock",
         "_memory",
@@ -127,7 +126,6 @@ class Agent:
         # Where a policy does not apply, this says so.
         self._ready = ready(DEFAULT() if policy is None else check_policy(policy), problem)
         self._seed = whole_number("seed", seed)
-        self._late = late
         self._lock = Lock()
         self._numbers = _packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
@@ -240,7 +238,7 @@ class Agent:
                 "policy": str(self.policy),
                 "code": code_of(self.policy),
                 "seed": self._seed,
-                "late": self._late,
+                "late": "in-order" if self._ledger.in_order else "any",
                 **self._ledger.state(),
                 "observed": self._observed,
                 "plan": self._plan,
