@@ -38,21 +38,19 @@ def suited(policy: Policy, generator: np.random.Generator) -> Problem:
 
 @compiled
 def plan_ahead(
-    prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+    known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
 ) -> tuple[int, int]:
-    return plan(prepared, tally, envelope, scratch, budget, random)
+    return plan(known, tally, envelope, scratch, budget, random)
 
 
 @compiled
-def is_certain(prepared: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-    return repeats(prepared, tally, envelope, scratch, rounds)
+def is_certain(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    return repeats(known, tally, envelope, scratch, rounds)
 
 
 @compiled
-def observe_many(
-    prepared: Any, tally: Any, arm: int, plays: int, total: float, random: Any
-) -> None:
-    observe(prepared, tally, arm, plays, total, random)
+def observe_many(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    observe(known, tally, arm, plays, total, random)
 
 
 def copy(tally: Tally) -> Tally:

@@ -13,6 +13,7 @@ from numba.core.registry import cpu_target
 
 from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.policies import POLICIES, compiling
+from fpbandits.policies.base import Plan
 from fpbandits.policies.compiling import compiled, digest_of_sources, prepare
 from fpbandits.policies.ready import plan_once
 
@@ -56,9 +57,7 @@ class Stubborn(Optimist):
     name = "stubborn"
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         scratch.cycle[0] = 0
         return 1, budget
 

@@ -16,6 +16,7 @@ from reference import Known, twin
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+from fpbandits.policies.base import Plan
 from fpbandits.streams import run_stream
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
@@ -119,12 +120,10 @@ class Toy(Policy):
         return Order(len(problem.arms))
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        for arm in range(prepared.arms):
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        for arm in range(known.arms):
             scratch.cycle[arm] = arm
-        return prepared.arms, max(1, budget // prepared.arms)
+        return known.arms, max(1, budget // known.arms)
 
 
 @pytest.fixture
@@ -191,10 +190,8 @@ class Last(Optimist):
     name = "last"
 
     @staticmethod
-    def plan(
-        prepared: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-    ) -> tuple[int, int]:
-        scratch.cycle[0] = prepared.theta.codes.shape[0] - 1
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        scratch.cycle[0] = known.theta.codes.shape[0] - 1
         return 1, budget
 
 
