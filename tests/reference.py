@@ -1,100 +1,101 @@
 """The policies in plain Python, for comparison: each a few lines, sharing no code with the package.
 
-Rewards are on [0, 1]. A reference is a generator: it yields an arm and is sent its reward.
+A *twin* is a function named after its policy, ``fp_ucb`` for "fp-ucb". It takes what is `Known` of
+a problem and the policy's options, and is a generator: it yields an arm and is sent its reward, on
+[0, 1]. The tests find it by its name, so that a new policy's twin is a function here, and no more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from fpbandits import Problem, analyze
+
 Player = Generator[int, float, None]
-Stream = Callable[[int], Any]
-"""The random stream of a decision, by its number."""
+
+Rates = list[tuple[list[int], list[float]]]
+"""For each model: which ones must be told from it, and how often to play each arm for that."""
 
 EQUAL = 1e-9
 
 
-def fp_ucb(means: list[list[float]], slack: float = 0.0) -> Player:
-    """Algorithm 1, line by line."""
-    best = [min(i for i, m in enumerate(row) if m >= max(row) - 1e-12) for row in means]
-    A = sorted(set(best))
-    n, S = dict.fromkeys(A, 0), dict.fromkeys(A, 0.0)
-    A_k, k = A, 0
-    while True:
-        for arm in A_k or A:
-            S[arm] += yield arm
-            n[arm] += 1
-        k += 1
-        A_k = sorted(
-            {
-                best[theta]
-                for theta, row in enumerate(means)
-                if all(
-                    abs(S[i] / n[i] - row[i]) <= math.sqrt(3 * math.log(k) / n[i]) + slack
-                    for i in A
-                )
-            }
-        )
+@dataclass(frozen=True)
+class Known:
+    """What a twin may know of a problem."""
+
+    problem: Problem
+
+    @cached_property
+    def means(self) -> list[list[float]]:
+        """A row per model, on [0, 1]."""
+        return self.problem.rewards.unit_means.tolist()  # type: ignore[no-any-return]  # of NumPy
+
+    @property
+    def arms(self) -> int:
+        return len(self.problem.arms)
+
+    @property
+    def largest(self) -> float:
+        return max(map(max, self.means))
+
+    @property
+    def gap(self) -> float:
+        """The least gap below the largest mean."""
+        gaps = [self.largest - mean for row in self.means for mean in row]
+        return min((gap for gap in gaps if gap > 1e-12), default=1.0)
+
+    @property
+    def rates(self) -> Rates:
+        """Over the arms of A."""
+        return self._rates(everywhere=False)
+
+    @property
+    def rates_over_all(self) -> Rates:
+        return self._rates(everywhere=True)
+
+    def _rates(self, everywhere: bool) -> Rates:
+        found: Rates = []
+        for case in analyze(self.problem).cases:
+            bound = case.theorem2.all_arms if everywhere else case.theorem2
+            rivals = [self.problem.index(name) for name in case.theorem2.confusion_set]
+            pulls = [bound.pulls.get(arm, 0.0) if rivals else 0.0 for arm in self.problem.arms]
+            found.append((rivals, pulls))
+        return found
+
+    def stream(self, number: int) -> np.random.Generator:
+        """The stream from which an agent of seed 0 draws its decision of this number."""
+        return np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number, 0)))
 
 
-def ucb1(arms: int) -> Player:
-    n, S = [0] * arms, [0.0] * arms
-    for arm in range(arms):
-        S[arm] += yield arm
-        n[arm] += 1
-    t = arms
-    while True:
-        index = [S[i] / n[i] + math.sqrt(2 * math.log(t) / n[i]) for i in range(arms)]
-        arm = index.index(max(index))
-        S[arm] += yield arm
-        n[arm] += 1
-        t += 1
+def twin(name: str) -> Any:
+    """Return a policy's twin; there must be one."""
+    return globals()[name.replace("-", "_")]
+
+
+def nothing_seen(known: Known) -> tuple[int, list[int], list[float]]:
+    """The number of arms, and of each arm no plays and no rewards."""
+    return known.arms, [0] * known.arms, [0.0] * known.arms
+
+
+def best_arm(row: list[float]) -> int:
+    return min(i for i, mean in enumerate(row) if mean >= max(row) - 1e-12)
+
+
+def first_least(costs: list[float]) -> int:
+    return next(i for i, cost in enumerate(costs) if cost <= min(costs) + EQUAL)
 
 
 def kl(p: float, q: float) -> float:
     if (q <= 0 < p) or (q >= 1 > p):
         return math.inf
     return sum(a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
-
-
-def imed(arms: int, n: list[int] | None = None, S: list[float] | None = None) -> Player:
-    n, S = n or [0] * arms, S or [0.0] * arms
-    while True:
-        if 0 in n:
-            arm = n.index(0)
-        else:
-            means = [S[i] / n[i] for i in range(arms)]
-            top = max(means)
-            number = [n[i] * kl(means[i], top) + math.log(n[i]) for i in range(arms)]
-            arm = first_least(number)
-        S[arm] += yield arm
-        n[arm] += 1
-
-
-def kl_ucb(arms: int) -> Player:
-    n, S = [0] * arms, [0.0] * arms
-    while True:
-        if 0 in n:
-            arm = n.index(0)
-        else:
-            index = []
-            for i in range(arms):
-                mean, bound = S[i] / n[i], math.log(sum(n)) / n[i]
-                if mean >= 1 or bound == 0:
-                    index.append(mean)
-                elif kl(mean, 1 - 1e-16) <= bound:
-                    index.append(1.0)
-                else:
-                    root = brentq(lambda q, m=mean, b=bound: kl(m, q) - b, mean, 1 - 1e-16)
-                    index.append(float(root))
-            arm = next(i for i in range(arms) if index[i] >= max(index) - 1e-12)
-        S[arm] += yield arm
-        n[arm] += 1
 
 
 def misfits(means: Any, n: list[int], S: list[float], squares: bool = False) -> list[float]:
@@ -110,17 +111,95 @@ def misfits(means: Any, n: list[int], S: list[float], squares: bool = False) -> 
     return [cost - min(total) for cost in total]
 
 
-def best_arm(row: list[float]) -> int:
-    return min(i for i, mean in enumerate(row) if mean >= max(row) - 1e-12)
+def _fits(row: list[float], n: list[int], S: list[float], scale: float, t: int) -> bool:
+    return all(
+        abs(S[i] / n[i] - row[i]) <= math.sqrt(scale * math.log(t) / n[i])
+        for i in range(len(n))
+        if n[i]
+    )
 
 
-def first_least(costs: list[float]) -> int:
-    return next(i for i, cost in enumerate(costs) if cost <= min(costs) + EQUAL)
+def fp_ucb(known: Known, slack: float = 0.0) -> Player:
+    """Algorithm 1, line by line."""
+    best = [best_arm(row) for row in known.means]
+    A = sorted(set(best))
+    n, S = dict.fromkeys(A, 0), dict.fromkeys(A, 0.0)
+    A_k, k = A, 0
+    while True:
+        for arm in A_k or A:
+            S[arm] += yield arm
+            n[arm] += 1
+        k += 1
+        A_k = sorted(
+            {
+                best[theta]
+                for theta, row in enumerate(known.means)
+                if all(
+                    abs(S[i] / n[i] - row[i]) <= math.sqrt(3 * math.log(k) / n[i]) + slack
+                    for i in A
+                )
+            }
+        )
 
 
-def fp_llr(means: list[list[float]]) -> Player:
+def ucb1(known: Known) -> Player:
+    arms, n, S = nothing_seen(known)
+    for arm in range(arms):
+        S[arm] += yield arm
+        n[arm] += 1
+    t = arms
+    while True:
+        index = [S[i] / n[i] + math.sqrt(2 * math.log(t) / n[i]) for i in range(arms)]
+        arm = index.index(max(index))
+        S[arm] += yield arm
+        n[arm] += 1
+        t += 1
+
+
+def imed(known: Known) -> Player:
+    arms, n, S = nothing_seen(known)
+    yield from imed_from(arms, n, S)
+
+
+def imed_from(arms: int, n: list[int], S: list[float]) -> Player:
+    while True:
+        if 0 in n:
+            arm = n.index(0)
+        else:
+            means = [S[i] / n[i] for i in range(arms)]
+            top = max(means)
+            number = [n[i] * kl(means[i], top) + math.log(n[i]) for i in range(arms)]
+            arm = first_least(number)
+        S[arm] += yield arm
+        n[arm] += 1
+
+
+def kl_ucb(known: Known, c: float = 0.0) -> Player:
+    arms, n, S = nothing_seen(known)
+    while True:
+        if 0 in n:
+            arm = n.index(0)
+        else:
+            index = []
+            t = sum(n)
+            level = math.log(t) + (c * math.log(math.log(t)) if t > 2 else 0)
+            for i in range(arms):
+                mean, bound = S[i] / n[i], level / n[i]
+                if mean >= 1 or bound == 0:
+                    index.append(mean)
+                elif kl(mean, 1 - 1e-16) <= bound:
+                    index.append(1.0)
+                else:
+                    root = brentq(lambda q, m=mean, b=bound: kl(m, q) - b, mean, 1 - 1e-16)
+                    index.append(float(root))
+            arm = next(i for i in range(arms) if index[i] >= max(index) - 1e-12)
+        S[arm] += yield arm
+        n[arm] += 1
+
+
+def fp_llr(known: Known) -> Player:
+    means, (_, n, S) = known.means, nothing_seen(known)
     A = sorted({best_arm(row) for row in means})
-    n, S = [0] * len(means[0]), [0.0] * len(means[0])
     cycle, k = A, 0
     while True:
         for arm in cycle:
@@ -133,14 +212,13 @@ def fp_llr(means: list[list[float]]) -> Player:
 
 
 def optimist(
-    means: list[list[float]], delta: float = 0.1, offset: float = 0.7, safe: float = math.inf
+    known: Known, delta: float = 0.1, offset: float = 0.7, safe: float = math.inf
 ) -> Player:
-    arms = len(means[0])
-    n, S = [0] * arms, [0.0] * arms
+    means, (arms, n, S) = known.means, nothing_seen(known)
     while True:
         own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
         if min(own) > safe + sum(math.log(plays + 1) for plays in n):
-            yield from imed(arms, n, S)
+            yield from imed_from(arms, n, S)
         costs = misfits(means, n, S)
         limit = (1 + delta) * math.log(max(sum(n), 1)) + offset + EQUAL
         top = max(max(row) for row, cost in zip(means, costs, strict=True) if cost <= limit)
@@ -155,25 +233,16 @@ def optimist(
         n[arm] += 1
 
 
-def least_squares(means: list[list[float]]) -> Player:
-    n, S = [0] * len(means[0]), [0.0] * len(means[0])
+def least_squares(known: Known) -> Player:
+    means, (_, n, S) = known.means, nothing_seen(known)
     while True:
         arm = best_arm(means[first_least(misfits(means, n, S, squares=True))])
         S[arm] += yield arm
         n[arm] += 1
 
 
-def _fits(row: list[float], n: list[int], S: list[float], scale: float, t: int) -> bool:
-    return all(
-        abs(S[i] / n[i] - row[i]) <= math.sqrt(scale * math.log(t) / n[i])
-        for i in range(len(n))
-        if n[i]
-    )
-
-
-def ucb_s(means: list[list[float]], alpha: float = 4.0) -> Player:
-    arms = len(means[0])
-    n, S = [0] * arms, [0.0] * arms
+def ucb_s(known: Known, alpha: float = 4.0) -> Player:
+    means, (arms, n, S) = known.means, nothing_seen(known)
     while True:
         t = max(sum(n), 1)
         inside = [row for row in means if _fits(row, n, S, alpha / 4, t)]
@@ -190,9 +259,8 @@ def ucb_s(means: list[list[float]], alpha: float = 4.0) -> Player:
         n[arm] += 1
 
 
-def ucb_c(means: list[list[float]], alpha: float = 3.0) -> Player:
-    arms = len(means[0])
-    n, S = [0] * arms, [0.0] * arms
+def ucb_c(known: Known, alpha: float = 3.0) -> Player:
+    means, (arms, n, S) = known.means, nothing_seen(known)
     while True:
         t = max(sum(n), 1)
         inside = [row for row in means if _fits(row, n, S, alpha / 2, t)]
@@ -206,13 +274,8 @@ def ucb_c(means: list[list[float]], alpha: float = 3.0) -> Player:
         n[arm] += 1
 
 
-Rates = list[tuple[list[int], list[float]]]
-"""For each model: which ones must be told from it, and how often to play each arm for that."""
-
-
-def ata(means: list[list[float]], rates: Rates, stream: Stream, c: float = 1.0) -> Player:
-    arms = len(means[0])
-    n, S = [0] * arms, [0.0] * arms
+def ata(known: Known, c: float = 1.0) -> Player:
+    means, rates, (arms, n, S) = known.means, known.rates, nothing_seen(known)
     while True:
         costs = misfits(means, n, S)
         guess = first_least(costs)
@@ -226,20 +289,20 @@ def ata(means: list[list[float]], rates: Rates, stream: Stream, c: float = 1.0) 
                 else [0.0 if i == arm else 1 / (arms - 1) for i in range(arms)]
             )
             bounds = np.cumsum(shares)
-            arm = int(np.searchsorted(bounds, stream(sum(n)).random(), side="right"))
+            arm = int(np.searchsorted(bounds, known.stream(sum(n)).random(), side="right"))
             arm = min(arm, max(i for i in range(arms) if shares[i] > 0))
         S[arm] += yield arm
         n[arm] += 1
 
 
-def ossb(means: list[list[float]], rates: Rates, epsilon: float = 0.01) -> Player:
-    arms = len(means[0])
-    n, S, s = [0] * arms, [0.0] * arms, 0
+def ossb(known: Known, gamma: float = 0.0, epsilon: float = 0.01) -> Player:
+    means, rates, (arms, n, S) = known.means, known.rates_over_all, nothing_seen(known)
+    s = 0
     while True:
         guess = first_least(misfits(means, n, S))
         c, best = rates[guess][1], best_arm(means[guess])
         log = math.log(sum(n) + 1)
-        if all(n[x] >= c[x] * log for x in range(arms) if x != best):
+        if all(n[x] >= (1 + gamma) * c[x] * log for x in range(arms) if x != best):
             arm = best
         else:
             s += 1
@@ -250,27 +313,28 @@ def ossb(means: list[list[float]], rates: Rates, epsilon: float = 0.01) -> Playe
         n[arm] += 1
 
 
-def bpr(arms: int, largest: float, gap: float, stream: Stream) -> Player:
-    n, S = [0] * arms, [0.0] * arms
+def bpr(known: Known) -> Player:
+    largest, (arms, n, S) = known.largest, nothing_seen(known)
+    middle = largest - known.gap / 2
     while True:
         if 0 in n:
             arm = n.index(0)
         else:
             seen = [S[i] / n[i] for i in range(arms)]
             arm = seen.index(max(seen))
-            if max(seen) < largest - gap / 2:
+            if max(seen) < middle:
                 weights = np.array([(largest - mean) ** -2 for mean in seen])
-                draw = stream(sum(n)).random() * weights.sum()
+                draw = known.stream(sum(n)).random() * weights.sum()
                 arm = min(int(np.searchsorted(np.cumsum(weights), draw, side="right")), arms - 1)
         S[arm] += yield arm
         n[arm] += 1
 
 
-def thompson_theta(means: list[list[float]], stream: Stream) -> Player:
-    n, S = [0] * len(means[0]), [0.0] * len(means[0])
+def thompson_theta(known: Known) -> Player:
+    means, (_, n, S) = known.means, nothing_seen(known)
     while True:
         weights = np.exp(-np.array(misfits(means, n, S)))
-        draw = stream(sum(n)).random() * weights.sum()
+        draw = known.stream(sum(n)).random() * weights.sum()
         model = min(int(np.searchsorted(np.cumsum(weights), draw, side="right")), len(means) - 1)
         arm = best_arm(means[model])
         S[arm] += yield arm

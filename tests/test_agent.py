@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import subprocess
 import sys
+import warnings
+import weakref
+from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, Agent, InputError, Problem, Thompson, load_problem
-from fpbandits.agent import Decision
-from fpbandits.policies import POLICIES
+from fpbandits import (
+    FPUCB,
+    UCB1,
+    Agent,
+    ConflictError,
+    Error,
+    InputError,
+    Policy,
+    Problem,
+    StorageError,
+    Thompson,
+    UnknownError,
+    load_problem,
+)
+from fpbandits.agent import Decision, Late
+from fpbandits.ledger import CROWD, Waiting
+from fpbandits.policies import POLICIES, PlainPolicy, parse_policy, ready
+
+may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
 
 
 @pytest.fixture
@@ -23,11 +46,10 @@ def problem() -> Problem:
 
 def snapshot(agent: Agent) -> Any:
     return (
-        agent._next,
+        agent._observed,
+        json.dumps(agent._memory),
         list(agent._plan),
-        dict(agent._out),
-        dict(agent._told),
-        {arm: list(queue) for arm, queue in agent._queues.items()},
+        agent._ledger.state(),
         [part.tolist() for part in agent._tally],
     )
 
@@ -66,8 +88,7 @@ def test_an_arm_counts_up_to_its_first_untold_decision() -> None:
     agent.forget(ids[3])
     assert agent.plays == {"arm1": 4}
     assert agent._tally.sums[0] == 3
-    assert agent._queues == {}
-    assert agent._told == {}
+    assert agent._ledger.state() == {"next": 5, "out": [], "told": [], "queues": []}
 
     eager = Agent(single, FPUCB(), late="any")
     ids = [eager.ask().id for _ in range(5)]
@@ -94,7 +115,7 @@ def test_order_of_telling_within_an_episode_does_not_matter(problem: Problem) ->
         assert [part.tolist() for part in forth._tally] == [part.tolist() for part in back._tally]
 
 
-def ruled_out(late: str) -> int:
+def ruled_out(late: Late) -> int:
     """Count the episodes in which the truth does not fit, where only failures are told late.
 
     A sale is known at once, a non-sale when 400 others have come.
@@ -118,6 +139,7 @@ def ruled_out(late: str) -> int:
     return missing
 
 
+@may_pile_up
 def test_the_trap_of_biased_delays() -> None:
     """Counting whatever is told rules the true model out; counting in order does not."""
     assert ruled_out("in-order") == 0
@@ -148,10 +170,11 @@ def test_survivors_and_by_how_much() -> None:
         Agent(problem, UCB1()).survivors()
 
 
+@may_pile_up
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("late", ["in-order", "any"])
 def test_state_survives_save_and_load(
-    problem: Problem, tmp_path: Path, name: str, late: str
+    problem: Problem, tmp_path: Path, name: str, late: Late
 ) -> None:
     """An agent saved and loaded after every tenth step decides as one that never stopped."""
     path = tmp_path / "agent.json"
@@ -190,27 +213,28 @@ def test_bad_tells_leave_the_agent_as_it_was(problem: Problem) -> None:
     play(agent, 30, lambda d: 1.0)
     told, open_id = 3, agent.ask().id
     before = snapshot(agent)
-    mistakes: list[tuple[Any, Any, str]] = [
-        (999, 1.0, "unknown decision 999"),
-        (-1, 1.0, "unknown decision -1"),
-        ("0", 1.0, "unknown decision '0'"),
-        (True, 1.0, "unknown decision True"),
-        (told, 1.0, "decision 3 was told or forgotten already"),
-        (open_id, 1.5, "the reward 1.5 is outside the range [0, 1]"),
-        (open_id, float("nan"), "the reward nan is outside the range [0, 1]"),
-        (open_id, "much", "the reward must be a number, not 'much'"),
-        (open_id, None, "the reward must be a number, not None"),
-        (open_id, 10**400, "the reward must be a number, not 1"),
+    mistakes: list[tuple[Any, Any, type[Error], str]] = [
+        (999, 1.0, UnknownError, "unknown decision 999"),
+        (-1, 1.0, UnknownError, "unknown decision -1"),
+        ("0", 1.0, UnknownError, "unknown decision '0'"),
+        (True, 1.0, UnknownError, "unknown decision True"),
+        (told, 1.0, ConflictError, "decision 3 was told or forgotten already"),
+        (open_id, 1.5, InputError, "the reward 1.5 is outside the range [0, 1]"),
+        (open_id, float("nan"), InputError, "the reward nan is outside the range [0, 1]"),
+        (open_id, "much", InputError, "the reward must be a number, not 'much'"),
+        (open_id, None, InputError, "the reward must be a number, not None"),
+        (open_id, 10**400, InputError, "the reward must be a number, not 1"),
     ]
-    for number, reward, message in mistakes:
+    for number, reward, kind, message in mistakes:
         with pytest.raises(InputError) as caught:
             agent.tell(number, reward)
+        assert type(caught.value) is kind
         assert message in str(caught.value)
         assert snapshot(agent) == before
-    with pytest.raises(InputError, match="told or forgotten already"):
+    with pytest.raises(ConflictError, match="told or forgotten already"):
         agent.forget(told)
     agent.forget(open_id)
-    with pytest.raises(InputError, match="told or forgotten already"):
+    with pytest.raises(ConflictError, match="told or forgotten already"):
         agent.tell(open_id, 1.0)
 
 
@@ -223,24 +247,27 @@ def test_bad_files(problem: Problem, tmp_path: Path) -> None:
     whole = path.read_text()
     state = json.loads(whole)
 
-    def refusal(text: str, other: Problem = problem) -> str:
+    def refusal(text: str, kind: type[Error] = StorageError, other: Problem = problem) -> str:
         path.write_text(text)
-        with pytest.raises(InputError) as caught:
+        with pytest.raises(Error) as caught:
             Agent.load(path, other)
+        assert isinstance(caught.value, kind)
+        assert not (kind is StorageError and isinstance(caught.value, InputError))
         assert len(str(caught.value).splitlines()) == 1
         return str(caught.value)
 
     for cut in range(0, len(whole) - 2, 7):
         assert str(path) in refusal(whole[:cut])
-    assert "written with schema 2" in refusal(json.dumps(state | {"schema": 2}))
-    assert "plays another problem" in refusal(whole, load_problem("paper:two"))
-    assert "not an agent of fpbandits" in refusal("{}")
-    assert "not an agent of fpbandits" in refusal("[1]")
-    assert "unknown policy" in refusal(json.dumps(state | {"policy": "magic"}))
-    for key in state:
+    assert "written with schema 3" in refusal(json.dumps(state | {"schema": 3}))
+    other = load_problem("paper:two")
+    assert "plays another problem" in refusal(whole, ConflictError, other)
+    assert "holds no agent of fpbandits" in refusal("{}")
+    assert "holds no agent of fpbandits" in refusal("[1]")
+    for policy in ("magic", 5):
+        assert "unknown policy" in refusal(json.dumps(state | {"policy": policy}), UnknownError)
+    for key in state.keys() - {"code", "observed", "memory"}:  # not there in the first schema
         assert str(path) in refusal(json.dumps({k: v for k, v in state.items() if k != key}))
     damages: list[dict[str, Any]] = [
-        {"policy": 5},
         {"queues": []},
         {"plan": [-1]},
         {"counters": [-1, 0, 0]},
@@ -270,17 +297,19 @@ def test_numbers_of_numpy_are_saved_like_others(problem: Problem, tmp_path: Path
 
 def test_bad_arguments(problem: Problem) -> None:
     with pytest.raises(InputError, match="late is 'never': it must be one of in-order, any"):
-        Agent(problem, late="never")
+        Agent(problem, late="never")  # type: ignore[arg-type]  # the mistake that is tested
     with pytest.raises(InputError, match="seed is -1"):
         Agent(problem, seed=-1)
     with pytest.raises(InputError, match="expected a policy such as FPUCB"):
-        Agent(problem, "fp-ucb")  # type: ignore[arg-type]
+        Agent(problem, "fp-ucb")  # type: ignore[arg-type]  # likewise
 
 
 def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
-    parts = [agent, agent._plan, agent._out, agent._told, agent._queues, agent._numbers]
-    for queue in agent._queues.values():
+    ledger = agent._ledger
+    parts: list[Any] = [agent, agent._plan, agent._numbers, agent._lock]
+    parts += [ledger, ledger.out, ledger._told, ledger._queues]
+    for queue in ledger._queues.values():
         parts += [queue, *queue]
     return sum(map(sys.getsizeof, parts))
 
@@ -291,3 +320,380 @@ def test_an_agent_is_small(problem: Problem) -> None:
     for agent in agents[:50]:
         play(agent, 40, lambda d: 1.0)
     assert size_in_bytes(agents[0]) < 700
+
+
+@pytest.fixture
+def busy_threads() -> Any:
+    """Threads that take turns as often as they can."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("busy_threads")
+@may_pile_up
+@pytest.mark.parametrize("late", ["in-order", "any"])
+def test_threads_share_an_agent(problem: Problem, late: Late) -> None:
+    agent = Agent(problem, FPUCB(), late=late)
+
+    def tell_all(ids: list[int]) -> None:
+        for number in ids:
+            agent.tell(number, 1)
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = list(
+            pool.map(lambda _: [agent.ask().id for _ in range(3000)], range(8), chunksize=1)
+        )
+        assert {number for ids in asked for number in ids} == set(range(24_000))
+        list(pool.map(tell_all, asked))
+    assert agent.outstanding == {}
+    assert agent.waiting == {}
+    assert sum(agent.plays.values()) == 24_000
+    assert agent._tally.sums.sum() == 24_000
+
+
+def lose_the_first(agent: Agent, steps: int) -> tuple[list[Decision], list[str]]:
+    """Tell every reward but each arm's first; return the decisions lost, and what was warned of."""
+    lost: dict[str, Decision] = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(steps):
+            decision = agent.ask()
+            if lost.setdefault(decision.arm, decision) is not decision:
+                agent.tell(decision.id, 1)
+    return list(lost.values()), [str(warning.message) for warning in caught]
+
+
+def test_a_lost_reward_is_warned_of(problem: Problem) -> None:
+    agent = Agent(problem)
+    (lost,), told = lose_the_first(agent, 101)
+    assert len(told) == 1
+    for part in (f"arm '{lost.arm}'", f"decision {lost.id},", f"forget({lost.id})", "late='any'"):
+        assert part in told[0]
+    assert len(told[0].splitlines()) == 1
+    assert agent.plays[lost.arm] == 0
+    assert agent.waiting == {lost.arm: Waiting(lost.id, 100)}
+    agent.forget(lost.id)
+    assert agent.plays[lost.arm] == 100
+    assert agent.waiting == {}
+    # What will never come is known by now: it is not said again.
+    assert lose_the_first(agent, 101)[1] == []
+
+
+def test_lost_rewards_are_warned_of_once_per_arm(problem: Problem) -> None:
+    agent = Agent(problem, FPUCB())
+    lost, told = lose_the_first(agent, 400)
+    assert len(lost) == len(told) == 4
+    assert all(
+        f"decision {decision.id}," in line for decision, line in zip(lost, told, strict=True)
+    )
+    assert agent.waiting == {decision.arm: Waiting(decision.id, 99) for decision in lost}
+    for decision in lost:
+        agent.tell(decision.id, 0)
+    assert agent.plays == dict.fromkeys(problem.arms, 100)
+
+
+def test_few_rewards_may_wait(problem: Problem) -> None:
+    agent = Agent(problem)
+    (lost,), told = lose_the_first(agent, CROWD)
+    assert told == []
+    assert agent.waiting == {lost.arm: Waiting(lost.id, CROWD - 1)}
+    with pytest.warns(UserWarning, match=f"{CROWD} rewards wait for that of decision {lost.id}"):
+        agent.tell(agent.ask().id, 1)
+    eager = Agent(problem, late="any")
+    assert lose_the_first(eager, 400)[1] == []
+    assert eager.waiting == {}
+
+
+@may_pile_up
+def test_telling_does_not_look_through_all_that_are_out(problem: Problem) -> None:
+    """With rewards of one arm waiting, those of another that count at once are as fast as ever."""
+    agent = Agent(problem, FPUCB())
+    asked = [agent.ask() for _ in range(400)]
+    one, other = ([d.id for d in asked if d.arm == arm] for arm in problem.arms[:2])
+    for number in one[1:]:
+        agent.tell(number, 1)
+    looked = 0
+
+    class Queue(deque[int]):
+        def __iter__(self) -> Any:
+            nonlocal looked
+            looked += 1
+            return super().__iter__()
+
+    agent._ledger._queues[1] = Queue(agent._ledger._queues[1])
+    for number in other:
+        agent.tell(number, 1)
+    assert looked == 0
+
+
+@dataclass(frozen=True)
+class Streak(PlainPolicy):
+    """Stay with an arm while it pays; what has paid lately is its memory."""
+
+    longest: int = 5
+
+    name = "streak"
+
+    def start(self, problem: Problem) -> Any:
+        return {"arm": 0, "lately": []}
+
+    def choose(self, seen: Any, random: np.random.Generator) -> Any:
+        if len(seen.memory["lately"]) > self.longest or random.random() < 0.1:
+            return random.integers(len(seen.plays))
+        return seen.memory["arm"]
+
+    def update(self, seen: Any, arm: int, reward: float) -> None:
+        lately = seen.memory["lately"]
+        lately.append(reward)
+        del lately[: -2 * self.longest]
+        if reward < 0.5:
+            seen.memory["arm"] = (arm + 1) % len(seen.plays)
+            lately.clear()
+
+
+EVERY = [*(kind() for kind in POLICIES.values()), Streak(), Streak(longest=2)]
+
+
+@pytest.mark.parametrize("policy", EVERY, ids=str)
+def test_states_are_whole_and_do_not_change(problem: Problem, policy: Policy) -> None:
+    agent = Agent(problem, policy, seed=7)
+    generator = np.random.default_rng(3)
+    play(agent, 50, lambda d: float(generator.random()))
+    agent.ask()
+    state = agent.state()
+    written = json.dumps(state)
+    assert json.loads(written) == state
+    copies = [Agent.from_state(json.loads(written), problem) for _ in range(2)]
+    copies.append(Agent.from_state(state, problem, policy))
+    copies.append(Agent.from_state(state, problem))
+    rewards = generator.random(61).tolist()
+    arms = []
+    for each in (agent, *copies):
+        each.tell(50, rewards[0])
+        arms.append(play(each, 60, lambda d: rewards[d.id - 50]))
+    assert all(own == arms[0] for own in arms)
+    assert all(snapshot(each) == snapshot(agent) for each in copies)
+    assert json.dumps(state) == written
+    assert all(each.policy == policy and each.problem == problem for each in copies)
+
+
+BEFORE = {
+    "thompson": (
+        """{"kind": "fpbandits agent", "schema": 1, "fingerprint":
+        "942eb08ed6a3f5227900c239b3d7cdeb187cf6381d13ace00dd7af007f98361c", "policy": "thompson",
+        "seed": 5, "late": "in-order", "next": 12, "plan": [], "out": [[4, 0], [7, 0]], "told":
+        [[8, 0.0], [9, 0.25], [10, 0.5], [11, 0.75]], "queues": [[0, [4, 7, 8, 9, 10, 11]]],
+        "plays": [2, 4], "sums": [1.0, 1.0], "counters": [0, 0, 0, 0]}""",
+        [0, 0, 1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0],
+    ),
+    "fp-ucb:slack=0.05": (
+        """{"kind": "fpbandits agent", "schema": 1, "fingerprint":
+        "942eb08ed6a3f5227900c239b3d7cdeb187cf6381d13ace00dd7af007f98361c", "policy":
+        "fp-ucb:slack=0.05", "seed": 5, "late": "in-order", "next": 9, "plan": [1], "out": [[4, 0],
+        [7, 1]], "told": [[6, 0.5], [8, 0.0]], "queues": [[0, [4, 6, 8]], [1, [7]]], "plays":
+        [2, 3], "sums": [0.5, 1.25], "counters": [5, 0, 0]}""",
+        [1, 0] * 12 + [1],
+    ),
+}
+"""Agents as they were saved with schema 1, and the arms that they went on with."""
+
+
+@pytest.mark.parametrize("word", BEFORE)
+def test_agents_of_the_first_schema_go_on(word: str, tmp_path: Path) -> None:
+    text, expected = BEFORE[word]
+    path = tmp_path / "agent.json"
+    path.write_text(text)
+    problem = load_problem("paper:two")
+    agent = Agent.load(path, problem)
+    assert str(agent.policy) == word
+    rewards = [(i % 3) / 2 for i in range(25)]
+    first = agent._ledger.next
+    arms = play(agent, 25, lambda d: rewards[d.id - first])
+    assert [problem.arms.index(arm) for arm in arms] == expected
+    agent.save(path)
+    assert json.loads(path.read_text())["schema"] == 2
+    assert snapshot(Agent.load(path, problem)) == snapshot(agent)
+
+
+@pytest.mark.parametrize("word", ["optimist", "ucb1", "imed", "kl-ucb"])
+def test_history_that_is_observed_counts_as_if_it_were_told(problem: Problem, word: str) -> None:
+    generator = np.random.default_rng(4)
+    told, warm = Agent(problem, parse_policy(word)), Agent(problem, parse_policy(word))
+    for _ in range(60):
+        decision, reward = told.ask(), float(generator.random() < 0.4)
+        told.tell(decision.id, reward)
+        warm.observe(decision.arm, reward)
+    assert warm.plays == told.plays
+    assert warm.outstanding == {}
+    rewards = (generator.random(60) < 0.4).astype(float).tolist()
+    assert play(told, 60, lambda d: rewards[d.id - 60]) == play(warm, 60, lambda d: rewards[d.id])
+
+
+def test_history_in_units_of_the_user() -> None:
+    agent = Agent(Problem.bernoulli([[20, 40]], range=(0, 100), arms=["a", "b"]), FPUCB())
+    agent.ask()
+    agent.observe("b", 25)
+    assert agent.plays == {"a": 0, "b": 1}
+    assert agent._tally.sums.tolist() == [0, 0.25]
+    assert agent.outstanding == {0: "b"}  # the one arm of A
+
+
+def test_bad_history_leaves_the_agent_as_it_was(problem: Problem) -> None:
+    agent = Agent(problem, Thompson())
+    agent.observe("arm1", 0.5)
+    before = snapshot(agent)
+    mistakes: list[tuple[Any, Any, type[Error], str]] = [
+        ("arm5", 1, UnknownError, "unknown arm 'arm5': did you mean"),
+        (0, 1, InputError, "an arm is named by a text, not 0"),
+        ("arm1", 1.5, InputError, "arm 'arm1': the reward 1.5 is outside the range [0, 1]"),
+        ("arm1", float("nan"), InputError, "the reward nan is outside the range [0, 1]"),
+        ("arm1", "much", InputError, "the reward must be a number, not 'much'"),
+    ]
+    for arm, reward, kind, message in mistakes:
+        with pytest.raises(InputError) as caught:
+            agent.observe(arm, reward)
+        assert type(caught.value) is kind
+        assert message in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 1
+        assert snapshot(agent) == before
+
+
+def test_history_goes_on_after_a_restart(problem: Problem, tmp_path: Path) -> None:
+    """Thompson sampling rounds rewards at random, each with a stream of its own."""
+    steady, moved = Agent(problem, Thompson(), seed=2), Agent(problem, Thompson(), seed=2)
+    for number in range(60):
+        arm = problem.arms[number % 4]
+        steady.observe(arm, 0.5)
+        moved.observe(arm, 0.5)
+        moved.save(tmp_path / "agent.json")
+        moved = Agent.load(tmp_path / "agent.json", problem)
+    assert snapshot(steady) == snapshot(moved)
+    assert 10 < steady._tally.sums.sum() < 50  # not all the same way
+    assert play(steady, 40, lambda d: 0.5) == play(moved, 40, lambda d: 0.5)
+
+
+@pytest.mark.parametrize("word", ["optimist", "ata"])
+def test_problems_in_turn_are_prepared_once(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counting(policy: Policy, problem: Problem) -> Any:
+        made.append(problem)
+        return prepare(policy, problem)
+
+    prepare = ready.prepare  # type: ignore[attr-defined]  # imported there
+    monkeypatch.setattr(ready, "prepare", counting)
+    problems = [Problem.bernoulli([[0.6, 0.3], [0.6, 0.7 + n / 100]]) for n in range(20)]
+    agents = [Agent(problem, parse_policy(word)) for problem in problems]
+    assert len(made) <= 20
+    made.clear()
+    for _ in range(5):
+        for agent in agents:
+            play(agent, 1, lambda d: 1.0)
+    assert made == []
+
+
+def test_agents_share_what_is_prepared_and_let_go_of_it() -> None:
+    def problem(number: int) -> Problem:
+        return Problem.bernoulli([[0.1, 0.5 + number / 1000]])
+
+    one, other = Agent(problem(0), FPUCB()), Agent(problem(0), FPUCB())
+    others = [Agent(problem(number), FPUCB()) for number in range(1, 20)]
+    assert one._ready is other._ready is Agent(problem(0), FPUCB())._ready
+    assert len({id(each._ready) for each in others}) == 19
+    gone, kept = weakref.ref(others[0]._ready), weakref.ref(one._ready)
+    others.clear()
+    del one
+    for number in range(20, 28):
+        Agent(problem(number), FPUCB())
+    gc.collect()
+    assert gone() is None
+    assert kept() is other._ready
+
+
+HABIT = """
+from dataclasses import dataclass
+import fpbandits as fpb
+
+@dataclass(frozen=True)
+class Habit(fpb.PlainPolicy):
+    step: int = 1
+    name = "habit"
+
+    def start(self, problem):
+        return 0
+
+    def choose(self, seen, random):
+        return seen.memory % len(seen.plays)
+
+    def update(self, seen, arm, reward):
+        seen.memory += self.step
+"""
+
+ASK = """
+import fpbandits as fpb
+problem = fpb.load_problem("paper:permutations")
+try:
+    agent = fpb.Agent.load("agent.json", problem{given})
+    for _ in range(4):
+        decision = agent.ask()
+        print(decision.arm)
+        agent.tell(decision.id, 1)
+    agent.save("agent.json")
+except fpb.Error as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_own_policies_are_found_by_their_rule(tmp_path: Path) -> None:
+    module = tmp_path / "habits.py"
+    module.write_text(HABIT)
+
+    def process(before: str, given: str = "") -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", before + ASK.format(given=given)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    make = """
+from habits import Habit
+import fpbandits as fpb
+fpb.Agent(fpb.load_problem("paper:permutations"), Habit(step=3)).save("agent.json")
+"""
+    assert process(make) == ["arm1", "arm4", "arm3", "arm2"]
+    assert process("import habits") == ["arm1", "arm4", "arm3", "arm2"]
+    (refused,) = process("")
+    assert refused.startswith("UnknownError agent.json: this agent plays by 'habit:step=3', a poli")
+    assert "import it first, or give it as policy=" in refused
+    given = "from habits import Habit"
+    assert process(given, ", Habit(step=3)") == ["arm1", "arm4", "arm3", "arm2"]
+    (refused,) = process(given, ", policy=Habit()")
+    assert refused == "ConflictError agent.json: this agent plays by 'habit:step=3', not by 'habit'"
+    (refused,) = process("", ", policy=fpb.UCB1()")
+    assert "not by 'ucb1'" in refused
+
+    # Comments and line numbers do not count, the rule does.
+    module.write_text("# A habit.\n\n" + HABIT)
+    assert process("import habits") == ["arm1", "arm4", "arm3", "arm2"]
+    module.write_text(HABIT.replace("seen.memory %", "(seen.memory + 1) %"))
+    (refused,) = process("import habits")
+    assert "is not known here, or has changed since" in refused
+    (refused,) = process(given, ", policy=Habit(step=3)")
+    assert refused.endswith("'habit:step=3', and its rule has changed since")
+
+
+def test_own_policies_need_not_be_named_where_they_are_defined(
+    problem: Problem, tmp_path: Path
+) -> None:
+    agent = Agent(problem, Streak(longest=3))
+    play(agent, 30, lambda d: 0.7)
+    agent.save(tmp_path / "agent.json")
+    again = Agent.load(tmp_path / "agent.json", problem)
+    assert again.policy == Streak(longest=3)
+    assert snapshot(again) == snapshot(agent)
+    assert Agent.load(tmp_path / "agent.json", problem, Streak(longest=3)).ask() == agent.ask()

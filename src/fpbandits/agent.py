@@ -23,6 +23,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -99,7 +100,6 @@ class Agent:
     """
 
     __slots__ = (
-        "_late",
         "_ledger",
         "_lock",
         "_memory",
@@ -126,7 +126,6 @@ class Agent:
         # Where a policy does not apply, this says so.
         self._ready = ready(DEFAULT() if policy is None else check_policy(policy), problem)
         self._seed = whole_number("seed", seed)
-        self._late = late
         self._lock = Lock()
         self._numbers = _packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
@@ -152,7 +151,7 @@ class Agent:
         with self._lock:
             arm = self._ledger.arm_of(id)
             self._settle(arm, int(id), self._unit(reward, f"decision {id}"))
-            crowd = self._crowd(arm) if self._ledger.is_crowded() else None
+            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(id)) else None
         if crowd is not None:
             warnings.warn(crowd, stacklevel=2)
 
@@ -239,7 +238,7 @@ class Agent:
                 "policy": str(self.policy),
                 "code": code_of(self.policy),
                 "seed": self._seed,
-                "late": self._late,
+                "late": "in-order" if self._ledger.in_order else "any",
                 **self._ledger.state(),
                 "observed": self._observed,
                 "plan": self._plan,
@@ -314,7 +313,7 @@ class Agent:
         if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
         agent._numbers = _packed(tally)
-        agent._memory = state.get("memory")
+        agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._observed = int(state.get("observed", 0))
         agent._plan = [arms.index(arm) for arm in state["plan"]]
         agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)

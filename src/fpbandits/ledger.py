@@ -30,10 +30,10 @@ class Waiting:
 class Ledger:
     """The decisions that are out, and the rewards that cannot count yet; arms by index."""
 
-    __slots__ = ("_in_order", "_queues", "_told", "next", "out")
+    __slots__ = ("_queues", "_told", "in_order", "next", "out")
 
     def __init__(self, in_order: bool) -> None:
-        self._in_order = in_order
+        self.in_order = in_order
         self.next = 0
         # Decisions that are out, with their arms; rewards that cannot count yet; and for each arm
         # its decisions in order, from the first that is out.
@@ -46,7 +46,7 @@ class Ledger:
         number = self.next
         self.next += 1
         self.out[number] = arm
-        if self._in_order:
+        if self.in_order:
             if arm in self._queues:
                 self._queues[arm].append(number)
             else:
@@ -70,7 +70,7 @@ class Ledger:
         if reward is not None:
             self._told[number] = reward
         settled = [number]
-        if self._in_order:
+        if self.in_order:
             queue = self._queues[arm]
             settled = []
             while queue and queue[0] not in self.out:
@@ -90,9 +90,12 @@ class Ledger:
         rewards = sum(number in self._told for number in queue)
         return Waiting(queue[0], rewards) if rewards else None
 
-    def is_crowded(self) -> bool:
-        """Tell whether so much waits that it is worth looking for whom."""
-        return len(self._told) >= CROWD
+    def joins_a_crowd(self, number: int) -> bool:
+        """Tell whether a reward must wait, and so many others that it is worth looking for whom.
+
+        To look takes longer the more decisions are out: so not for rewards that count at once.
+        """
+        return number in self._told and len(self._told) >= CROWD
 
     def state(self) -> dict[str, Any]:
         """Return everything as values that JSON holds."""
@@ -120,9 +123,9 @@ class Ledger:
             raise ValueError("a decision was never made")
         if not all(0 <= reward <= 1 for reward in self._told.values()):
             raise ValueError("a reward is out of range")
-        if self._told.keys() & self.out.keys() or (self._told and not self._in_order):
+        if self._told.keys() & self.out.keys() or (self._told and not self.in_order):
             raise ValueError("a reward is told and untold")
-        if not self._in_order:
+        if not self.in_order:
             return
         if len(set(queued)) < len(queued) or not {*self._told, *self.out} <= set(queued):
             raise ValueError("a decision is not where it belongs")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import fp_ucb, ucb1
+from reference import Known, twin
 from scipy import stats
 
 from fpbandits import (
@@ -119,7 +119,7 @@ def test_simulated_is_the_plain_rule(name: str, policy: Policy) -> None:
     generator = np.random.default_rng(4)
     counts = []
     for _ in range(60):
-        player = fp_ucb(means) if name == "fp-ucb" else ucb1(4)
+        player = twin(name)(Known(problem))
         pulls = np.zeros(4)
         arm = next(player)
         for _ in range(400):

@@ -1,0 +1,84 @@
+"""What tests of policies share: random problems, plans that reach ahead, stretches of plays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fpbandits import InputError, Policy, Problem
+from fpbandits.policies.base import Tally
+from fpbandits.policies.compiling import compiled, observe, plan, repeats
+
+
+def random_problem(generator: np.random.Generator) -> Problem:
+    """Few levels or all distinct, so that both ways of looking up Θ are used; ties at times."""
+    count, arms = int(generator.integers(1, 40)), int(generator.integers(1, 7))
+    if generator.random() < 0.5:
+        levels = generator.choice(np.linspace(0.05, 0.95, 19), int(generator.integers(2, 7)))
+        return Problem.bernoulli(generator.choice(levels, (count, arms)))
+    if generator.random() < 0.3:
+        count = 80  # more distinct means than are turned into bits
+    return Problem.bernoulli(generator.random((count, arms)))
+
+
+def suited(policy: Policy, generator: np.random.Generator) -> Problem:
+    """A random problem that the policy applies to."""
+    problem = random_problem(generator)
+    try:
+        policy.prepare(problem)
+    except InputError:
+        row = generator.random(int(generator.integers(2, 5)))
+        rows = np.unique([generator.permutation(row) for _ in range(8)], axis=0)
+        problem = Problem.bernoulli(rows)
+    return problem
+
+
+@compiled
+def plan_ahead(
+    known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
+) -> tuple[int, int]:
+    return plan(known, tally, envelope, scratch, budget, random)
+
+
+@compiled
+def is_certain(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    return repeats(known, tally, envelope, scratch, rounds)
+
+
+@compiled
+def observe_many(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    observe(known, tally, arm, plays, total, random)
+
+
+def copy(tally: Tally) -> Tally:
+    return Tally(tally.plays.copy(), tally.sums.copy(), tally.counters.copy(), tally.pending.copy())
+
+
+class Stretch(NamedTuple):
+    """An arm's plays and sum, its true mean, how many plays to come, and the envelope's spread."""
+
+    plays: int
+    total: float
+    mean: float
+    more: int
+    spread: float
+
+    def limits(self, j: int) -> tuple[float, float]:
+        """The least and the largest sum of j rewards within the envelope."""
+        deviation = math.sqrt(self.more * self.spread)
+        if self.mean in (0.0, 1.0) and self.spread < math.inf:
+            deviation = 0.0  # such rewards do not vary
+        return max(0.0, j * self.mean - deviation), min(float(j), j * self.mean + deviation)
+
+
+@st.composite
+def stretches(draw: st.DrawFn) -> Stretch:
+    n = draw(st.integers(1, 300))
+    total = draw(st.floats(0, 1)) * n
+    p = draw(st.sampled_from([0.0, 1.0]) | st.floats(0.01, 0.99))
+    more = draw(st.integers(1, 400))
+    deviation = draw(st.sampled_from([0.0, math.inf]) | st.floats(0.1, 100))
+    return Stretch(n, total, p, more, deviation**2 / more)

@@ -1,0 +1,121 @@
+"""Machine code: of the rule that is meant, compiled again when it changes, kept if it can be."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from numba.core.caching import IndexDataCacheFile
+from numba.core.registry import cpu_target
+
+from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
+from fpbandits.policies import POLICIES, compiling
+from fpbandits.policies.base import Plan
+from fpbandits.policies.compiling import compiled, digest_of_sources, prepare
+from fpbandits.policies.ready import plan_once
+
+
+def test_changed_sources_are_compiled_again() -> None:
+    """The key of the machine code on disk holds a digest of all sources that go into it."""
+    cache: Any = plan_once._cache  # type: ignore[attr-defined]  # Numba's
+    key = cache._index_key((), cpu_target.target_context.codegen())
+    assert compiling._SOURCES in key
+    assert compiling._SOURCES == digest_of_sources()
+
+
+def test_machine_code_that_cannot_be_kept_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def full(*others: object) -> None:
+        tried.append(others)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+    assert compiled(_double)(21) == 42
+    assert tried
+
+
+def _double(number: int) -> int:
+    return 2 * number
+
+
+def test_no_two_policies_prepare_types_of_one_name() -> None:
+    """Numba tells named tuples apart by their names and fields, and by nothing else."""
+    problem = load_problem("paper:permutations")
+    prepared = {name: prepare(kind(), problem) for name, kind in POLICIES.items()}
+    assert len({type(each).__name__ for each in prepared.values()}) == len(POLICIES)
+    for name, kind in POLICIES.items():
+        assert compiling._policies[type(prepared[name])] is kind
+
+
+class Stubborn(Optimist):
+    """The first arm, whatever comes."""
+
+    name = "stubborn"
+
+    @staticmethod
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        scratch.cycle[0] = 0
+        return 1, budget
+
+
+FIRST = """
+from test_compiling import Stubborn
+from fpbandits import Optimist, load_problem, simulate
+problem, pulls = load_problem("paper:permutations"), {{}}
+for policy in [{policies}]:
+    result = simulate(problem, policy, true="0.2,0.3,0.4,0.6", horizon=200, runs=2, times=[200])
+    pulls |= result.pulls
+print({{name: own.tolist() for name, own in pulls.items()}})
+"""
+
+
+def played(policies: str) -> dict[str, list[list[list[int]]]]:
+    """The pulls of policies that are the first to be played in a process."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST.format(policies=policies)],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return eval(done.stdout)  # type: ignore[no-any-return]  # a dictionary of lists
+
+
+def test_who_builds_on_another_rule_does_not_disturb_it() -> None:
+    """Whichever of the two is played first, in this process or in another one."""
+    first = played("Stubborn(), Optimist()")
+    second = played("Optimist(), Stubborn()")
+    assert first == second
+    assert played("Optimist()") == {"optimist": first["optimist"]}
+    assert first["stubborn"] == [[[200, 0, 0, 0]]] * 2
+    assert all(run[0][3] > 100 for run in first["optimist"])
+
+
+class Nothing(Policy):
+    name = "nothing"
+
+    def prepare(self, problem: Problem) -> Any:
+        return None
+
+
+class Few(NamedTuple):
+    arms: int
+
+
+class Unwritten(Policy):
+    name = "unwritten"
+
+    def prepare(self, problem: Problem) -> Few:
+        return Few(len(problem.arms))
+
+
+def test_what_cannot_be_compiled_is_said_in_a_line() -> None:
+    problem = load_problem("paper:two")
+    with pytest.raises(InputError, match="nothing: prepare returned None: it must be a named tup"):
+        prepare(Nothing(), problem)
+    with pytest.raises(InputError, match=r"unwritten: its rule cannot be compiled: .* PlainPolicy"):
+        simulate(problem, Unwritten(), horizon=10, runs=1)

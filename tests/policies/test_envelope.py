@@ -1,0 +1,141 @@
+"""Certificates: no rewards within the envelope break one, and leaps reach where nothing varies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plans import Stretch, copy, observe_many, plan_ahead, stretches, suited
+
+from fpbandits import Problem, simulate
+from fpbandits.policies import POLICIES, parse_policy
+from fpbandits.policies.base import Tally
+from fpbandits.policies.compiling import compiled, prepare
+from fpbandits.policies.envelope import Envelope, mean_ahead
+from fpbandits.policies.ready import plan_once
+
+OWN_DRAWS = ("thompson", "thompson-theta")
+"""Their leaps end by draws of their own: what is certain there is a law, not a cycle."""
+
+CERTIFYING = [name for name, kind in POLICIES.items() if kind.leaps and name not in OWN_DRAWS]
+
+KINDS = ["zeros", "ones", "alternating", "low edge", "high edge"]
+KINDS += ["up then down", "down then up", "random"]
+
+
+def hostile(
+    kind: str, p: float, m: int, deviation: float, generator: np.random.Generator
+) -> list[float]:
+    """Rewards of m plays that stay inside the envelope: 0 ≤ x ≤ j and |x − jp| ≤ deviation."""
+    rewards: list[float] = []
+    total = 0.0
+    for j in range(1, m + 1):
+        low = max(total, j * p - deviation)
+        high = min(total + 1, j * p + deviation)
+        wish = {
+            "zeros": total,
+            "ones": total + 1,
+            "alternating": total + j % 2,
+            "low edge": j * p - deviation,
+            "high edge": j * p + deviation,
+            "up then down": j * p + (deviation if j < m / 2 else -deviation),
+            "down then up": j * p + (-deviation if j < m / 2 else deviation),
+            "random": total + generator.random(),
+        }[kind]
+        new = min(max(wish, low), high)
+        rewards.append(new - total)
+        total = new
+    return rewards
+
+
+@pytest.mark.parametrize("name", CERTIFYING)
+@pytest.mark.parametrize(
+    "spread", [math.log(2e18) / 2, 0.5, math.inf], ids=["1e-18", "tight", "worst"]
+)
+def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: float) -> None:
+    """A certified stretch is replayed step by step with rewards that try to upset it.
+
+    The "tight" envelope is one that rewards would often leave; the certificate must hold inside it
+    all the same, and leaves less room for a certificate that is right by being timid.
+    """
+    reaches: list[int] = []
+    # The first two have certificates of their own; the others share theirs, and are slower.
+    examples, longest = (400, 3000) if name in ("fp-ucb", "ucb1") else (80, 400)
+
+    @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
+    @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
+    def challenge(seed: int, kind: str, size: int) -> None:
+        generator = np.random.default_rng(seed)
+        policy = parse_policy(name)
+        problem = suited(policy, generator)
+        arms = len(problem.arms)
+        prepared = prepare(policy, problem)
+        scratch = policy.scratch(prepared, arms)
+        p = generator.random(arms)
+        if generator.random() < 0.5:  # a truth in Θ, where cycles settle
+            p = np.array(problem.rewards.unit_means[generator.integers(len(problem.parameters))])
+        envelope = Envelope(p, spread)
+        tally = policy.tally(problem)
+        # Play some plans to get to a state that can be reached.
+        for _ in range(int(generator.integers(2, 60))):
+            length, rounds = plan_ahead(prepared, tally, envelope, scratch, 2**size, generator)
+            for arm in scratch.cycle[:length].tolist():
+                total = float(generator.binomial(rounds, p[arm]))
+                observe_many(prepared, tally, arm, rounds, total, generator)
+        before = copy(tally)
+        length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**6, generator)
+        cycle = scratch.cycle[:length].tolist()
+        rounds = min(rounds, longest)
+        reaches.append(rounds)
+        if rounds == 1:  # nothing is certified, and a draw may be behind it
+            return
+        deviation = math.sqrt((rounds - 1) * spread) if rounds > 1 else 0.0
+        paths = {
+            arm: hostile(kind, p[arm], rounds, min(deviation, 1e9), generator) for arm in cycle
+        }
+        replay = copy(before)
+        for step in range(rounds):
+            played = plan_once(prepared, replay, scratch, generator)
+            assert scratch.cycle[:played].tolist() == cycle, (kind, step, rounds)
+            for arm in cycle:
+                policy.observe(prepared, replay, arm, 1, paths[arm][step], generator)
+
+    challenge()
+    assert sum(rounds > 1 for rounds in reaches) > 0.15 * examples
+    assert max(reaches) > 50
+
+
+@compiled
+def ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
+    return mean_ahead(tally, envelope, arm, more)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(stretches())
+def test_the_range_of_a_mean_is_that_of_every_step(stretch: Stretch) -> None:
+    n, total, p, more, spread = stretch
+    tally = Tally(np.array([n]), np.array([total]), np.zeros(4, np.int64), np.zeros(4))
+    low, high = ahead(tally, Envelope(np.array([p]), spread), 0, more)
+    lows = [(total + stretch.limits(j)[0]) / (n + j) for j in range(more + 1)]
+    highs = [(total + stretch.limits(j)[1]) / (n + j) for j in range(more + 1)]
+    assert low <= min(lows) + 1e-12
+    assert high >= max(highs) - 1e-12
+    # And no wider than a fraction of a step explains.
+    assert low >= min(lows) - 1 / n
+    assert high <= max(highs) + 1 / n
+
+
+def test_means_of_0_and_1_are_leapt_over() -> None:
+    """Such rewards do not vary, so nothing stands in the way of a leap."""
+    problem = Problem.bernoulli([[1.0, 0.5, 0.0], [0.5, 0.6, 0.2], [0.9, 0.95, 0.0]])
+    for name, kind in POLICIES.items():
+        # One does not apply here; and indices of arms played once come too close to a mean of 1.
+        if name in ("bpr", "ucb1", "kl-ucb"):
+            continue
+        result = simulate(problem, kind(), true="theta1", horizon=10**6, runs=2, times=[10**6])
+        assert result.plans[name].max() < 30_000, name
+        assert (result.pulls[name][:, -1].sum(axis=1) == 10**6).all()

@@ -1,0 +1,53 @@
+"""FP-UCB: how far it leaps, what it counts as misfits, what slack does."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from plans import plan_ahead
+
+from fpbandits import FPUCB, Agent, Problem, load_problem
+from fpbandits.policies.base import CLOCK, Tally
+from fpbandits.policies.compiling import prepare
+from fpbandits.policies.envelope import Envelope
+
+
+def test_leaps_reach_far() -> None:
+    """A certificate that always said no would pass every other test."""
+    problem = load_problem("paper:permutations")
+    policy = FPUCB()
+    tally = policy.tally(problem)
+    tally.plays[:] = [10**6, 400, 300, 150]
+    tally.sums[:] = [600_000, 160, 90, 30]
+    tally.counters[CLOCK] = 10**6
+    envelope = Envelope(np.array([0.6, 0.4, 0.3, 0.2]), math.log(2e18) / 2)
+    prepared = prepare(policy, problem)
+    scratch = policy.scratch(prepared, 4)
+    length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**12, np.random.default_rng())
+    assert length == 1
+    assert rounds > 5 * 10**5
+
+
+def test_misfits_are_counted_from_the_second_episode_on() -> None:
+    problem = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
+    agent = Agent(problem, FPUCB())
+    for _ in range(400):
+        agent.tell(agent.ask().id, 0.5)
+    assert agent.misfits > 100
+    good = Agent(problem, FPUCB())
+    for number in range(400):
+        decision = good.ask()
+        good.tell(decision.id, float(decision.arm == "arm2" or number % 10 == 0))
+    assert good.misfits == 0
+
+
+def test_slack_widens_every_radius() -> None:
+    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
+    tally = Tally(np.array([100, 100]), np.array([50.0, 60.0]), np.array([100, 0, 0]), np.zeros(0))
+    strict, loose = FPUCB().margins(problem, tally), FPUCB(slack=0.25).margins(problem, tally)
+    assert strict is not None
+    assert loose is not None
+    np.testing.assert_allclose(loose - strict, 0.25)
+    radius = math.sqrt(3 * math.log(100) / 100)
+    np.testing.assert_allclose(strict, [radius - 0.2, radius - 0.2], atol=1e-12)

@@ -1,0 +1,47 @@
+"""What is prepared is shared while anyone holds it, and freed when no one does."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+from fpbandits import FPUCB, UCB1, Problem, load_problem
+from fpbandits.policies import BPR
+from fpbandits.policies.ready import ready, refusal
+
+
+def other(number: int) -> Problem:
+    return Problem.bernoulli([[0.1, 0.2 + number / 100]])
+
+
+def test_what_is_ready_is_made_once_while_anyone_holds_it() -> None:
+    mine = ready(FPUCB(), other(0))
+    for number in range(1, 30):
+        ready(FPUCB(), other(number))
+    assert ready(FPUCB(), other(0)) is mine
+    assert ready(UCB1(), other(0)) is not mine
+    assert ready(FPUCB(slack=0.1), other(0)) is not mine
+
+
+def test_what_no_one_holds_is_freed_when_eight_others_were_made_since() -> None:
+    gone = weakref.ref(ready(FPUCB(), other(40)))
+    for number in range(41, 49):
+        ready(FPUCB(), other(number))
+    gc.collect()
+    assert gone() is None
+
+
+def test_threads_have_scratch_space_of_their_own() -> None:
+    own = ready(FPUCB(), other(0))
+    assert own.scratch is own.scratch
+    found = []
+    thread = threading.Thread(target=lambda: found.append(own.scratch))
+    thread.start()
+    thread.join()
+    assert found[0] is not own.scratch
+
+
+def test_why_a_policy_does_not_apply() -> None:
+    assert refusal(BPR(), load_problem("paper:permutations")) is None
+    assert "needs one largest mean" in str(refusal(BPR(), load_problem("paper:two")))

@@ -1,0 +1,34 @@
+"""Policies by the words that people write."""
+
+from __future__ import annotations
+
+import pytest
+
+from fpbandits import FPUCB, InputError
+from fpbandits.policies import parse_policy
+
+
+def test_names_and_options() -> None:
+    assert parse_policy("fp-ucb") == FPUCB()
+    assert parse_policy("fp-ucb:slack=5e-2") == FPUCB(slack=0.05)
+    assert str(FPUCB(slack=0.05)) == "fp-ucb:slack=0.05"
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("fpucb", "unknown policy 'fpucb': did you mean 'fp-ucb'?"),
+        ("", "unknown policy ''"),
+        ("fp-ucb:slak=1", "unknown option of fp-ucb 'slak': did you mean 'slack'?"),
+        ("fp-ucb:slack", "expected slack=NUMBER, not 'slack'"),
+        ("fp-ucb:slack=much", "expected slack=NUMBER, not 'slack=much'"),
+        ("fp-ucb:slack=-1", "fp-ucb: slack is -1.0: it must be 0 or more"),
+        ("fp-ucb:slack=nan", "fp-ucb: slack is nan: it must be 0 or more"),
+        ("fp-ucb:slack=1:slack=2", "slack is given twice"),
+        ("ucb1:c=2", "policy 'ucb1' has no options, but 'c=2' is given"),
+    ],
+)
+def test_bad_words_for_policies(word: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_policy(word)
+    assert message in str(caught.value)
