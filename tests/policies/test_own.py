@@ -230,8 +230,8 @@ def test_own_policies_play_on_every_executor(text: str, tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         np.testing.assert_array_equal(ask(executor=pool), expected)
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,  # type: ignore[no-untyped-call]
-        Client(cluster) as client,  # type: ignore[no-untyped-call]
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
     ):
         np.testing.assert_array_equal(ask(executor=client.get_executor()), expected)
 

@@ -6,7 +6,7 @@ import gc
 import threading
 import weakref
 
-from fpbandits import FPUCB, UCB1, Problem, load_problem
+from fpbandits import FPUCB, UCB1, Agent, Problem, load_problem
 from fpbandits.policies import BPR
 from fpbandits.policies.ready import ready, refusal
 
@@ -45,3 +45,10 @@ def test_threads_have_scratch_space_of_their_own() -> None:
 def test_why_a_policy_does_not_apply() -> None:
     assert refusal(BPR(), load_problem("paper:permutations")) is None
     assert "needs one largest mean" in str(refusal(BPR(), load_problem("paper:two")))
+
+
+def test_problems_that_play_alike_keep_their_own_names() -> None:
+    first, second = (Problem.bernoulli([[0.5, 0.4]], name=name) for name in ("first", "second"))
+    assert first == second
+    assert Agent(first).problem.name == "first"
+    assert Agent(second).problem.name == "second"

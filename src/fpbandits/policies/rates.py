@@ -76,7 +76,9 @@ def rates(problem: Problem) -> Rates:
     )
 
 
-def _solutions(problem: Problem) -> dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]:
+def _solutions(
+    problem: Problem,
+) -> dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]:
     """Return what is solved already of this problem, in whatever order its arms and models are."""
     parameters, arms = np.argsort(problem.parameters), np.argsort(problem.arms)
     means = problem.rewards.unit_means[np.ix_(parameters, arms)]

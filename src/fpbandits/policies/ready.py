@@ -95,16 +95,21 @@ class PlainReady(Ready):
         return seen.memory
 
 
-_alive: WeakValueDictionary[tuple[Policy, Problem], Ready] = WeakValueDictionary()
+_alive: WeakValueDictionary[tuple[Policy, Problem, str], Ready] = WeakValueDictionary()
+
+
+def ready(policy: Policy, problem: Problem) -> Ready:
+    """Return a policy ready for a problem, made once for all who play it."""
+    # Problems are equal if they play alike, whatever they are called.
+    return _ready(policy, problem, problem.name)
 
 
 @lru_cache(maxsize=8)
-def ready(policy: Policy, problem: Problem) -> Ready:
-    """Return a policy ready for a problem, made once for all who play it."""
-    found = _alive.get((policy, problem))
+def _ready(policy: Policy, problem: Problem, name: str) -> Ready:
+    found = _alive.get((policy, problem, name))
     if found is None:
         kind: Any = PlainReady if isinstance(policy, PlainPolicy) else Ready
-        found = _alive[policy, problem] = kind(policy, problem)
+        found = _alive[policy, problem, name] = kind(policy, problem)
     return found
 
 
