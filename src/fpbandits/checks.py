@@ -161,25 +161,21 @@ class Names:
 
     def check_count(self, row: int, values: object) -> Figures:
         """Return one parameter's values if there is one for each arm."""
-        if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
+        whose, arms = f"parameter {quote(self.parameters[row])}", counted(len(self.arms), "arm")
+        given: Any = values
+        if not is_list(given):
+            wanted = f"expected a list with a value for each of the {arms}"
+            raise InputError(f"{whose}: {wanted}, not {quote(given)}", row=row)
+        if len(given) < len(self.arms):
+            missing = f"no value for arm {quote(self.arms[len(given)])}"
             raise InputError(
-                f"parameter {quote(self.parameters[row])}: expected a list with a value for each "
-                f"of the {counted(len(self.arms), 'arm')}, not {quote(values)}",
-                row=row,
+                f"{whose} has {len(given)} of {len(self.arms)} values: {missing}", row=row
             )
-        if len(values) < len(self.arms):
-            raise InputError(
-                f"parameter {quote(self.parameters[row])} has {len(values)} of {len(self.arms)} "
-                f"values: no value for arm {quote(self.arms[len(values)])}",
-                row=row,
-            )
-        if len(values) > len(self.arms):
-            raise InputError(
-                f"parameter {quote(self.parameters[row])} has {len(values)} values for "
-                f"{counted(len(self.arms), 'arm')}: nothing follows arm {quote(self.arms[-1])}",
-                row=row,
-            )
-        return values
+        if len(given) > len(self.arms):
+            last = f"nothing follows arm {quote(self.arms[-1])}"
+            raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
+        figures: Figures = given
+        return figures
 
 
 def _checked_names(kind: str, names: Iterable[object]) -> tuple[str, ...]:

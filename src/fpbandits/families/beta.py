@@ -10,16 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fpbandits import checks
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import (
-    Figures,
-    Names,
-    Range,
-    checked_means,
-    number,
-    number_text,
-    range_text,
-)
+from fpbandits.checks import Figures, Names, Range
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import log_gamma_bregman
@@ -45,15 +38,15 @@ class Beta(MeansFamily):
 
     @classmethod
     def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Beta:
-        matrix = checked_means(rows, names, range)
+        matrix = checks.checked_means(rows, names, range)
         for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
             raise InputError(
-                f"{names.place(row, column)}: the mean {number_text(matrix[row, column])} of a "
-                f"beta arm must lie strictly inside the range {range_text(range)}",
+                f"{names.place(row, column)}: the mean {checks.number_text(matrix[row, column])} of a "
+                f"beta arm must lie strictly inside the range {checks.range_text(range)}",
                 row=int(row),
             )
         given = fields["concentration"]
-        c = number(given, "concentration")
+        c = checks.number(given, "concentration")
         if not 0 < c <= 1e15:
             raise InputError(
                 f"concentration is {quote(given)}: it must be above 0 and at most 1e15"
@@ -62,8 +55,8 @@ class Beta(MeansFamily):
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
         for row, column in np.argwhere(shapes < 1e-6)[:1]:
             raise InputError(
-                f"{names.place(row, column)}: with concentration {number_text(c)} the mean "
-                f"{number_text(matrix[row, column])} is too near to the end of the range for a "
+                f"{names.place(row, column)}: with concentration {checks.number_text(c)} the mean "
+                f"{checks.number_text(matrix[row, column])} is too near to the end of the range for a "
                 "beta law; use bernoulli or discrete rewards",
                 row=int(row),
             )

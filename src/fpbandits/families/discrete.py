@@ -9,17 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fpbandits import checks
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import (
-    Figures,
-    Names,
-    Range,
-    from_array,
-    is_list,
-    number,
-    number_text,
-    range_text,
-)
+from fpbandits.checks import Figures, Names, Range
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.information import information
@@ -109,13 +101,13 @@ def _support(given: object, limits: Range) -> Floats:
     if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) == 0:
         raise InputError(f"support must be a list of the possible rewards, not {quote(given)}")
     values: dict[float, None] = {}
-    for value in (number(value, "support") for value in given):
+    for value in (checks.number(value, "support") for value in given):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
-                f"support: {number_text(value)} is outside the range {range_text(limits)}"
+                f"support: {checks.number_text(value)} is outside the range {checks.range_text(limits)}"
             )
         if value in values:
-            raise InputError(f"support: {number_text(value)} stands there twice")
+            raise InputError(f"support: {checks.number_text(value)} stands there twice")
         values[value] = None
     support = np.array(list(values))
     support.setflags(write=False)
@@ -124,7 +116,7 @@ def _support(given: object, limits: Range) -> Floats:
 
 def _probabilities(given: Figures, names: Names, values: int) -> Floats:
     if isinstance(given, np.ndarray):
-        laws = from_array(given, names, 3)
+        laws = checks.from_array(given, names, 3)
         if laws.shape[2] != values:
             raise InputError(
                 f"{laws.shape[2]} probabilities per arm for a support of {values} values"
@@ -134,7 +126,7 @@ def _probabilities(given: Figures, names: Names, values: int) -> Floats:
         for row, by_arm in enumerate(given):
             for column, law in enumerate(names.check_count(row, by_arm)):
                 place = names.place(row, column)
-                if not is_list(law):
+                if not checks.is_list(law):
                     raise InputError(
                         f"{place}: expected a list of {values} probabilities, not {quote(law)}",
                         row=row,
@@ -144,10 +136,10 @@ def _probabilities(given: Figures, names: Names, values: int) -> Floats:
                         f"{place}: {len(law)} probabilities for a support of {values} values",
                         row=row,
                     )
-                laws[row, column] = [number(p, place, row=row) for p in law]
+                laws[row, column] = [checks.number(p, place, row=row) for p in law]
     for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
         raise InputError(
-            f"{names.place(row, column)}: {number_text(laws[row, column, value])} is not a "
+            f"{names.place(row, column)}: {checks.number_text(laws[row, column, value])} is not a "
             "probability",
             row=int(row),
         )
@@ -155,7 +147,7 @@ def _probabilities(given: Figures, names: Names, values: int) -> Floats:
     for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
         raise InputError(
             f"{names.place(row, column)}: the probabilities add up to "
-            f"{number_text(totals[row, column])}, not 1",
+            f"{checks.number_text(totals[row, column])}, not 1",
             row=int(row),
         )
     # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.

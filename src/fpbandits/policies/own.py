@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, unknown
 from fpbandits.policies.base import Policy
 from fpbandits.storage import read_whole, shown
 
@@ -211,9 +211,3 @@ def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
     finally:
         for module in modules.values():
             cloudpickle.unregister_pickle_by_value(module)
-
-
-def describe(kind: type[Policy]) -> str:
-    """Return where a user's class comes from, as an error says it."""
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return f"{kind.__name__} of {shown(Path(file)) if file else quote(kind.__module__)}"
