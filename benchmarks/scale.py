@@ -134,7 +134,7 @@ def sending() -> None:
 
 
 def _send(cells: dict[int, Cell]) -> object:
-    return workers._play_packed(*packing.pack(cells, [Piece(0, 0, 1)], True))
+    return workers._play_packed(*packing.pack_batch(cells, [Piece(0, 0, 1)], True))
 
 
 def main() -> None:

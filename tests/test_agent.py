@@ -46,9 +46,9 @@ def problem() -> Problem:
 
 def snapshot(agent: Agent) -> Any:
     return (
-        agent._observed,
+        agent._from_history,
         json.dumps(agent._memory),
-        list(agent._plan),
+        list(agent._to_hand_out),
         agent._ledger.state(),
         [part.tolist() for part in agent._tally],
     )
@@ -104,7 +104,7 @@ def test_order_of_telling_within_an_episode_does_not_matter(problem: Problem) ->
     for _ in range(60):
         decisions = [[agent.ask()] for agent in (forth, back)]
         for agent, asked in zip((forth, back), decisions, strict=True):
-            while agent._plan:
+            while agent._to_hand_out:
                 asked.append(agent.ask())
         assert [d.arm for d in decisions[0]] == [d.arm for d in decisions[1]]
         rewards = {d.id: float(generator.random() < 0.4) for d in decisions[0]}
@@ -307,7 +307,7 @@ def test_bad_arguments(problem: Problem) -> None:
 def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
     ledger = agent._ledger
-    parts: list[Any] = [agent, agent._plan, agent._numbers, agent._lock]
+    parts: list[Any] = [agent, agent._to_hand_out, agent._packed_tally, agent._lock]
     parts += [ledger, ledger.out, ledger._told, ledger._queues]
     for queue in ledger._queues.values():
         parts += [queue, *queue]

@@ -46,17 +46,17 @@ from fpbandits.ledger import CROWD, Ledger, Waiting
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
 from fpbandits.policies.own import code_of, find_loaded
+from fpbandits.policies.parsing import made, options_of
 from fpbandits.policies.ready import NO_STREAM, ready
-from fpbandits.policies.words import made, options_of
 from fpbandits.problem import Problem
 from fpbandits.storage import check_kind, read_json, shown, write_aside
+from fpbandits.streams import HISTORY, PLANS, TOLD, agent_stream
 
 SCHEMA = 2
 _READ = (1, 2)
 
 Late = Literal["in-order", "any"]
 
-_PLANS, _REWARDS, _HISTORY = range(3)
 _NOTHING_PENDING = np.zeros(0)
 
 
@@ -100,14 +100,14 @@ class Agent:
     """
 
     __slots__ = (
+        "_from_history",
         "_ledger",
         "_lock",
         "_memory",
-        "_numbers",
-        "_observed",
-        "_plan",
+        "_packed_tally",
         "_ready",
         "_seed",
+        "_to_hand_out",
         "_warned",
     )
 
@@ -127,23 +127,23 @@ class Agent:
         self._ready = ready(DEFAULT() if policy is None else check_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
-        self._numbers = _packed(self._ready.policy.tally(problem))
+        self._packed_tally = _packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
         self._ledger = Ledger(late == "in-order")
-        self._observed = 0
+        self._from_history = 0
         # Arms planned but not yet handed out, last one first.
-        self._plan: list[int] = []
+        self._to_hand_out: list[int] = []
         self._warned: tuple[int, ...] = ()
 
     def ask(self) -> Decision:
         """Return what to play next."""
         with self._lock:
-            if not self._plan:
+            if not self._to_hand_out:
                 number = self._ledger.next
-                stream = self._stream(number, _PLANS)
+                stream = self._stream(number, PLANS)
                 arms, self._memory = self._ready.plan(self._tally, number, self._memory, stream)
-                self._plan = arms[::-1]
-            arm = self._plan.pop()
+                self._to_hand_out = arms[::-1]
+            arm = self._to_hand_out.pop()
             return Decision(self._ledger.hand_out(arm), self._ready.problem.arms[arm])
 
     def tell(self, id: int, reward: float) -> None:
@@ -163,7 +163,7 @@ class Agent:
     def observe(self, arm: str, reward: float) -> None:
         """Take in a reward, in the user's units, of a decision that this agent did not make.
 
-        For a warm start: the history of a user, told before the first question.
+        For a warm start: the history of a user, told before the first `ask`.
         """
         arms = self._ready.problem.arms
         if not isinstance(arm, str):
@@ -172,8 +172,8 @@ class Agent:
             raise unknown("arm", arm, arms)
         value = self._unit(reward, f"arm {quote(arm)}")
         with self._lock:
-            stream = self._stream(self._observed, _HISTORY)
-            self._observed += 1
+            stream = self._stream(self._from_history, HISTORY)
+            self._from_history += 1
             self._take_in(arms.index(arm), value, stream)
 
     @property
@@ -207,9 +207,10 @@ class Agent:
 
     @property
     def misfits(self) -> int:
-        """In how many episodes, the first left out, no model fitted what was seen.
+        """How often the policy planned while no model fitted what was seen.
 
-        More than a few mean that the truth is not among the models, or that rewards are biased.
+        FP-UCB's first episode, in which nothing can fit, is left out. More than a few mean that the
+        truth is not among the models, or that rewards are biased.
         """
         return int(self._tally.counters[MISFITS])
 
@@ -240,8 +241,8 @@ class Agent:
                 "seed": self._seed,
                 "late": "in-order" if self._ledger.in_order else "any",
                 **self._ledger.state(),
-                "observed": self._observed,
-                "plan": self._plan,
+                "observed": self._from_history,
+                "plan": self._to_hand_out,
                 "plays": tally.plays.tolist(),
                 "sums": tally.sums.tolist(),
                 "counters": tally.counters.tolist(),
@@ -266,13 +267,13 @@ class Agent:
         one that the agent was playing by.
         """
         try:
-            known = check_kind(state, "agent", _READ)
-            if known["fingerprint"] != problem.fingerprint:
+            checked = check_kind(state, "agent", _READ)
+            if checked["fingerprint"] != problem.fingerprint:
                 raise ConflictError(
                     f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
-            return cls._restored(known, problem, _policy_of(known, policy))
+            return cls._restored(checked, problem, _policy_of(checked, policy))
         except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
             if isinstance(error, Error):
                 raise
@@ -312,10 +313,10 @@ class Agent:
             raise ValueError("the tally has another shape")
         if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
             raise ValueError("the tally does not add up")
-        agent._numbers = _packed(tally)
+        agent._packed_tally = _packed(tally)
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
-        agent._observed = int(state.get("observed", 0))
-        agent._plan = [arms.index(arm) for arm in state["plan"]]
+        agent._from_history = int(state.get("observed", 0))
+        agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
         agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)
         return agent
 
@@ -327,7 +328,8 @@ class Agent:
 
     @property
     def _tally(self) -> Tally:
-        arms, numbers = len(self._ready.problem.arms), self._numbers
+        """A view: what a rule writes to it, it writes to the agent."""
+        arms, numbers = len(self._ready.problem.arms), self._packed_tally
         sums = numbers[arms : 2 * arms].view(np.float64)
         return Tally(numbers[:arms], sums, numbers[2 * arms :], _NOTHING_PENDING)
 
@@ -347,7 +349,7 @@ class Agent:
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""
         for each, value in self._ledger.settle(number, reward):
-            self._take_in(arm, value, self._stream(each, _REWARDS))
+            self._take_in(arm, value, self._stream(each, TOLD))
 
     def _take_in(self, arm: int, reward: float, stream: np.random.Generator) -> None:
         asked, memory = self._ledger.next, self._memory
@@ -368,11 +370,9 @@ class Agent:
         )
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
-        """Return a stream for one plan or one reward, so that there is none to keep."""
         if not self._ready.policy.randomised:
             return NO_STREAM
-        sequence = np.random.SeedSequence(self._seed, spawn_key=(number, purpose))
-        return np.random.Generator(np.random.PCG64(sequence))
+        return agent_stream(self._seed, number, purpose)
 
 
 def _policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:

@@ -17,7 +17,7 @@ import numpy as np
 from fpbandits.arrays import TOLERANCE, Floats
 from fpbandits.errors import InputError, counted, quote, unknown
 
-Figures = Sequence[Any] | np.ndarray[Any, Any]
+Numbers = Sequence[Any] | np.ndarray[Any, Any]
 """Nested sequences of numbers, or an array: every number is checked."""
 
 Range = tuple[float, float]
@@ -117,7 +117,7 @@ class Names:
     @classmethod
     def of(
         cls,
-        rows: Figures,
+        rows: Numbers,
         arms: Sequence[str] | None,
         parameters: Sequence[str] | None,
         true: str | None,
@@ -156,10 +156,10 @@ class Names:
         return cls(checked_name("the problem", name), arm_names, parameter_names, true)
 
     def place(self, row: int, column: int) -> str:
-        """Return the words for a cell of the table."""
+        """Return the words for a place in the table."""
         return f"parameter {quote(self.parameters[row])}, arm {quote(self.arms[column])}"
 
-    def check_count(self, row: int, values: object) -> Figures:
+    def check_count(self, row: int, values: object) -> Numbers:
         """Return one parameter's values if there is one for each arm."""
         whose, arms = f"parameter {quote(self.parameters[row])}", counted(len(self.arms), "arm")
         given: Any = values
@@ -174,7 +174,7 @@ class Names:
         if len(given) > len(self.arms):
             last = f"nothing follows arm {quote(self.arms[-1])}"
             raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
-        figures: Figures = given
+        figures: Numbers = given
         return figures
 
 
@@ -195,7 +195,7 @@ def _checked_names(kind: str, names: Iterable[object]) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def checked_means(given: Figures, names: Names, limits: Range) -> Floats:
+def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
     """Return the checked matrix of means, read-only."""
     low, high = limits
     if isinstance(given, np.ndarray):

@@ -226,11 +226,12 @@ def play(
     seed: int = 0,
     policies: Mapping[str, Policy] | None = None,
     among: Sequence[Contest] | None = None,
+    out: Path | None = None,
     **how: Any,
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default all of them.
 
-    ``how`` they are played, where they are kept, and who is told, is as in `play_cells`. A policy
+    Where they are kept, ``how`` they are played, and who is told, is as in `play_cells`. A policy
     that needs to know more than a contest's models tell is left out of it.
     """
     count = whole_number("runs", runs, least=2)
@@ -258,13 +259,13 @@ def play(
         for contest, name, policy in entries
         for number, truth in enumerate(contest.truths)
     }
-    results = play_cells(cells, **how)
+    results = play_cells(cells, out=out, **how)
     standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
     for contest, name, _ in entries:
         parts = [
             results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
         ]
-        final = np.concatenate([result.final_regret(*result.policies) for result in parts])
+        final = np.concatenate([result.final_regret(result.policy) for result in parts])
         standings[name][contest.name] = _standing(final, contest.lower_bound * math.log(horizon))
     return Leaderboard(board, standings, int(horizon), count, seed)
 

@@ -77,10 +77,10 @@ class Ledger:
                 settled.append(queue.popleft())
             if not queue:
                 del self._queues[arm]
-        ready = [(each, self._told.pop(each)) for each in settled if each in self._told]
+        countable = [(each, self._told.pop(each)) for each in settled if each in self._told]
         # A dictionary that was emptied keeps its room; a new one takes none.
         self.out, self._told, self._queues = self.out or {}, self._told or {}, self._queues or {}
-        return ready
+        return countable
 
     def waiting(self, arm: int) -> Waiting | None:
         """Return what an arm's rewards wait for, if any of them do."""
@@ -111,6 +111,7 @@ class Ledger:
         """Return the ledger that `state` describes; ValueError if there can be no such ledger."""
         ledger = cls(in_order)
         ledger.next = int(state["next"])
+        # A range's index is the arm itself, and a ValueError if there is no such arm.
         ledger.out = {int(number): arms.index(arm) for number, arm in state["out"]}
         ledger._told = {int(number): float(reward) for number, reward in state["told"]}
         ledger._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}

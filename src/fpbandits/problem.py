@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Figures, Names, checked_range, range_text
+from fpbandits.checks import Names, Numbers, checked_range, range_text
 from fpbandits.errors import InputError, counted, quote, unknown
 from fpbandits.families import FAMILIES, RewardFamily
 
@@ -76,7 +76,7 @@ class Problem:
     true: str | None = None
 
     @classmethod
-    def bernoulli(cls, means: Figures, **naming: Unpack[Naming]) -> Problem:
+    def bernoulli(cls, means: Numbers, **naming: Unpack[Naming]) -> Problem:
         """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
 
         A reward is the top of the range or its bottom. ``naming`` may give ``arms``,
@@ -85,7 +85,7 @@ class Problem:
         return cls.of_family("bernoulli", means, {}, **naming)
 
     @classmethod
-    def beta(cls, means: Figures, concentration: float, **naming: Unpack[Naming]) -> Problem:
+    def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
         """Make a problem of Beta arms: means[parameter][arm] and one concentration for all.
 
         On [0, 1] an arm of mean μ pays Beta(cμ, c(1 − μ)), of variance μ(1 − μ)/(c + 1).
@@ -98,7 +98,7 @@ class Problem:
 
     @classmethod
     def discrete(
-        cls, probabilities: Figures, support: Sequence[float] | Floats, **naming: Unpack[Naming]
+        cls, probabilities: Numbers, support: Sequence[float] | Floats, **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem from a finite support and probabilities[parameter][arm][value].
 
@@ -111,7 +111,7 @@ class Problem:
 
     @classmethod
     def of_family(
-        cls, family: str, rows: Figures, fields: Mapping[str, Any], **naming: Unpack[Naming]
+        cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
         names = Names.of(

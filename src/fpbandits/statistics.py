@@ -37,7 +37,7 @@ def margin(std: Any, runs: int, chance: float) -> Any:
 
 
 def two_sided(level: float) -> float:
-    """Return the chance that each side of an interval of this level has."""
+    """Return the chance of lying below the upper end of an interval: 0.975 for one of 95 %."""
     if not 0 < level < 1:
         raise InputError(f"a level is between 0 and 1, not {level!r}")
     return (1 + level) / 2

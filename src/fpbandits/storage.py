@@ -139,7 +139,7 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
 
 
 def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV; a cell is empty where there is no number."""
+    """Return rows of the same columns as CSV; a place is empty where there is no number."""
     stream = io.StringIO(newline="")
     writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
     writer.writeheader()

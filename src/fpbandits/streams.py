@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 _REWARDS, _ORDER = 0, 1
+PLANS, TOLD, HISTORY = range(3)
+"""What an agent draws for: its plans, rewards that it is told, and those that it observes."""
 
 
 def run_stream(seed: int, run: int) -> np.random.Generator:
@@ -20,6 +22,11 @@ def run_stream(seed: int, run: int) -> np.random.Generator:
 def order_stream(seed: int, run: int) -> np.random.Generator:
     """Return the stream that shuffles arms and parameters in a run."""
     return _stream(seed, run, _ORDER)
+
+
+def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
+    """Return the stream of one plan or one reward of an agent, so that it has none to keep."""
+    return _stream(seed, number, purpose)
 
 
 def _stream(seed: int, run: int, purpose: int) -> np.random.Generator:

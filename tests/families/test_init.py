@@ -22,7 +22,7 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.arrays import TOLERANCE, Floats, Ints
-from fpbandits.checks import Figures, Names, Range, checked_means
+from fpbandits.checks import Names, Numbers, Range, checked_means
 from fpbandits.families import FAMILIES
 from fpbandits.families.base import MeansFamily
 
@@ -40,7 +40,7 @@ class Sure(MeansFamily):
     sum_in_one_draw = True
 
     @classmethod
-    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Sure:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Sure:
         return cls(means=checked_means(rows, names, range), range=range)
 
     def law(self, parameter: int) -> SureLaw:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fpbandits.paper.limits import LEVEL, limits, most_of
+from fpbandits.paper.limits import ERROR_CHANCE, limits, most_of
 
 
 def test_limits_are_students_and_binomial() -> None:
     sample = np.random.default_rng(3).exponential(size=40)
-    interval = stats.ttest_1samp(sample, 0).confidence_interval(1 - 2 * LEVEL)
+    interval = stats.ttest_1samp(sample, 0).confidence_interval(1 - 2 * ERROR_CHANCE)
     assert limits(sample) == pytest.approx((interval.low, interval.high))
     for count, runs in ((0, 1000), (3, 100), (99, 100), (100, 100)):
-        exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * LEVEL, "exact").high
+        exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * ERROR_CHANCE, "exact").high
         assert most_of(count, runs) == pytest.approx(exact)

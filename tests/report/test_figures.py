@@ -1,4 +1,4 @@
-"""Figures are written by their endings, and equal ones are equal files."""
+"""Numbers are written by their endings, and equal ones are equal files."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from fpbandits import UCB1, InputError, Problem, load_problem
 from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.packing import pack, unpack
+from fpbandits.simulation.packing import pack_batch, unpack_batch
 from fpbandits.simulation.workers import Piece
 
 
@@ -17,15 +17,15 @@ def test_a_worker_remembers_so_many_problems() -> None:
     cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
     for number in range(70):
         problem = Problem.bernoulli([[0.5, number / 100]], true="theta1")
-        packed = pack({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
+        packed = pack_batch({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
         assert len(workers._play_packed(*packed).played) == 1
         assert len(workers._play_packed(packed[0], {}).played) == 1
-    assert len(packing._known) == 64
+    assert len(packing._problems_here) == 64
 
 
 def test_a_policy_that_workers_cannot_import() -> None:
     cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
-    packed, problems = pack({0: cell}, [Piece(0, 0, 1)], True)
+    packed, problems = pack_batch({0: cell}, [Piece(0, 0, 1)], True)
     assert b"UCB1" in packed
     with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
-        unpack(packed.replace(b"UCB1", b"UCB9"), problems)
+        unpack_batch(packed.replace(b"UCB1", b"UCB9"), problems)

@@ -141,7 +141,7 @@ REGRETS: dict[str, list[float]] = {
 
 
 def test_regret_at_1e5_is_that_of_independent_programs() -> None:
-    """Figures measured by other programs, in C and plain Python, with 60 to 200 runs of their own.
+    """Numbers measured by other programs, in C and plain Python, with 60 to 200 runs of their own.
 
     They carry some 2 % of error, ours less: 10 % is five standard errors or more.
     """

@@ -17,7 +17,7 @@ from kept import POLICIES, ask, assert_equal, chunks
 from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
 from fpbandits.errors import ConflictError, StorageError
 from fpbandits.simulation import manifest, workers
-from fpbandits.simulation.store import copied, holds_runs, load_results
+from fpbandits.simulation.store import files_to_copy, holds_runs, load_results
 
 
 def test_the_same_question_is_played_once(
@@ -275,13 +275,13 @@ def test_what_is_kept_can_be_copied(tmp_path: Path, undisturbed: Result) -> None
     ask(here)
     assert holds_runs(here)
     assert not holds_runs(there)
-    for path, content in copied(here, there).items():
+    for path, content in files_to_copy(here, there).items():
         path.write_bytes(content)
     assert_equal(ask(there), undisturbed)
-    assert copied(here, there)
+    assert files_to_copy(here, there)
     ask(tmp_path / "other", seed=4)
     with pytest.raises(ConflictError, match="holds other results: name another folder"):
-        copied(here, tmp_path / "other")
+        files_to_copy(here, tmp_path / "other")
 
 
 OWN = """

@@ -212,7 +212,7 @@ def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.Monk
             return super().submit(function, *arguments, **more)
 
     monkeypatch.setattr(workers, "SECONDS", 0.0)
-    packing._known.clear()
+    packing._problems_here.clear()
     with Measuring(0) as pool:
         found = simulate(problem, UCB1(), horizon=10, runs=60, executor=pool)
     assert np.array_equal(found.pulls["ucb1"], expected.pulls["ucb1"])

@@ -14,7 +14,7 @@ def print_json(content: object) -> None:
 
 
 def print_table(table: RenderableType, least_width: int = 0) -> None:
-    """Print a table; narrower than ``least_width``, its figures would be cut off."""
+    """Print a table; narrower than ``least_width``, its numbers would be cut off."""
     console = Console()
     console.width = max(console.width, least_width)
     console.print(table)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Figures, Names, Range
+from fpbandits.checks import Names, Numbers, Range
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +53,7 @@ class RewardFamily(ABC):
 
     @classmethod
     @abstractmethod
-    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Self:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Self:
         """Make a family from a row per parameter and its fields, or say what is wrong with them."""
 
     @property
@@ -86,7 +86,7 @@ class RewardFamily(ABC):
 
     @staticmethod
     @abstractmethod
-    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
         """Draw the sum of ``plays`` rewards of an arm, with exactly its law; compiled."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class RewardFamily(ABC):
         """Return the same laws with parameters and arms in another order, or some of them."""
 
     @abstractmethod
-    def of_means(self, means: Figures, names: Names) -> Self:
+    def of_means(self, means: Numbers, names: Names) -> Self:
         """Return laws of one parameter with these means, alike in all else, if means are enough."""
 
     @abstractmethod
@@ -124,7 +124,7 @@ class MeansFamily(RewardFamily):
         """Take means from other places."""
         return replace(self, means=self.means[np.ix_(parameters, arms)])
 
-    def of_means(self, means: Figures, names: Names) -> Self:
+    def of_means(self, means: Numbers, names: Names) -> Self:
         """Check the means as those of a problem are."""
         fields = {field: getattr(self, field) for field in self.fields}
         return self.checked([list(means)], names, self.range, **fields)

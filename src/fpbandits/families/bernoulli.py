@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Figures, Names, Range, checked_means
+from fpbandits.checks import Names, Numbers, Range, checked_means
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import information
 
@@ -27,18 +27,18 @@ class Bernoulli(MeansFamily):
     all_or_nothing = True
 
     @classmethod
-    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Bernoulli:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Bernoulli:
         return cls(means=checked_means(rows, names, range), range=range)
 
     def law(self, parameter: int) -> BernoulliLaw:
         return BernoulliLaw(self.unit_means[parameter])
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
         """Draw a binomial."""
         if plays == 1:
-            return 1.0 if generator.random() < law.success[arm] else 0.0
-        return float(generator.binomial(plays, law.success[arm]))
+            return 1.0 if random.random() < law.success[arm] else 0.0
+        return float(random.binomial(plays, law.success[arm]))
 
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.unit_means[true], self.unit_means[others]

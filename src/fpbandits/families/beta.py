@@ -12,7 +12,7 @@ import numpy as np
 
 from fpbandits import checks
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Figures, Names, Range
+from fpbandits.checks import Names, Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import log_gamma_bregman
@@ -37,11 +37,11 @@ class Beta(MeansFamily):
     concentration: float
 
     @classmethod
-    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Beta:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Beta:
         matrix = checks.checked_means(rows, names, range)
         for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
             raise InputError(
-                f"{names.place(row, column)}: the mean {checks.number_text(matrix[row, column])} of a "
+                f"{names.place(row, column)}: the mean {number_text(matrix[row, column])} of a "
                 f"beta arm must lie strictly inside the range {checks.range_text(range)}",
                 row=int(row),
             )
@@ -55,8 +55,8 @@ class Beta(MeansFamily):
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
         for row, column in np.argwhere(shapes < 1e-6)[:1]:
             raise InputError(
-                f"{names.place(row, column)}: with concentration {checks.number_text(c)} the mean "
-                f"{checks.number_text(matrix[row, column])} is too near to the end of the range for a "
+                f"{names.place(row, column)}: with concentration {number_text(c)} the mean "
+                f"{number_text(matrix[row, column])} is too near to the end of the range for a "
                 "beta law; use bernoulli or discrete rewards",
                 row=int(row),
             )
@@ -71,11 +71,11 @@ class Beta(MeansFamily):
         return BetaLaw(a[parameter], b[parameter])
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
         """Draw rewards one by one: their sum has no law of its own."""
         total = 0.0
         for _ in range(plays):
-            total += generator.beta(law.a[arm], law.b[arm])
+            total += random.beta(law.a[arm], law.b[arm])
         return total
 
     def divergence(self, true: int, others: Ints) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fpbandits import checks
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Figures, Names, Range
+from fpbandits.checks import Names, Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.information import information
@@ -44,7 +44,7 @@ class Discrete(RewardFamily):
         object.__setattr__(self, "means", means)
 
     @classmethod
-    def checked(cls, rows: Figures, names: Names, range: Range, **fields: Any) -> Discrete:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Discrete:
         support = _support(fields["support"], range)
         probabilities = _probabilities(rows, names, len(support))
         return cls(support=support, probabilities=probabilities, range=range)
@@ -66,15 +66,15 @@ class Discrete(RewardFamily):
         return DiscreteLaw(self.unit_support, chances)
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
         """Draw how often each value comes, by binomials."""
         total = 0.0
         left = plays
         for value in range(law.support.size):
             if left == 1:
-                count = 1 if generator.random() < law.chances[arm, value] else 0
+                count = 1 if random.random() < law.chances[arm, value] else 0
             else:
-                count = generator.binomial(left, law.chances[arm, value])
+                count = random.binomial(left, law.chances[arm, value])
             total += count * law.support[value]
             left -= count
             if left == 0:
@@ -84,7 +84,7 @@ class Discrete(RewardFamily):
     def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
         return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])
 
-    def of_means(self, means: Figures, names: Names) -> Discrete:
+    def of_means(self, means: Numbers, names: Names) -> Discrete:
         raise InputError("means alone do not make a discrete law: name a true parameter instead")
 
     def divergence(self, true: int, others: Ints) -> Floats:
@@ -104,17 +104,17 @@ def _support(given: object, limits: Range) -> Floats:
     for value in (checks.number(value, "support") for value in given):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
-                f"support: {checks.number_text(value)} is outside the range {checks.range_text(limits)}"
+                f"support: {number_text(value)} is outside the range {checks.range_text(limits)}"
             )
         if value in values:
-            raise InputError(f"support: {checks.number_text(value)} stands there twice")
+            raise InputError(f"support: {number_text(value)} stands there twice")
         values[value] = None
     support = np.array(list(values))
     support.setflags(write=False)
     return support
 
 
-def _probabilities(given: Figures, names: Names, values: int) -> Floats:
+def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
     if isinstance(given, np.ndarray):
         laws = checks.from_array(given, names, 3)
         if laws.shape[2] != values:
@@ -139,7 +139,7 @@ def _probabilities(given: Figures, names: Names, values: int) -> Floats:
                 laws[row, column] = [checks.number(p, place, row=row) for p in law]
     for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
         raise InputError(
-            f"{names.place(row, column)}: {checks.number_text(laws[row, column, value])} is not a "
+            f"{names.place(row, column)}: {number_text(laws[row, column, value])} is not a "
             "probability",
             row=int(row),
         )
@@ -147,7 +147,7 @@ def _probabilities(given: Figures, names: Names, values: int) -> Floats:
     for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
         raise InputError(
             f"{names.place(row, column)}: the probabilities add up to "
-            f"{checks.number_text(totals[row, column])}, not 1",
+            f"{number_text(totals[row, column])}, not 1",
             row=int(row),
         )
     # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.

@@ -1,4 +1,4 @@
-"""What decides wherever chance is involved: one-sided limits, each wrong with chance `LEVEL`.
+"""What decides wherever chance is involved: one-sided limits, wrong with chance `ERROR_CHANCE`.
 
 Limits of an expected value are Student's, those of a share binomial. Policies are compared run by
 run: both play run r on the same random stream, so differences are taken within runs, and are
@@ -10,7 +10,7 @@ from __future__ import annotations
 from fpbandits.arrays import Floats
 from fpbandits.statistics import margin, std_of
 
-LEVEL = 0.001
+ERROR_CHANCE = 0.001
 """How often a limit is wrong."""
 
 
@@ -22,8 +22,8 @@ def paired(first: Floats, second: Floats) -> Floats:
 
 
 def limits(sample: Floats) -> tuple[float, float]:
-    """Return a lower and an upper limit of the expected value, each of level `LEVEL`."""
-    mean, half = float(sample.mean()), float(margin(std_of(sample), len(sample), 1 - LEVEL))
+    """Return a lower and an upper limit of the expected value, each of level `ERROR_CHANCE`."""
+    mean, half = float(sample.mean()), float(margin(std_of(sample), len(sample), 1 - ERROR_CHANCE))
     return mean - half, mean + half
 
 
@@ -31,4 +31,4 @@ def most_of(count: int, runs: int) -> float:
     """Return the upper limit of a share of which ``count`` in ``runs`` were seen."""
     from scipy.special import betaincinv
 
-    return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - LEVEL))
+    return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - ERROR_CHANCE))

@@ -15,7 +15,7 @@ from typing import Any
 
 from fpbandits.checks import whole_number
 from fpbandits.errors import ConflictError, InputError, StorageError
-from fpbandits.paper.claims import Claim, judge, tally
+from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
     RUNS,
@@ -25,14 +25,14 @@ from fpbandits.paper.experiments import (
     run_experiments,
 )
 from fpbandits.paper.formulas import numbers
-from fpbandits.paper.limits import LEVEL
+from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
 from fpbandits.report.figures import render
 from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.page import PLURALS, report_page
 from fpbandits.report.paper.papers import papers_figures
-from fpbandits.simulation.store import copied, holds_runs
+from fpbandits.simulation.store import files_to_copy, holds_runs
 from fpbandits.storage import make_folder, shown, write_aside, write_together
 
 _SCHEMA = 1
@@ -47,7 +47,7 @@ class Report:
 
     def summary(self) -> str:
         """Count the verdicts on the paper's statements in a line."""
-        counts = tally(self.claims)
+        counts = verdict_counts(self.claims)
         listed = ", ".join(f"{counts[kind]} {plural}" for kind, plural in PLURALS.items())
         return f"of {sum(counts.values())} statements of the paper {listed}"
 
@@ -110,7 +110,14 @@ def reproduce(
             drawing((place + 1) / len(everything))
     contents[out / "claims.json"] = claims_json(claims)
     page = report_page(
-        results, claims, own, beyond, pictures, tally=tally(claims), level=LEVEL, enough=RUNS
+        results,
+        claims,
+        own,
+        beyond,
+        pictures,
+        counts=verdict_counts(claims),
+        error_chance=ERROR_CHANCE,
+        enough=RUNS,
     )
     contents[out / "report.html"] = page.encode()
     write_together(contents)
@@ -123,7 +130,7 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
     if folder.resolve() == kept.resolve():
         return {}
     try:
-        runs = copied(folder, kept)
+        runs = files_to_copy(folder, kept)
     except ConflictError as error:
         raise error.at(shown(out)) from None
     return {**runs, kept / "episodes.json": (folder / "episodes.json").read_bytes()}

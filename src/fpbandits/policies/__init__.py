@@ -9,7 +9,7 @@ from __future__ import annotations
 # isort: off
 from fpbandits.policies.base import Policy
 from fpbandits.policies.plain import PlainPolicy
-from fpbandits.policies.words import parse_policy
+from fpbandits.policies.parsing import parse_policy
 
 # In the order in which they are listed: first those that know Θ.
 from fpbandits.policies.fp_ucb import FPUCB as FPUCB

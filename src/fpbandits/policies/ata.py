@@ -45,7 +45,7 @@ class ATA(ThetaPolicy):
     randomised = True
 
     def prepare(self, problem: Problem) -> ATAKnown:
-        """Sort Θ into levels and solve the lower bound's program for each known."""
+        """Sort Θ into levels and solve the lower bound's program for each model."""
         found = rates(problem)
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
@@ -77,7 +77,7 @@ class ATA(ThetaPolicy):
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         reference = scratch.notes[REFERENCE]
-        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
         end = math.log(known.c * (tally.counters[CLOCK] + rounds))
         if _least_ratio(known, scratch.by_model[LOW], reference) <= end:
             return False

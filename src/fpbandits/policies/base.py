@@ -6,7 +6,8 @@ runs and agents. Its rules are static methods over that tuple and a `Tally`, wha
 ``plan(known, tally, envelope, scratch, budget, random) -> (length, rounds)``
     fills ``scratch.cycle[:length]`` with the arms to play next, in order, once each, and says how
     many times over that whole cycle will surely be repeated, whatever rewards come within the
-    envelope: 1 ≤ rounds ≤ max(1, budget // length). ``budget`` is in plays.
+    envelope: 1 ≤ rounds ≤ max(1, budget // length). ``budget`` is in plays; a single round may
+    exceed it. A plan may move the clock and other counters of the tally.
 ``repeats(known, tally, envelope, scratch, rounds) -> bool``
     is the certificate behind ``rounds``; a plan finds its reach with `furthest`. A policy that
     never plans ahead has none.
@@ -112,7 +113,7 @@ class Policy(ABC):
     Attributes
     ----------
     name
-        The word for it on the command line.
+        The word for it, on the command line too if it is one of the package's.
     knows, guarantee
         What it must know of the problem, and what is proven of it, in a few words.
     """
@@ -212,7 +213,7 @@ class Policy(ABC):
         return kinds.get(type(default), "NUMBER")
 
     def __str__(self) -> str:
-        """Return the policy as the command line writes it, options that differ included."""
+        """Return the policy's name, and the options that differ from their defaults."""
         options = [
             f"{option.name}={escaped(value) if isinstance(value, str) else repr(value)}"
             for option in fields(self)

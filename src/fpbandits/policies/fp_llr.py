@@ -88,7 +88,6 @@ class FPLLR(ThetaPolicy):
         playing, sure, k = scratch.marks[0], scratch.marks[1], tally.counters[CLOCK]
         bracket(
             known.theta,
-            tally,
             envelope,
             scratch,
             scratch.notes[LENGTH],

@@ -35,7 +35,7 @@ from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 _MOST_LEVELS = 64
-"""With so many distinct means an arm, the bits take as much memory as the means themselves."""
+"""With so many distinct means per arm, the bits take as much memory as the means themselves."""
 
 
 class FPUCBKnown(NamedTuple):
@@ -70,7 +70,7 @@ class FPUCBKnown(NamedTuple):
 
 
 START, UPTO, PLAYING, ORDER = range(4)
-CENTER, OUTER, INNER = range(3)
+CENTER, OUTER = range(2)
 """Rows of scratch space by arm: the levels in a box, whether the arm is played, in which order to
 ask the arms; the box's middle and its radii."""
 
@@ -149,16 +149,16 @@ class FPUCB(Policy):
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        count = known.arms.size
+        arms = known.arms.size
         k = tally.counters[CLOCK]
         if k == 0:  # line 1: each arm of A once, before the first episode
-            for i in range(count):
+            for i in range(arms):
                 scratch.cycle[i] = known.arms[i]
             tally.counters[CLOCK] = 1
-            return count, 1
+            return arms, 1
 
         center, radius = scratch.numbers[CENTER], scratch.numbers[OUTER]
-        for i in range(count):
+        for i in range(arms):
             n = tally.plays[known.arms[i]]
             # Live, an arm may have nothing told yet: it constrains nothing.
             center[i] = tally.sums[known.arms[i]] / n if n > 0 else 0.0
@@ -166,16 +166,16 @@ class FPUCB(Policy):
         possible = _frame(known, center, radius, scratch)
         playing = scratch.marks[PLAYING]
         length = 0
-        for i in range(count):
+        for i in range(arms):
             playing[i] = 1 if possible and _occupied(known, i, center, radius, scratch) else 0
             if playing[i] == 1:
                 scratch.cycle[length] = known.arms[i]
                 length += 1
         nothing_fits = length == 0
         if nothing_fits:
-            for i in range(count):
+            for i in range(arms):
                 scratch.cycle[i] = known.arms[i]
-            length = count
+            length = arms
 
         rounds = 1
         if budget >= 2 * length and k >= 3:
@@ -188,16 +188,16 @@ class FPUCB(Policy):
 
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        count = known.arms.size
+        arms = known.arms.size
         k = tally.counters[CLOCK]
         playing = scratch.marks[PLAYING]
         nothing_fits = True
-        for i in range(count):
+        for i in range(arms):
             nothing_fits = nothing_fits and playing[i] == 0
         more = rounds - 1
         log_now, log_end = math.log(k), math.log(k + more)
         center, outer, inner = scratch.numbers
-        for i in range(count):
+        for i in range(arms):
             arm = known.arms[i]
             n = tally.plays[arm]
             if playing[i] == 1 or nothing_fits:
@@ -214,14 +214,14 @@ class FPUCB(Policy):
                 outer[i] = math.sqrt(3 * log_end / n) + known.slack
                 inner[i] = math.sqrt(3 * log_now / n) + known.slack
         if _frame(known, center, outer, scratch):
-            for i in range(count):
+            for i in range(arms):
                 if playing[i] == 0 and _occupied(known, i, center, outer, scratch):
                     return False
         if nothing_fits:
             return True
         if not _frame(known, center, inner, scratch):
             return False
-        for i in range(count):
+        for i in range(arms):
             if playing[i] == 1 and not _occupied(known, i, center, inner, scratch):
                 return False
         return True
@@ -264,13 +264,13 @@ def _frame(known: Any, center: Any, radius: Any, scratch: Any) -> bool:
 @jitted
 def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) -> bool:
     """Tell whether some θ of this best arm is in the box that was framed."""
-    count = known.arms.size
+    arms = known.arms.size
     start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
     first, last = known.segments[segment], known.segments[segment + 1]
     if known.bits.size > 0:
         for word in range(first, last):
             everywhere = known.there[word]
-            for place in range(count):
+            for place in range(arms):
                 i = order[place]
                 # Take the levels in the box, or take away those outside, whichever are fewer.
                 if 2 * (upto[i] - start[i]) <= known.level_counts[i]:
@@ -288,11 +288,11 @@ def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) 
             if everywhere != 0:
                 return True
         return False
-    for theta in range(first, last):
+    for parameter in range(first, last):
         inside = True
-        for place in range(count):
+        for place in range(arms):
             i = order[place]
-            if not abs(known.means[i, theta] - center[i]) <= radius[i]:
+            if not abs(known.means[i, parameter] - center[i]) <= radius[i]:
                 inside = False
                 break
         if inside:

@@ -47,10 +47,10 @@ class KLUCB(BlindPolicy):
             if tally.plays[arm] == 0:
                 scratch.cycle[0] = arm
                 return 1, 1
-        level = _level(known, tally.counters[CLOCK])
+        threshold = _threshold(known, tally.counters[CLOCK])
         for arm in range(known.arms):
             n = tally.plays[arm]
-            index = _index(tally.sums[arm] / n, level / n)
+            index = _index(tally.sums[arm] / n, threshold / n)
             if index > best_index:
                 best_index = index
                 scratch.cycle[0] = arm
@@ -61,15 +61,15 @@ class KLUCB(BlindPolicy):
         leader, more, t = scratch.cycle[0], rounds - 1, tally.counters[CLOCK]
         n = tally.plays[leader]
         low, _ = mean_ahead(tally, envelope, leader, more)
-        least = _index(max(low, 0.0), _level(known, t) / (n + more)) - 1e-12
-        level = _level(known, t + more)
+        least = _index(max(low, 0.0), _threshold(known, t) / (n + more)) - 1e-12
+        threshold = _threshold(known, t + more)
         for arm in range(known.arms):
             if arm == leader:
                 continue
             # The index is below ``least`` if the divergence there is above what is allowed.
             plays = tally.plays[arm]
             mean = tally.sums[arm] / plays
-            if mean >= least or plays * _divergence(mean, least) <= level + 1e-12:
+            if mean >= least or plays * _divergence(mean, least) <= threshold + 1e-12:
                 return False
         return True
 
@@ -85,11 +85,11 @@ def _divergence(p: float, q: float) -> float:
 
 
 @jitted
-def _level(known: Any, t: int) -> float:
-    level = math.log(t)
+def _threshold(known: Any, t: int) -> float:
+    threshold = math.log(t)
     if known.c > 0 and t > 2:
-        level += known.c * math.log(level)
-    return level
+        threshold += known.c * math.log(threshold)
+    return threshold
 
 
 @jitted

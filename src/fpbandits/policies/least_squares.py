@@ -45,5 +45,5 @@ class LeastSquares(ThetaPolicy):
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         reference = scratch.notes[REFERENCE]
-        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
         return stays_best(known.theta, scratch, reference, scratch.cycle[0])

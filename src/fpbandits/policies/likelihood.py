@@ -110,7 +110,7 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
 
 @jitted
 def bracket(
-    theta: Any, tally: Any, envelope: Any, scratch: Any, length: int, more: int, reference: int
+    theta: Any, envelope: Any, scratch: Any, length: int, more: int, reference: int
 ) -> None:
     """Enclose every model's misfit, less the reference's, while ``more`` further rounds are played.
 

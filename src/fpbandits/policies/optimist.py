@@ -119,7 +119,7 @@ class Optimist(ThetaPolicy):
         if known.safe > 0 and not _keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
-        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
         low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
         now, end = _threshold(known, t), _threshold(known, t + rounds - 1)
         arms, models = known.theta.codes.shape

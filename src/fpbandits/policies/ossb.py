@@ -44,7 +44,7 @@ class OSSB(ThetaPolicy):
     guarantee = "none claimed for this form; regret can grow where it need not"
 
     def prepare(self, problem: Problem) -> OSSBKnown:
-        """Sort Θ into levels and solve the lower bound's program for each known."""
+        """Sort Θ into levels and solve the lower bound's program for each model."""
         return OSSBKnown(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
 
     @staticmethod
@@ -78,7 +78,7 @@ class OSSB(ThetaPolicy):
         reference = scratch.notes[REFERENCE]
         if not _explored(known, tally, reference, tally.counters[CLOCK] + rounds):
             return False
-        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, reference)
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
         return stays_best(known.theta, scratch, reference, -1)
 
 

@@ -43,10 +43,11 @@ class Seen:
     problem
         The candidate models.
     t
-        How many decisions were made before this one.
+        In `choose`, how many decisions were made before; in `update`, how many by then, this one
+        included. History that an agent did not decide does not count.
     plays, sums, means
         Of each arm, rewards that count so far: how many, their sum and their mean, in the user's
-        units. The mean of an arm without any is not a number, which ``argmax`` takes first. Not
+        units. The mean of an arm without any is NaN, which ``argmax`` takes for the largest. Not
         to be written to.
     memory
         What the policy keeps beyond that; see `PlainPolicy.start`.
@@ -113,45 +114,52 @@ class PlainPolicy(Policy):
     def prepare(self, problem: Problem) -> None:
         """Prepare nothing."""
 
-    def begin(self, problem: Problem) -> Any:
-        """Call `start`, and say what went wrong if it failed."""
-        try:
-            return self.start(problem)
-        except Exception as error:
-            raise self._failure("start", error) from error
 
-    def decide(self, seen: Seen, random: np.random.Generator) -> int:
-        """Return the index of the arm that `choose` names."""
-        try:
-            chosen = self.choose(seen, random)
-        except Exception as error:
-            raise self._failure(f"choose, at t = {seen.t}", error) from error
-        arms = seen.problem.arms
-        try:
-            arm = arms.index(chosen) if isinstance(chosen, str) else operator.index(chosen)
-            if 0 <= arm < len(arms) and not isinstance(chosen, bool):
-                return arm
-        except (TypeError, ValueError):
-            pass
-        raise InputError(
-            f"{self.name}: choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
-            f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
-        )
+# What calls a policy's own methods, and says in one line what went wrong in them.
 
-    def learn(self, seen: Seen, arm: int, reward: float) -> None:
-        """Count a reward, on [0, 1], and call `update`."""
-        seen.count(arm, reward)
-        low, high = seen.problem.range
-        try:
-            self.update(seen, arm, low + (high - low) * reward)
-        except Exception as error:
-            raise self._failure(f"update, at t = {seen.t}", error) from error
 
-    def _failure(self, where: str, error: Exception) -> Error:
-        if isinstance(error, Error):
-            return error
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        return InputError(
-            f"{self.name}: its own code failed in {where}: {type(error).__name__}: "
-            f"{' '.join(str(error).split())[:200]} ({last.filename}, line {last.lineno})"
-        )
+def start(policy: PlainPolicy, problem: Problem) -> Any:
+    """Return a policy's memory to begin with."""
+    try:
+        return policy.start(problem)
+    except Exception as error:
+        raise _failure(policy, "start", error) from error
+
+
+def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
+    """Return the index of the arm that a policy chooses."""
+    try:
+        chosen = policy.choose(seen, random)
+    except Exception as error:
+        raise _failure(policy, f"choose, at t = {seen.t}", error) from error
+    arms = seen.problem.arms
+    try:
+        arm = arms.index(chosen) if isinstance(chosen, str) else operator.index(chosen)
+        if 0 <= arm < len(arms) and not isinstance(chosen, bool):
+            return arm
+    except (TypeError, ValueError):
+        pass
+    raise InputError(
+        f"{policy.name}: choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
+        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+    )
+
+
+def take_in(policy: PlainPolicy, seen: Seen, arm: int, reward: float) -> None:
+    """Count a reward, on [0, 1], and let the policy update its memory."""
+    seen.count(arm, reward)
+    low, high = seen.problem.range
+    try:
+        policy.update(seen, arm, low + (high - low) * reward)
+    except Exception as error:
+        raise _failure(policy, f"update, at t = {seen.t}", error) from error
+
+
+def _failure(policy: PlainPolicy, where: str, error: Exception) -> Error:
+    if isinstance(error, Error):
+        return error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return InputError(
+        f"{policy.name}: its own code failed in {where}: {type(error).__name__}: "
+        f"{' '.join(str(error).split())[:200]} ({last.filename}, line {last.lineno})"
+    )

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from fpbandits.errors import InputError
+from fpbandits.policies import plain
 from fpbandits.policies.base import Policy, Scratch, Tally
 from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
 from fpbandits.policies.envelope import Envelope
@@ -38,7 +39,7 @@ class Ready:
         self.policy, self.problem = policy, problem
         self.known = prepare(policy, problem)
         self._own = threading.local()
-        self._plan: Any = None
+        self._machine_code: Any = None
 
     @property
     def scratch(self) -> Scratch:
@@ -60,9 +61,9 @@ class Ready:
         """
         scratch = self.scratch
         arguments = self.known, tally, scratch, random
-        if self._plan is None:
-            self._plan = compile_for(self.policy, plan_once, arguments)
-        return scratch.cycle[: self._plan(*arguments)].tolist(), memory
+        if self._machine_code is None:
+            self._machine_code = compile_for(self.policy, plan_once, arguments)
+        return scratch.cycle[: self._machine_code(*arguments)].tolist(), memory
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
@@ -81,35 +82,35 @@ class PlainReady(Ready):
         self.policy, self.problem, self.known = policy, problem, None
 
     def start(self) -> Any:
-        return self.policy.begin(self.problem)
+        return plain.start(self.policy, self.problem)
 
     def plan(self, tally: Tally, asked: int, memory: Any, random: Any) -> tuple[list[int], Any]:
         seen = Seen(self.problem, tally, asked, memory)
-        return [self.policy.decide(seen, random)], seen.memory
+        return [plain.decide(self.policy, seen, random)], seen.memory
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
         seen = Seen(self.problem, tally, asked, memory)
-        self.policy.learn(seen, arm, reward)
+        plain.take_in(self.policy, seen, arm, reward)
         return seen.memory
 
 
-_alive: WeakValueDictionary[tuple[Policy, Problem, str], Ready] = WeakValueDictionary()
+_alive: WeakValueDictionary[tuple[Policy, Problem, object], Ready] = WeakValueDictionary()
 
 
 def ready(policy: Policy, problem: Problem) -> Ready:
     """Return a policy ready for a problem, made once for all who play it."""
-    # Problems are equal if they play alike, whatever they are called.
-    return _ready(policy, problem, problem.name)
+    # Problems are equal if they play alike, whatever they and their truth are called.
+    return _ready(policy, problem, (problem.name, problem.true))
 
 
 @lru_cache(maxsize=8)
-def _ready(policy: Policy, problem: Problem, name: str) -> Ready:
-    found = _alive.get((policy, problem, name))
+def _ready(policy: Policy, problem: Problem, names: object) -> Ready:
+    found = _alive.get((policy, problem, names))
     if found is None:
         kind: Any = PlainReady if isinstance(policy, PlainPolicy) else Ready
-        found = _alive[policy, problem, name] = kind(policy, problem)
+        found = _alive[policy, problem, names] = kind(policy, problem)
     return found
 
 

@@ -27,7 +27,7 @@ from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
 
 _NEGLIGIBLE = 38.0
-"""Half of 76: the leader's draw is below the threshold with probability e^−76 or less, a step."""
+"""Half of 76: the leader's draw is below the threshold with probability e^−76 or less per step."""
 
 _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""

@@ -137,8 +137,8 @@ class ThompsonTheta(ThetaPolicy):
 
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        """Tell whether the odds of another arm surely stay below what is on the scratch."""
-        bracket(known.theta, tally, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        """Tell whether the odds of another arm surely stay below the pending bound."""
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
         odds = _odds(known, scratch.by_model[LOW], scratch.by_model[HIGH], scratch.cycle[0])
         return bool(odds <= tally.pending[BOUND])
 

@@ -35,9 +35,10 @@ def as_plain_text(legend: Legend) -> None:
         text.set_parse_math(False)
 
 
-def footnote(figure: Figure, text: str) -> None:
-    """Say below a figure what was simulated."""
+def footnote(figure: Figure, text: str) -> Figure:
+    """Say below a figure what was simulated, and return it."""
     figure.supxlabel(text, fontsize=8, color="0.35")
+    return figure
 
 
 def check_figure_path(path: Path) -> None:

@@ -18,8 +18,10 @@ def regret_table(result: Result) -> str:
         mean, std, low, high, _, median, most = (
             values[-1] for values in summary(result.regret(policy)).values()
         )
-        interval = "" if math.isnan(low) else f"{_figure(low)} … {_figure(high)}"
-        lines.append([policy, _figure(mean), interval, *map(_figure, (std, median, most))])
+        interval = "" if math.isnan(low) else f"{_number_text(low)} … {_number_text(high)}"
+        lines.append(
+            [policy, _number_text(mean), interval, *map(_number_text, (std, median, most))]
+        )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     title = (
         f"{result.problem.name}, truth {result.true}: regret at T = {result.horizon:.6g}, "
@@ -36,7 +38,7 @@ def regret_table(result: Result) -> str:
     return "\n".join([title, rows[0], rule, *rows[1:]])
 
 
-def _figure(value: float) -> str:
+def _number_text(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

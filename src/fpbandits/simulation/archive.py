@@ -1,4 +1,4 @@
-"""Arrays in one .npz file, with a header in JSON that says what they are: `pack` and `unpack`.
+"""Arrays in one .npz file, with a header in JSON that says what they are: `to_npz` and `from_npz`.
 
 A result is one such file, with pulls and plans of each policy; so is a chunk of the store.
 """
@@ -23,7 +23,7 @@ SCHEMA, _KIND = 1, "result"
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
-def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+def to_npz(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """Return the content of a file; the header tells its kind and schema."""
     stream = io.BytesIO()
     everything: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays}
@@ -31,7 +31,7 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     return stream.getvalue()
 
 
-def unpack(content: bytes, kind: str, schemas: Collection[int]) -> tuple[dict[str, Any], Arrays]:
+def from_npz(content: bytes, kind: str, schemas: Collection[int]) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays; what is damaged raises whatever its decoders do."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         header = check_kind(json.loads(str(arrays["header"])), kind, schemas)
@@ -54,14 +54,14 @@ def save_result(result: Result, path: Path) -> None:
     arrays = {"times": result.times, "true_means": result.true_means}
     for place, policy in enumerate(result.policies):
         arrays |= {f"pulls{place}": result.pulls[policy], f"plans{place}": result.plans[policy]}
-    write_aside(path, pack(header, arrays))
+    write_aside(path, to_npz(header, arrays))
 
 
 def load_result(path: Path) -> Result:
     """Read what `save_result` wrote."""
     content = read_whole(path)
     try:
-        header, arrays = unpack(content, _KIND, (SCHEMA,))
+        header, arrays = from_npz(content, _KIND, (SCHEMA,))
         names = header["policies"]
         return Result(
             problem=problem_from_toml(header["problem"], "result"),

@@ -45,7 +45,10 @@ _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """All that decides what a run will be, but for its number; see `make_cell`."""
+    """All that decides what a run will be, but for its number; see `make_cell`.
+
+    ``true`` is what the truth is called, and ``truth`` its laws.
+    """
 
     problem: Problem
     true: str
@@ -62,11 +65,6 @@ class Cell:
     def horizon(self) -> int:
         """T, the last time."""
         return int(self.times[-1])
-
-    @property
-    def leaps(self) -> bool:
-        """Tell whether runs leap here, or go step by step."""
-        return self.leap and self.policy.leaps and self.truth.sum_in_one_draw
 
     def play(self, runs: range, meter: Counts, deadline: float = math.inf) -> tuple[Counts, Counts]:
         """Play these runs; return pulls[run, time, arm] and the number of plans of each run.
@@ -114,7 +112,7 @@ class Cell:
             known = prepare(self.policy, problem)
             scratch = self.policy.scratch(known, len(problem.arms))
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
-        # Not far where rewards are drawn one by one, for Ctrl-C.
+        # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
         try:
             return play(
@@ -131,6 +129,10 @@ class Cell:
             )
         except NumbaError as error:
             raise uncompilable(self.policy, error) from error
+
+    def make_ready(self) -> None:
+        """Prepare the policy for the problem now, and keep what it knows."""
+        _ = self._ready
 
     @cached_property
     def _ready(self) -> Ready:
@@ -180,7 +182,18 @@ def make_cell(
     moments = _times(times, T)
     if exact and not leap:
         raise InputError("exact=True says how to leap, and leap=False not to: choose one")
-    return Cell(problem, label, truth, policy, seed, moments, count, shuffle, leap, exact)
+    return Cell(
+        problem=problem,
+        true=label,
+        truth=truth,
+        policy=policy,
+        seed=seed,
+        times=moments,
+        runs=count,
+        shuffle=shuffle,
+        leap=leap,
+        exact=exact,
+    )
 
 
 def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:

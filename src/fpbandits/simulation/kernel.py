@@ -50,7 +50,7 @@ def play(
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many plans it took.
 
-    A plan may reach over ``longest`` plays at the most: 1 is step by step.
+    A plan covers at most ``longest`` plays, or one round where its cycle is longer: 1 never leaps.
     ``meter[TIME]`` shows the time that has been reached; whoever sets ``meter[STOP]`` ends the run
     early, and it returns −1.
     """

@@ -21,7 +21,7 @@ KIND, SCHEMA = "runs", 1
 
 
 def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    """Describe cells: each problem and each list of times once, and the cells by their numbers."""
+    """Describe cells: each problem and each list of times once, and in each cell their numbers."""
     problems: dict[str, int] = {}
     times: dict[tuple[int, ...], int] = {}
     texts: dict[int, str] = {}

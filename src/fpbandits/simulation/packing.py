@@ -44,16 +44,16 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, fingerprint: str) -> Problem:
         with _one_at_a_time:
-            if fingerprint not in _known:
+            if fingerprint not in _problems_here:
                 if fingerprint not in self.problems:
                     raise AbsentError
-                while len(_known) >= _MOST_KNOWN:
-                    del _known[next(iter(_known))]
-                _known[fingerprint] = pickle.loads(self.problems[fingerprint])
-            return _known[fingerprint]
+                while len(_problems_here) >= _MOST_KNOWN:
+                    del _problems_here[next(iter(_problems_here))]
+                _problems_here[fingerprint] = pickle.loads(self.problems[fingerprint])
+            return _problems_here[fingerprint]
 
 
-_known: dict[str, Problem] = {}
+_problems_here: dict[str, Problem] = {}
 _one_at_a_time = Lock()
 
 
@@ -62,21 +62,25 @@ def _packed(problem: Problem) -> bytes:
     return pickle.dumps(problem)
 
 
-def pack(
-    cells: Mapping[int, Cell], pieces: object, whole: bool
+def pack_batch(
+    cells: Mapping[int, Cell], pieces: object, with_large_problems: bool
 ) -> tuple[bytes, Mapping[str, bytes]]:
-    """Pack a batch, and apart from it its problems: the large ones only if it is ``whole``."""
+    """Pack a batch, and apart from it its problems: the large ones only if asked."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     pickler.problems = {}
     with sent_by_value(cell.policy for cell in cells.values()):
         pickler.dump((cells, pieces))
     problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
-    sent = {name: packed for name, packed in problems.items() if whole or len(packed) <= _LARGE}
+    sent = {
+        name: packed
+        for name, packed in problems.items()
+        if with_large_problems or len(packed) <= _LARGE
+    }
     return stream.getvalue(), sent
 
 
-def unpack(packed: bytes, problems: Mapping[str, bytes]) -> Any:
+def unpack_batch(packed: bytes, problems: Mapping[str, bytes]) -> Any:
     """Return the cells and the pieces that were packed."""
     unpickler = _Unpickler(io.BytesIO(packed))
     unpickler.problems = problems

@@ -6,7 +6,7 @@ import numpy as np
 
 from fpbandits.arrays import Counts
 from fpbandits.families import RewardFamily
-from fpbandits.policies.plain import PlainPolicy, Seen
+from fpbandits.policies.plain import PlainPolicy, Seen, decide, start, take_in
 from fpbandits.problem import Problem
 from fpbandits.simulation.kernel import STOP, TIME
 
@@ -22,14 +22,13 @@ def play_plainly(
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
     law, draw_sum = truth.law(0), truth.draw_sum
-    seen = Seen(problem, policy.tally(problem), 0, policy.begin(problem))
-    decide, learn = policy.decide, policy.learn
+    seen = Seen(problem, policy.tally(problem), 0, start(policy, problem))
     for recorded, time in enumerate(times.tolist()):
         while seen.t < time:
-            arm = decide(seen, random)
+            arm = decide(policy, seen, random)
             reward = draw_sum(law, arm, 1, random)
             seen.t += 1
-            learn(seen, arm, reward)
+            take_in(policy, seen, arm, reward)
             if seen.t % 128 == 0:
                 meter[TIME] = seen.t
                 if meter[STOP]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -63,7 +63,7 @@ class Result:
     pulls
         pulls[policy][run, time, arm].
     plans
-        How many plans each run of a policy took: steps if stepwise, else leaps.
+        How many plans each run of a policy took: one per leap, or one per cycle if stepwise.
     leap_error
         The chance of an error per leap and arm; see `total_variation`.
     versions
@@ -97,6 +97,21 @@ class Result:
             leap_error = 0.0
         pulled, planned = {policy: pulls}, {policy: plans}
         return cls(pulls=pulled, plans=planned, settings=settings, leap_error=leap_error, **rest)
+
+    @classmethod
+    def together(cls, results: Mapping[str, Result]) -> Result:
+        """Return results of one policy each as one, every policy under the name given here."""
+        return replace(
+            next(iter(results.values())),
+            pulls={name: result.pulls[result.policy] for name, result in results.items()},
+            plans={name: result.plans[result.policy] for name, result in results.items()},
+        )
+
+    @property
+    def policy(self) -> str:
+        """The name of the only policy."""
+        (name,) = self.pulls
+        return name
 
     @property
     def policies(self) -> tuple[str, ...]:

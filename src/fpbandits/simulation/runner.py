@@ -89,17 +89,19 @@ def _play_missing(
     cells: Mapping[str, Cell],
     tables: Tables,
     store: Store | None,
-    pool: Executor,
+    executor: Executor,
     workers: int | None,
     progress: Progress | None,
 ) -> None:
     missing = list(tables.missing())
-    if missing and store is not None and store.others:
+    if missing and store is not None and store.has_other_versions:
         warnings.warn(
             f"{shown(store.folder)}: what another version played is left, and played again",
             stacklevel=4,
         )
-    watch = _Watch(cells, [int((plans > 0).sum()) for plans in tables.plans], progress)
+    watch = _Watch(
+        cells, [int(tables.is_played(number).sum()) for number in range(len(cells))], progress
+    )
 
     def took(played: Played) -> None:
         tables.put(played)
@@ -113,7 +115,7 @@ def _play_missing(
         watch.tick(under_way)
 
     try:
-        play_pieces(list(cells.values()), missing, pool, workers, took=took, tick=tick)
+        play_pieces(list(cells.values()), missing, executor, workers, took=took, tick=tick)
     except BaseException as error:
         if store is not None:
             with suppress(StorageError):  # the disk may be what failed

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from fpbandits.errors import InputError, quote
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy, check_policy
-from fpbandits.policies.ready import ready
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
@@ -89,19 +87,9 @@ def simulate(
         for name, policy in _named(policies).items()
     }
     for cell in cells.values():
-        ready(cell.policy, problem)  # here, and not in every thread at once
-    results = play_cells(
-        cells,
-        out=out,
-        workers=workers,
-        executor=executor,
-        progress=progress,
-    )
-    return replace(
-        next(iter(results.values())),
-        pulls={name: part for name, result in results.items() for part in result.pulls.values()},
-        plans={name: part for name, result in results.items() for part in result.plans.values()},
-    )
+        cell.make_ready()  # here, and not in every thread at once
+    played = play_cells(cells, out=out, workers=workers, executor=executor, progress=progress)
+    return Result.together(played)
 
 
 def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:

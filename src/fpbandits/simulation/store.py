@@ -34,7 +34,7 @@ import numpy as np
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted
 from fpbandits.files import problem_from_toml
-from fpbandits.simulation.archive import pack, unpack
+from fpbandits.simulation.archive import from_npz, to_npz
 from fpbandits.simulation.cell import LEAP_ERROR, Cell
 from fpbandits.simulation.manifest import KIND, SCHEMA, difference, is_whole, make_manifest
 from fpbandits.simulation.result import Result
@@ -73,7 +73,7 @@ class Store:
         self.folder = folder
         self._manifest = make_manifest(cells)
         self._fresh: list[Played] = []
-        self.others = False  # whether another version has played here
+        self.has_other_versions = False  # whether another version has played here
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Store:
@@ -106,10 +106,14 @@ class Store:
         return found
 
     def fill(self, tables: Tables) -> None:
-        """Put in what is kept from before; damaged files are removed, and said so."""
+        """Put in what is kept from before; damaged files are removed, and said so.
+
+        Then the manifest is written: not before, for chunks that answer another question are
+        refused first.
+        """
         for path in _chunks(self.folder):
             try:
-                self.others |= not _put_chunk(path, self._manifest, tables)
+                self.has_other_versions |= not _put_chunk(path, self._manifest, tables)
             except DamagedError as error:
                 path.unlink()
                 warnings.warn(f"{error}; its runs are played again", stacklevel=2)
@@ -141,7 +145,7 @@ def holds_runs(folder: Path) -> bool:
     return (folder / _MANIFEST).exists()
 
 
-def copied(folder: Path, to: Path) -> dict[Path, bytes]:
+def files_to_copy(folder: Path, to: Path) -> dict[Path, bytes]:
     """Return what to write so that another folder keeps the same runs; others are not replaced."""
     sources = [folder / _MANIFEST, *_chunks(folder)]
     if holds_runs(to) and read_whole(to / _MANIFEST) != read_whole(sources[0]):
@@ -153,18 +157,19 @@ def copied(folder: Path, to: Path) -> dict[Path, bytes]:
 def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> dict[str, Result]:
     """Return what is kept in a folder as one result per cell, by name; nothing is computed.
 
-    Of `simulate`, a cell is a policy. With ``partial=True``, an unfinished folder gives the runs
-    that each cell has up to the first that is missing; without, it is refused. Whoever computed it
-    may have had other versions, and policies that are not here.
+    In a folder of `simulate` each cell is one policy, whose result has it under its own name. With
+    ``partial=True``, an unfinished folder gives the runs that each cell has up to the first that is
+    missing; without, it is refused. Whoever computed it may have had other versions, and policies
+    that are not here.
     """
     folder = Path(folder)
     manifest = _read_manifest(folder)
     problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
     times = [np.array(moments, np.int64) for moments in manifest["times"]]
-    cells = manifest["cells"]
+    entries = manifest["cells"]
     tables = Tables(
-        (cell["runs"], len(times[cell["times"]]), len(problems[cell["problem"]].arms))
-        for cell in cells
+        (entry["runs"], len(times[entry["times"]]), len(problems[entry["problem"]].arms))
+        for entry in entries
     )
     for path in _chunks(folder):
         _put_chunk(path, manifest, tables)
@@ -175,20 +180,22 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
             "the command that began them goes on from there"
         )
     results = {}
-    for cell, pulls, plans in zip(cells, tables.pulls, tables.plans, strict=True):
-        runs = len(plans) if plans.all() else int((plans > 0).argmin())
+    for number, entry in enumerate(entries):
+        pulls, plans = tables.pulls[number], tables.plans[number]
+        played = tables.is_played(number)
+        runs = len(plans) if played.all() else int(played.argmin())
         if runs:
-            results[cell["name"]] = Result.of_policy(
-                cell["policy"],
+            results[entry["name"]] = Result.of_policy(
+                entry["policy"],
                 pulls[:runs],
                 plans[:runs],
-                problem=problems[cell["problem"]],
-                true=cell["true"],
-                true_means=np.array(cell["true_means"], np.float64),
-                seed=cell["seed"],
-                times=times[cell["times"]],
-                settings={key: cell[key] for key in ("shuffle", "leap", "exact")},
-                leap_error=LEAP_ERROR,
+                problem=problems[entry["problem"]],
+                true=entry["true"],
+                true_means=np.array(entry["true_means"], np.float64),
+                seed=entry["seed"],
+                times=times[entry["times"]],
+                settings={key: entry[key] for key in ("shuffle", "leap", "exact")},
+                leap_error=LEAP_ERROR,  # the same in all versions
                 versions=manifest["versions"],
             )
     return results
@@ -224,7 +231,7 @@ def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
         "pulls": np.concatenate([played.pulls.ravel() for played in everything]),
         "plans": np.concatenate([played.plans for played in everything]),
     }
-    return pack(header, arrays)
+    return to_npz(header, arrays)
 
 
 def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
@@ -233,17 +240,17 @@ def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
     if _checksum(content) != path.stem:
         raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
     try:
-        header, arrays = unpack(content, _CHUNK_KIND, (SCHEMA,))
+        header, arrays = from_npz(content, _CHUNK_KIND, (SCHEMA,))
         if header["question"] != manifest["question"]:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:
             return False
         run = place = 0
-        for cell, start, stop in header["pieces"]:
-            runs, shape = stop - start, (stop - start, *tables.pulls[cell].shape[1:])
+        for number, start, stop in header["pieces"]:
+            runs, shape = stop - start, (stop - start, *tables.pulls[number].shape[1:])
             counts = arrays["pulls"][place : place + math.prod(shape)].reshape(shape)
             plans = arrays["plans"][run : run + runs]
-            tables.put(Played(Piece(cell, start, stop), counts, plans))
+            tables.put(Played(Piece(number, start, stop), counts, plans))
             run, place = run + runs, place + counts.size
         return True
     except Error as error:

@@ -29,12 +29,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Counts
+from fpbandits.arrays import Bools, Counts
 from fpbandits.errors import InputError, LostWorkersError
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.cluster import dask_workers
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_meter
-from fpbandits.simulation.packing import AbsentError, pack, unpack
+from fpbandits.simulation.packing import AbsentError, pack_batch, unpack_batch
 from fpbandits.simulation.versions import versions
 
 SECONDS = 1.0
@@ -79,19 +79,24 @@ class Tables:
 
     def put(self, played: Played) -> None:
         """Put runs in their place; those beyond what is asked for are left out."""
-        cell, start, stop = played.piece
-        room = max(len(self.plans[cell]) - start, 0)
-        self.pulls[cell][start:stop] = played.pulls[:room]
-        self.plans[cell][start:stop] = played.plans[:room]
+        number, start, stop = played.piece
+        room = max(len(self.plans[number]) - start, 0)
+        self.pulls[number][start:stop] = played.pulls[:room]
+        self.plans[number][start:stop] = played.plans[:room]
+
+    def is_played(self, number: int) -> Bools:
+        """Tell which runs of a cell have been put in: a run takes a plan at least."""
+        played: Bools = self.plans[number] > 0
+        return played
 
     def missing(self) -> Iterator[Piece]:
-        """Yield the pieces that have not been put in: a run takes a plan at least."""
-        for cell, plans in enumerate(self.plans):
+        """Yield the pieces that have not been put in."""
+        for number, plans in enumerate(self.plans):
             if plans.all():
                 continue
-            edges = np.flatnonzero(np.diff(plans == 0, prepend=False, append=False))
+            edges = np.flatnonzero(np.diff(~self.is_played(number), prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2).tolist():
-                yield Piece(cell, start, stop)
+                yield Piece(number, start, stop)
 
 
 class _Reply(NamedTuple):
@@ -109,38 +114,40 @@ class _Batch:
 def play_pieces(
     cells: Sequence[Cell],
     pieces: Iterable[Piece],
-    pool: Executor,
+    executor: Executor,
     workers: int | None = None,
     *,
     took: Callable[[Played], None],
     tick: Callable[[Mapping[int, float]], None],
 ) -> None:
-    """Have all pieces played, on so many workers, or as many as the pool says that it has.
+    """Have all pieces played, on so many workers, or as many as the executor says that it has.
 
     ``took`` is called with what came back, and ``tick``, several times a second, with the runs of
     each cell that are under way, as far as they have come: where workers share our memory.
     """
     queue = deque(pieces)
     left = sum(piece.runs for piece in queue)
-    ours = isinstance(pool, ThreadPoolExecutor)
-    window, counted, pace, whole = 0, -math.inf, 0.0, False
-    out: dict[Future[_Reply], _Batch] = {}
+    shares_memory = isinstance(executor, ThreadPoolExecutor)
+    window, counted, seconds_per_run, with_large_problems = 0, -math.inf, 0.0, False
+    sent: dict[Future[_Reply], _Batch] = {}
     try:
-        while queue or out:
+        while queue or sent:
             if time.perf_counter() - counted > _COUNT_EVERY:  # a cluster may grow
-                window, counted = 2 * (workers or _count_workers(pool)), time.perf_counter()
-            while queue and len(out) < window:
+                window, counted = 2 * (workers or _count_workers(executor)), time.perf_counter()
+            while queue and len(sent) < window:
                 # At least so long that it is worth the way, but no more than one's share.
-                runs = max(left / (2 * window), _LEAST_SECONDS / pace if pace else 1)
+                runs = max(
+                    left / (2 * window), _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
+                )
                 runs = max(1, int(min(runs, left / window)))
                 batch = _Batch(_cut(queue, cells, runs))
                 left -= sum(piece.runs for piece in batch.pieces)
-                out[_send(batch, cells, pool, ours, whole)] = batch
-                whole = False
-            finished, _ = wait(out, timeout=0.1, return_when=FIRST_COMPLETED)
+                sent[_send(batch, cells, executor, shares_memory, with_large_problems)] = batch
+                with_large_problems = False
+            finished, _ = wait(sent, timeout=0.1, return_when=FIRST_COMPLETED)
             failure: Exception | None = None
             for future in finished:
-                batch = out.pop(future)
+                batch = sent.pop(future)
                 try:
                     reply = _reply(future)
                 except Exception as error:  # after the others, whose work is done
@@ -149,26 +156,26 @@ def play_pieces(
                 rest = _rest(batch.pieces, reply.played)
                 queue.extendleft(reversed(rest))
                 left += sum(piece.runs for piece in rest)
-                if not reply.played:  # a large problem was absent there: send the next one whole
-                    whole = True
+                if not reply.played:  # a large problem was absent there: send it with the next one
+                    with_large_problems = True
                     continue
-                pace = reply.seconds / sum(each.piece.runs for each in reply.played)
+                seconds_per_run = reply.seconds / sum(each.piece.runs for each in reply.played)
                 for each in reply.played:
                     took(each)
             if failure is not None:
                 raise failure
-            tick(_under_way(out.values()) if ours else {})
+            tick(_under_way(sent.values()) if shares_memory else {})
     except BaseException:
-        for future, batch in out.items():
+        for future, batch in sent.items():
             batch.meter[STOP] = 1
             future.cancel()
         raise
 
 
-def _count_workers(pool: Executor) -> int:
-    """Return how many workers a pool says that it has; else as many as there are cores here."""
-    told: int | None = getattr(pool, "_max_workers", None)
-    return told or dask_workers(pool) or os.cpu_count() or 1
+def _count_workers(executor: Executor) -> int:
+    """Return how many workers a executor says that it has; else as many as there are cores here."""
+    told: int | None = getattr(executor, "_max_workers", None)
+    return told or dask_workers(executor) or os.cpu_count() or 1
 
 
 def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int) -> list[Piece]:
@@ -208,14 +215,18 @@ def _under_way(batches: Iterable[_Batch]) -> dict[int, float]:
 
 
 def _send(
-    batch: _Batch, cells: Sequence[Cell], pool: Executor, ours: bool, whole: bool
+    batch: _Batch,
+    cells: Sequence[Cell],
+    executor: Executor,
+    shares_memory: bool,
+    with_large_problems: bool,
 ) -> Future[_Reply]:
     wanted = {piece.cell: cells[piece.cell] for piece in batch.pieces}
-    if ours:
-        return pool.submit(_play, wanted, batch.pieces, batch.meter)
-    packed = pack(wanted, batch.pieces, whole)
+    if shares_memory:
+        return executor.submit(_play, wanted, batch.pieces, batch.meter)
+    packed = pack_batch(wanted, batch.pieces, with_large_problems)
     try:
-        return pool.submit(_play_packed, *packed)
+        return executor.submit(_play_packed, *packed)
     except RuntimeError as error:  # broken, or shut down
         raise _lost(error) from error
 
@@ -238,7 +249,7 @@ def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], meter: Counts) -> 
 def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
     """Play a batch; nothing comes of it if a problem is absent."""
     try:
-        cells, pieces = unpack(packed, problems)
+        cells, pieces = unpack_batch(packed, problems)
     except AbsentError:
         return _Reply([], 0.0, versions())
     return _play(cells, pieces, new_meter())

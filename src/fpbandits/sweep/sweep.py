@@ -63,22 +63,22 @@ class Sweep:
         write_together(rendered(sweep_figure(self), folder / "study"))
 
 
-def sweep(study: Study, **how: Any) -> Sweep:
-    """Play a study; ``how``, where it is kept and who is told is as in `play_cells`."""
-    return Sweep(study, _rows(study, play_cells(study.cells, **how)))
+def sweep(study: Study, *, out: Path | None = None, **how: Any) -> Sweep:
+    """Play a study; where it is kept, ``how`` and who is told is as in `play_cells`."""
+    return Sweep(study, _rows(study, play_cells(study.cells, out=out, **how)))
 
 
 def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
     """Return a row per cell and horizon; all cells have the same runs and horizons."""
-    regret = np.stack([result.regret(*result.policies) for result in results.values()])
+    regret = np.stack([result.regret(result.policy) for result in results.values()])
     columns = {column: values.tolist() for column, values in summary(regret, axis=1).items()}
     return [
         {
             **study.labels[name],
             "horizon": horizon,
             "runs": result.runs,
-            **{column: values[cell][moment] for column, values in columns.items()},
+            **{column: values[number][place] for column, values in columns.items()},
         }
-        for cell, (name, result) in enumerate(results.items())
-        for moment, horizon in enumerate(result.times.tolist())
+        for number, (name, result) in enumerate(results.items())
+        for place, horizon in enumerate(result.times.tolist())
     ]

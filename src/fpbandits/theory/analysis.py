@@ -18,7 +18,7 @@ from fpbandits.problem import Problem
 from fpbandits.theory.bounds import theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.words import bound_text, first_of, named, verdict
+from fpbandits.theory.verdicts import bound_text, first_of, named, verdict
 
 MOST_CASES = 2_000
 """A case lists every other parameter, so all cases together grow with the square of |Θ|."""

@@ -14,7 +14,7 @@ from fpbandits.paper.claims import (
     SECTIONS,
     Claim,
     statement,
-    tally,
+    verdict_counts,
 )
 from fpbandits.paper.claims.statement import Finding, beyond, in_each, states
 from fpbandits.paper.material import Material
@@ -29,11 +29,11 @@ def test_every_statement_is_here(claims: list[Claim]) -> None:
 
 def test_only_the_papers_own_statements_are_counted(claims: list[Claim]) -> None:
     own = [claim for claim in claims if claim.section in PAPERS_SECTIONS]
-    assert tally(claims) == tally(own)
-    assert sum(tally(claims).values()) == len(own) < len(claims)
+    assert verdict_counts(claims) == verdict_counts(own)
+    assert sum(verdict_counts(claims).values()) == len(own) < len(claims)
     late = replace(own[0], verdict=beyond(35_000))
     assert late.verdict == "holds beyond T=3.5e4"
-    assert tally([late, replace(late, verdict=FAILS)]) == {"beyond": 1, "fails": 1}
+    assert verdict_counts([late, replace(late, verdict=FAILS)]) == {"beyond": 1, "fails": 1}
 
 
 def test_a_reason_is_given_only_where_a_statement_does_not_simply_hold(

@@ -9,7 +9,16 @@ from fpbandits.paper.claims import corrections, introduction, proofs, results, s
 from fpbandits.paper.claims.statement import CLAIMS, FAILS, HOLDS, Claim
 from fpbandits.paper.material import Material
 
-__all__ = ["CLAIMS", "FAILS", "HOLDS", "PAPERS_SECTIONS", "SECTIONS", "Claim", "judge", "tally"]
+__all__ = [
+    "CLAIMS",
+    "FAILS",
+    "HOLDS",
+    "PAPERS_SECTIONS",
+    "SECTIONS",
+    "Claim",
+    "judge",
+    "verdict_counts",
+]
 
 PAPERS_SECTIONS = [module.SECTION for module in (introduction, results, proofs, simulations)]
 SECTIONS = [*PAPERS_SECTIONS, ties.SECTION, corrections.SECTION]
@@ -22,6 +31,6 @@ def judge(material: Material) -> list[Claim]:
     return sorted(claims, key=lambda claim: SECTIONS.index(claim.section))
 
 
-def tally(claims: Iterable[Claim]) -> Counter[str]:
+def verdict_counts(claims: Iterable[Claim]) -> Counter[str]:
     """Count the verdicts of each kind on the paper's own statements."""
     return Counter(claim.kind for claim in claims if claim.section in PAPERS_SECTIONS)

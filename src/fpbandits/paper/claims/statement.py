@@ -2,8 +2,9 @@
 
 A check is a function of the `Material` and of nothing else. It finds one of three verdicts:
 "holds", "fails", or "holds beyond T=…" for a comparison that needs time. Wherever chance is
-involved, limits of level `LEVEL` decide, and the burden of proof lies with the statement: that a
-policy does well holds only if the limits show it, and "fails" can mean that the runs are too few.
+involved, limits decide that are wrong with chance `ERROR_CHANCE`, and the burden of proof lies with
+the statement: that a policy does well holds only if the limits show it, and "fails" can mean that
+the runs are too few.
 A bound that the paper prints is presumed right: it fails only if the limits refute it.
 """
 
@@ -16,14 +17,14 @@ from typing import Any
 
 from fpbandits.arrays import Floats
 from fpbandits.paper.experiments import SETTINGS
-from fpbandits.paper.limits import LEVEL, limits
+from fpbandits.paper.limits import ERROR_CHANCE, limits
 from fpbandits.paper.material import Material
 from fpbandits.report.times import time_text
 
 HOLDS, FAILS = "holds", "fails"
 
 EXACT = "computed from the models: no chance involved"
-LIMIT = f"one-sided Student limit, level {LEVEL:.1%}"
+LIMIT = f"one-sided Student limit, level {ERROR_CHANCE:.1%}"
 
 
 @dataclass(frozen=True)

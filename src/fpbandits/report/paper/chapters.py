@@ -25,7 +25,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Figures that belong together, under a heading and after a few words."""
+    """Numbers that belong together, under a heading and after a few words."""
 
     title: str
     text: str

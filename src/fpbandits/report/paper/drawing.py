@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import counted
-from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, footnote
 from fpbandits.report.paper.chapters import Draw
 from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import time_text
@@ -133,13 +133,7 @@ def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
     style: dict[str, Any] = {"loc": "upper left", "ncols": len(entries), "columnspacing": 1.2}
     style |= {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none", "borderaxespad": 0.3}
     axes.legend(list(entries.values()), list(entries), **style | legend)
-    return say_below(figure, caption)
-
-
-def say_below(figure: Figure, caption: str) -> Figure:
-    """Add a line on what was simulated."""
-    figure.supxlabel(caption, fontsize=8, color="0.35")
-    return figure
+    return footnote(figure, caption)
 
 
 def what_was_run(result: Result, band: str = "ci") -> str:

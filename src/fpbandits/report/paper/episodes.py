@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import counted
-from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
 from fpbandits.report.paper import drawing
 from fpbandits.report.paper.chapters import Chapter, Drawing
 
@@ -74,7 +74,7 @@ def _slots(material: Material) -> Figure:
     axes.set_xlim(-0.1, 13.6)
     axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
     axes.axis("off")
-    return drawing.say_below(figure, _one_run(material))
+    return footnote(figure, _one_run(material))
 
 
 def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
@@ -104,7 +104,7 @@ def _arms(material: Material) -> Figure:
     last = max(k for k, played in enumerate(arms) if len(played) > 1)
     axes.set_xlim(0, min(len(arms), round(1.25 * last)))
     axes.set_ylim(-len(names) + 0.4, 0.6)
-    return drawing.say_below(figure, _one_run(material))
+    return footnote(figure, _one_run(material))
 
 
 def _one_run(material: Material) -> str:

@@ -37,16 +37,16 @@ def report_page(
     beyond: Sequence[Chapter],
     pictures: Mapping[str, bytes],
     *,
-    tally: Mapping[str, int],
-    level: float,
+    counts: Mapping[str, int],
+    error_chance: float,
     enough: int,
 ) -> str:
     """Return the page: the paper's own figures and those beyond, and every claim.
 
-    ``pictures`` are the figures as SVG, ``tally`` counts the verdicts of each kind on the paper's
-    statements, ``level`` is how often a limit is wrong, and ``enough`` runs make limits narrow.
+    ``pictures`` are the figures as SVG, ``counts`` those of each kind of verdict on the paper's
+    statements, ``error_chance`` is how often a limit is wrong; ``enough`` runs make limits narrow.
     """
-    known = {claim.id: claim for claim in claims}
+    by_id = {claim.id: claim for claim in claims}
     first = next(iter(results.values()))
     variation = max(
         result.total_variation(policy) for result in results.values() for policy in result.policies
@@ -56,12 +56,12 @@ def report_page(
         results=results,
         first=first,
         sections={key: list(group) for key, group in groupby(claims, lambda each: each.section)},
-        in_short=[known[name] for name in _IN_SHORT],
+        in_short=[by_id[name] for name in _IN_SHORT],
         chapters={"own": own, "beyond": beyond},
         pictures=pictures,
         words={"plurals": PLURALS, "signs": _SIGNS, "time": time_text},
-        tally=tally,
-        level=f"{level:.1%}",
+        counts=counts,
+        error_chance=f"{error_chance:.1%}",
         enough=enough,
         variation=f"{variation:.0e}",
     )
