@@ -109,7 +109,7 @@ class Scripted(Executor):
         self.free, self.pace, self.now = [0.0] * width, seconds_per_run, 0.0
         self.batches: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, Future[Any], Any]] = []
-        monkeypatch.setattr(workers, "pack", lambda cells, pieces, whole: (cells, pieces))
+        monkeypatch.setattr(workers, "pack_batch", lambda cells, pieces, whole: (cells, pieces))
         monkeypatch.setattr(workers, "wait", self.wait)
         monkeypatch.setattr(workers, "time", self)
 
@@ -241,7 +241,7 @@ def test_long_runs_after_short_ones_are_shared_out() -> None:
             return future
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "pack", lambda cells, pieces, whole: (cells, pieces))
+        patch.setattr(workers, "pack_batch", lambda cells, pieces, whole: (cells, pieces))
         play_pieces(
             cells,
             [Piece(0, 0, 10**6), Piece(1, 0, 8)],
