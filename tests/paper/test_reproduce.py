@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
@@ -31,13 +32,6 @@ def report(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         main(["reproduce", "--from", str(folder)])
     assert caught.value.code == 0
     return folder
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(list(words))
-    output = capsys.readouterr()
-    return int(str(caught.value.code)), output.out, output.err
 
 
 def test_everything_is_written(report: Path) -> None:
@@ -198,28 +192,6 @@ def test_a_full_disk_leaves_no_half_report(
     assert [path for path in out.rglob("*") if path.is_file()] == []
     assert run(capsys, *words)[0] == 0
     assert (out / "report.html").stat().st_size > limit
-
-
-def test_mistakes_take_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").write_text("")
-    for words, message in (
-        (["--runs", "9"], "runs is 9: it must be at least 10"),
-        (["--runs", "many"], "--runs is 'many': expected a number"),
-        (["--seed", "-1"], "seed is -1: it must be at least 0"),
-        (["--from", str(tmp_path)], "there is no folder results in it"),
-        (["--from", str(tmp_path), "--seed", "1"], "leave out --runs and --seed"),
-        (["--out", str(tmp_path / "file")], "cannot be written to (Not a directory)"),
-        (["--out", ""], "the report needs a folder of its own"),
-    ):
-        code, out, err = run(capsys, "reproduce", *words)
-        assert (code, out) == (2, "")
-        assert err.startswith("error: ")
-        assert message in err
-        assert err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_damaged_record_of_episodes_is_refused(
