@@ -76,7 +76,7 @@ steps = st.tuples(
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_what_counts_when(in_order: bool) -> None:
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=60, deadline=None, derandomize=True, database=None)
     @given(st.lists(steps, min_size=40, max_size=150))
     def challenge(sequence: list[tuple[str, int, float]]) -> None:
         ledger, naive = Ledger(in_order), Naive(in_order)
