@@ -14,6 +14,8 @@ from command import run
 
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
+from fpbandits.paper.material import Material
+from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation import runner, workers
@@ -113,6 +115,19 @@ def test_the_same_results_make_the_same_bytes(
     assert len(list((tmp_path / "b" / "results" / "chunks").glob("*.npz"))) >= 1
     for path in again:
         assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
+
+
+def test_every_figure_has_a_name_of_its_own_and_words(material: Material) -> None:
+    chapters = [
+        *papers_figures(material),
+        *far_horizons(material),
+        *bounds_and_slopes(material),
+    ]
+    assert all(chapter.title and chapter.text and chapter.drawings for chapter in chapters)
+    drawings = [each for chapter in chapters for each in chapter.drawings]
+    assert all(each.caption for each in drawings)
+    assert len({each.name for each in drawings}) == len(drawings)
+    assert len({chapter.title for chapter in chapters}) == len(chapters)
 
 
 @pytest.fixture
