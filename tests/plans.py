@@ -1,4 +1,4 @@
-"""What tests of policies share: random problems, plans that reach ahead, stretches of plays."""
+"""What tests of policies and runs share: problems, plans that reach ahead, stretches of plays."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from hypothesis import strategies as st
 from fpbandits import InputError, Policy, Problem
 from fpbandits.policies.base import Tally
 from fpbandits.policies.compiling import compiled, observe, plan, repeats
+
+CASES = [
+    ("paper:two", "theta1"),
+    ("paper:two", "theta2"),
+    ("paper:permutations", "0.6,0.4,0.3,0.2"),
+    ("paper:grid", "0.6,0.4,0.3,0.2"),
+    ("paper:grid", "0.4,0.3,0.2,0.2"),
+]
+"""The paper's problems, and what is true there."""
 
 
 def random_problem(generator: np.random.Generator) -> Problem:

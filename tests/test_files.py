@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpbandits import InputError, Problem, files, load_problem, save_problem
-from fpbandits.builtin import BUILT_IN
 from fpbandits.errors import Error
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
@@ -123,19 +122,6 @@ def test_csv_as_spreadsheets_write_it(tmp_path: Path) -> None:
     assert problem.arms == ("a", "b, c")
     assert problem.parameters == ("x", 'y "z"')
     assert problem.means.tolist() == [[0.9, 0.5], [0.2, 0.5]]
-
-
-def test_built_in_problems() -> None:
-    two, permutations, grid = map(load_problem, BUILT_IN)
-    assert two.means.tolist() == [[0.9, 0.5], [0.2, 0.5]]
-    assert two.true == "theta1"
-    assert len(permutations.parameters) == 24
-    assert len(grid.parameters) == 256
-    for problem in (permutations, grid):
-        assert problem.true == "0.6,0.4,0.3,0.2"
-        assert problem.arms == ("arm1", "arm2", "arm3", "arm4")
-        for name, row in zip(problem.parameters, problem.means.tolist(), strict=True):
-            assert [float(mean) for mean in name.split(",")] == row
 
 
 TOML_REFUSALS = [

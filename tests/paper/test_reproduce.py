@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
+from fpbandits.paper.material import Material
+from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation import runner, workers
@@ -31,13 +34,6 @@ def report(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         main(["reproduce", "--from", str(folder)])
     assert caught.value.code == 0
     return folder
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(list(words))
-    output = capsys.readouterr()
-    return int(str(caught.value.code)), output.out, output.err
 
 
 def test_everything_is_written(report: Path) -> None:
@@ -121,6 +117,19 @@ def test_the_same_results_make_the_same_bytes(
         assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
 
 
+def test_every_figure_has_a_name_of_its_own_and_words(material: Material) -> None:
+    chapters = [
+        *papers_figures(material),
+        *far_horizons(material),
+        *bounds_and_slopes(material),
+    ]
+    assert all(chapter.title and chapter.text and chapter.drawings for chapter in chapters)
+    drawings = [each for chapter in chapters for each in chapter.drawings]
+    assert all(each.caption for each in drawings)
+    assert len({each.name for each in drawings}) == len(drawings)
+    assert len({chapter.title for chapter in chapters}) == len(chapters)
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the figures, which take most of the time."""
@@ -198,28 +207,6 @@ def test_a_full_disk_leaves_no_half_report(
     assert [path for path in out.rglob("*") if path.is_file()] == []
     assert run(capsys, *words)[0] == 0
     assert (out / "report.html").stat().st_size > limit
-
-
-def test_mistakes_take_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").write_text("")
-    for words, message in (
-        (["--runs", "9"], "runs is 9: it must be at least 10"),
-        (["--runs", "many"], "--runs is 'many': expected a number"),
-        (["--seed", "-1"], "seed is -1: it must be at least 0"),
-        (["--from", str(tmp_path)], "there is no folder results in it"),
-        (["--from", str(tmp_path), "--seed", "1"], "leave out --runs and --seed"),
-        (["--out", str(tmp_path / "file")], "cannot be written to (Not a directory)"),
-        (["--out", ""], "the report needs a folder of its own"),
-    ):
-        code, out, err = run(capsys, "reproduce", *words)
-        assert (code, out) == (2, "")
-        assert err.startswith("error: ")
-        assert message in err
-        assert err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_damaged_record_of_episodes_is_refused(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fpbandits import load_problem, simulate
-from fpbandits.cli import main
 from fpbandits.policies import parse_policy
 from fpbandits.report.sweep import sweep_figure
-from fpbandits.simulation.cell import Cell
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
 
@@ -110,63 +107,6 @@ def test_what_is_drawn(
         rows = list(csv.DictReader(stream))
     assert len(rows) == len(found.rows)
     assert float(rows[0]["mean_regret"]) == found.rows[0]["mean_regret"]
-
-
-def test_the_command_resumes_and_may_ask_for_more_runs(
-    file: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def run(*words: str) -> tuple[str, str]:
-        with pytest.raises(SystemExit) as caught:
-            main(["sweep", str(file), *words])
-        assert caught.value.code == 0
-        output = capsys.readouterr()
-        return output.out, output.err
-
-    asked = file.read_text()
-    monkeypatch.chdir(tmp_path)
-    text, error = run("--runs", "3")
-    assert "paper:two, truth theta1" in text
-    assert "±" in text
-    assert error == f"wrote {Path('study-out/study.csv')}, study.png and study.svg\n"
-    assert "means of 6 runs; 2 seeds together; T = 200." in text
-    assert (tmp_path / "study-out" / "study.toml").read_text() == asked
-    fewer = (tmp_path / "study-out" / "study.csv").read_bytes()
-    played: list[int] = []
-    play = Cell.play
-
-    def counting(cell: Cell, runs: range, *others: Any) -> Any:
-        played.extend(runs)
-        return play(cell, runs, *others)
-
-    monkeypatch.setattr(Cell, "play", counting)
-    run()
-    assert set(played) == {3, 4, 5, 6}
-    whole = (tmp_path / "study-out" / "study.csv").read_bytes()
-    printed = json.loads(run("--out", "fresh", "--json")[0])
-    assert (tmp_path / "fresh" / "study.csv").read_bytes() == whole != fewer
-    assert len(printed["rows"]) == whole.count(b"\n") - 1
-    assert {"schema", "name", "against", "versions"} < printed.keys()
-    file.write_text(asked.replace("seeds = [0, 5]", "seeds = [0, 6]"))
-    with pytest.raises(SystemExit) as caught:
-        main(["sweep", str(file)])
-    assert caught.value.code == 2
-    assert "error: study-out: holds other runs (" in capsys.readouterr().err
-    assert (tmp_path / "study-out" / "study.csv").read_bytes() == whole
-
-
-def test_names_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "s.toml"
-    path.write_text(
-        'name = "$x_{"\nruns = 2\nhorizons = [5, 6]\n'
-        'problems = [{name = "[red]$y^", parameters = {a = [1, 0]}, true = "a"}, "paper:two"]'
-    )
-    with pytest.raises(SystemExit) as caught:
-        main(["sweep", str(path), "--out", str(tmp_path / "out")])
-    assert caught.value.code == 0
-    assert "[red]$y^, truth a" in capsys.readouterr().out
 
 
 def test_horizons_are_times_of_the_same_runs(written: Written) -> None:

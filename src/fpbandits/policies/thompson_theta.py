@@ -53,8 +53,9 @@ class ThompsonTheta(ThetaPolicy):
     def __post_init__(self) -> None:
         if self.prior is None:
             return
+        given = _read(self.prior) if isinstance(self.prior, str) else self.prior
         try:
-            weights = _read(self.prior) if isinstance(self.prior, str) else dict(self.prior)
+            weights = dict(given)
         except (TypeError, ValueError):
             raise InputError(
                 f"{self.name}: a prior gives weights by name, as {{'theta1': 3, 'theta2': 1}}, not "

@@ -1,0 +1,53 @@
+"""``fpbandits leaderboard`` as a person and a script meet it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fpbandits import leaderboard
+from fpbandits.cli import main
+from fpbandits.leaderboard import Contest, contests
+from fpbandits.simulation import runner
+
+
+def test_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def few(group: str | None = None) -> list[Contest]:
+        return contests("paper")[:2]
+
+    monkeypatch.setattr(leaderboard, "contests", few)
+    words = ["leaderboard", "--runs", "4", "--horizon", "100", "--out", str(tmp_path)]
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    output = capsys.readouterr()
+    assert caught.value.code == 0
+    for word in ("optimist:safe=7", "thompson-theta", "two θ²", "score"):
+        assert word in output.out
+    assert f"wrote {tmp_path / 'leaderboard.json'}" in output.err
+    board = (tmp_path / "leaderboard.json").read_bytes()
+
+    def idle(cells: object, pieces: object, *others: object, **more: object) -> None:
+        assert pieces == []
+
+    with monkeypatch.context() as resumed:
+        resumed.setattr(runner, "play_pieces", idle)
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+    assert caught.value.code == 0
+    assert (tmp_path / "leaderboard.json").read_bytes() == board
+    with pytest.raises(SystemExit) as caught:
+        main([*words, "--seed", "1"])
+    assert caught.value.code == 2
+    assert "holds other runs (seed 0 there, 1000 here)" in capsys.readouterr().err
+    for words, message in (
+        (["--runs", "1"], "runs is 1: it must be at least 2"),
+        (["--horizon", "0"], "horizon is 0: it must be at least 1"),
+        (["--seed", "-1"], "seed is -1: it must be at least 0"),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(["leaderboard", *words])
+        assert caught.value.code == 2
+        assert capsys.readouterr().err == f"error: {message}\n"

@@ -1,0 +1,44 @@
+"""The figure of a sweep shows every point where it belongs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies import write_study
+
+from fpbandits.report.sweep import sweep_figure
+from fpbandits.sweep.study import load_study
+from fpbandits.sweep.sweep import Sweep, sweep
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Sweep:
+    return sweep(load_study(write_study(tmp_path), runs=3))
+
+
+def test_every_point_is_in_its_place(found: Sweep) -> None:
+    figure = sweep_figure(found)
+    axes = [each for each in figure.axes if each.get_visible()]
+    panels = found.points()
+    assert [each.get_title() for each in axes] == list(panels)
+    for each, panel in zip(axes, panels.values(), strict=True):
+        assert each.get_xlabel() == "slack"
+        (container,) = each.containers
+        line: Any = container[0]
+        own = panel["fp-ucb"]
+        assert line.get_xdata().tolist() == sorted(own) == [0, 0.05, 0.1]
+        assert line.get_ydata().tolist() == pytest.approx([own[x].mean for x in sorted(own)])
+        # Policies without the option are level lines.
+        level = [other for other in each.lines if other.get_linestyle() == "--"]
+        heights = [float(other.get_ydata()[0]) for other in level]  # type: ignore[index, arg-type]
+        expected = [panel[name][None].mean for name in ("ucb1", "optimist:delta=0.2")]
+        assert heights == pytest.approx(expected)
+    assert figure.get_suptitle() == "slack, and more"
+
+
+def test_the_height_of_one_panel_is_that_of_all(found: Sweep) -> None:
+    axes = [each for each in sweep_figure(found).axes if each.get_visible()]
+    assert len({each.get_ylim() for each in axes}) == 1
+    assert len({each.get_yscale() for each in axes}) == 1

@@ -1,0 +1,47 @@
+"""The table of regret in plain text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fpbandits import UCB1, Result, load_problem, simulate
+from fpbandits.report.text import regret_table
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """Two policies of 4 runs whose pulls, and so regrets of 0.4 per pull of arm 2, are known."""
+    base = simulate(load_problem("paper:two"), UCB1(), horizon=10**6, runs=4, times=[10**6])
+    few = base.pulls["ucb1"].copy()
+    few[:, -1, 1] = [0, 10, 20, 30]
+    plans = base.plans["ucb1"]
+    return replace(
+        base, pulls={"few": few, "a longer name": 1000 * few}, plans=dict.fromkeys("fa", plans)
+    )
+
+
+def test_every_number_is_in_its_place(result: Result) -> None:
+    title, head, rule, few, many = regret_table(result).splitlines()
+    assert title == "paper:two, truth theta1: regret at T = 1e+06, 4 runs, seed 0"
+    assert head.split("  ")[0] == "policy"
+    assert set(rule) == {"─"}
+    assert len(rule) == max(map(len, (head, few, many)))
+    regret = 0.4 * np.array([0, 10, 20, 30])
+    low, high = stats.t.interval(0.95, 3, loc=6, scale=stats.sem(regret))
+    numbers = [6, low, high, regret.std(ddof=1), 6, np.quantile(regret, 0.95)]
+    assert few.split() == ["few", *(f"{x:.4g}" for x in numbers[:2]), "…"] + [
+        f"{x:.4g}" for x in numbers[2:]
+    ]
+    cells = [f"{1000 * x:,.1f}" for x in numbers]
+    cells.insert(2, "…")
+    assert many.split() == ["a", "longer", "name", *cells]
+    assert len(few) == len(many), "figures stand below each other"
+
+
+def test_a_single_run_leaves_spread_empty(result: Result) -> None:
+    line = regret_table(result.first(1)).splitlines()[-2]
+    assert line.split() == ["few", "0", "0", "0"]

@@ -1,0 +1,184 @@
+"""One cell: its times and its truth, orders of arms, and leaps equal in law to single steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from plans import CASES
+from scipy import stats
+
+from fpbandits import (
+    FPUCB,
+    UCB1,
+    InputError,
+    Problem,
+    Thompson,
+    ThompsonTheta,
+    load_problem,
+    simulate,
+)
+from fpbandits.policies import POLICIES
+from fpbandits.policies.base import Policy
+from fpbandits.policies.ready import refusal
+
+LEAPING = [kind() for kind in POLICIES.values() if kind.leaps]
+
+
+def differ(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the p-value of a two-sample test on counts: χ² where few values occur, else K-S."""
+    values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
+    if len(values) > 40:
+        return float(stats.ks_2samp(first, second).pvalue)
+    common = values[counts >= 20]
+    table = [
+        [*(np.sum(sample == value) for value in common), np.sum(~np.isin(sample, common))]
+        for sample in (first, second)
+    ]
+    columns = np.array(table)[:, np.sum(table, axis=0) > 0]
+    return 1.0 if columns.shape[1] < 2 else float(stats.chi2_contingency(columns).pvalue)
+
+
+@pytest.mark.parametrize("policy", LEAPING, ids=str)
+def test_leaping_and_stepwise_have_one_law(policy: Policy) -> None:
+    """Final pulls on the paper's problems and on random ones, default and exact leaps.
+
+    Fixed seeds. 300 runs a side; two comparisons of each arm's pulls on 8 problems, some 50 tests
+    a policy, each at level 1e-5: a false alarm in one of 1,000 choices of seeds.
+    """
+    generator = np.random.default_rng(3)
+    problems: list[tuple[Problem, Any]] = [(load_problem(name), true) for name, true in CASES]
+    for _ in range(3):
+        count, arms = int(generator.integers(2, 20)), int(generator.integers(2, 5))
+        means = generator.choice(np.linspace(0.1, 0.9, 9), (count, arms))
+        problems.append((Problem.bernoulli(means), f"theta{generator.integers(1, count + 1)}"))
+    tests, saved = 0, 0.0
+    for problem, true in problems:
+        common: Any = {"true": true, "horizon": 1500, "runs": 300, "times": [1500]}
+        if refusal(policy, problem):
+            continue
+        steps = simulate(problem, policy, leap=False, seed=1, **common)
+        for seed, exact in ((2, False), (3, True)):
+            leaps = simulate(problem, policy, exact=exact, seed=seed, **common)
+            saved += steps.plans[str(policy)].mean() - leaps.plans[str(policy)].mean()
+            for arm in range(len(problem.arms)):
+                one, other = (result.pulls[str(policy)][:, -1, arm] for result in (steps, leaps))
+                assert differ(one, other) > 1e-5, (problem.means, true, arm, exact)
+                tests += 1
+    assert tests >= (8 if policy.name == "bpr" else 40)
+    assert saved > 300
+
+
+def test_thompson_sampling_leaps_in_law_further_on() -> None:
+    """To T = 2·10⁴, where leaps are long. Seeds 1 and 2; 12 K-S tests, each at level 1e-5."""
+    problem = load_problem("paper:permutations")
+    for policy in (Thompson(), ThompsonTheta()):
+        common: Any = {"horizon": 20_000, "runs": 500, "times": [1000, 5000]}
+        steps = simulate(problem, policy, leap=False, seed=1, **common)
+        leaps = simulate(problem, policy, seed=2, **common)
+        assert leaps.plans[policy.name].mean() < 0.25 * steps.plans[policy.name].mean()
+        for place in range(3):
+            for arm in (1, 2):
+                one, other = (result.pulls[policy.name][:, place, arm] for result in (steps, leaps))
+                assert differ(one, other) > 1e-5
+
+
+def test_discrete_and_beta_rewards_leap_too() -> None:
+    """Seeds 1 and 2; two K-S tests, each at level 1e-4."""
+    discrete = Problem.discrete(
+        [[[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]], [[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]], [0, 0.5, 1]
+    )
+    beta = Problem.beta([[0.6, 0.3], [0.6, 0.9]], concentration=4)
+    for problem in (discrete, beta):
+        common: Any = {"true": "theta1", "horizon": 2000, "runs": 400, "times": [2000]}
+        steps = simulate(problem, FPUCB(), leap=False, seed=1, **common)
+        leaps = simulate(problem, FPUCB(), seed=2, **common)
+        assert leaps.plans["fp-ucb"].mean() < 0.5 * steps.plans["fp-ucb"].mean()
+        pulls = (steps.pulls["fp-ucb"][:, -1, 1], leaps.pulls["fp-ucb"][:, -1, 1])
+        assert differ(*pulls) > 1e-4
+
+
+def test_recorded_times_do_not_change_the_law_and_count_right() -> None:
+    problem = load_problem("paper:permutations")
+    times = [1, 2, 3, 4, 5, 6, 7, 50, 51, 999, 1000]
+    for policy in (FPUCB(), UCB1(), Thompson()):
+        result = simulate(problem, policy, horizon=1000, runs=20, times=times[::-1])
+        assert result.times.tolist() == times
+        pulls = result.pulls[str(policy)]
+        assert (pulls.sum(axis=2) == np.array(times)).all()
+        assert (np.diff(pulls, axis=1) >= 0).all()
+    # The first cycle plays each arm once, in order, whatever falls inside it.
+    first = simulate(problem, FPUCB(), horizon=3, runs=1, times=[1, 2, 3]).pulls["fp-ucb"][0]
+    assert first.tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
+
+
+def test_shuffled_pulls_are_counted_under_the_arms_own_names() -> None:
+    for policy in (FPUCB(), UCB1()):
+        result = simulate(load_problem("paper:two"), policy, horizon=5000, runs=40, shuffle=True)
+        pulls = result.pulls[str(policy)][:, -1]
+        assert (pulls[:, 0] > 4500).all(), "the best arm, wherever it stood"
+
+
+def test_default_times_are_spread_in_log_t() -> None:
+    result = simulate(load_problem("paper:two"), horizon=10**12, runs=2)
+    assert result.times[0] == 1
+    assert result.times[-1] == 10**12
+    assert 80 <= len(result.times) <= 101
+
+
+def test_shuffling_moves_ties_but_not_names() -> None:
+    """Two equal best arms: in order FP-UCB settles on the first, shuffled on either."""
+    problem = Problem.bernoulli([[0.6, 0.6, 0.2], [0.3, 0.3, 0.5]])
+    common: Any = {"true": "theta1", "horizon": 5000, "runs": 60, "times": [5000]}
+    plain = simulate(problem, FPUCB(), **common).pulls["fp-ucb"][:, -1]
+    assert (plain[:, 1] == 0).all()
+    mixed = simulate(problem, FPUCB(), shuffle=True, **common).pulls["fp-ucb"][:, -1]
+    assert (mixed.argmax(axis=1) == 0).sum() > 10
+    assert (mixed.argmax(axis=1) == 1).sum() > 10
+    assert (mixed[:, 2] < 2500).all()
+
+
+def test_a_truth_outside_the_models() -> None:
+    problem = load_problem("paper:two")
+    result = simulate(problem, [FPUCB(), UCB1()], true=[0.5, 0.6], horizon=1000, runs=10)
+    assert result.true == "0.5,0.6"
+    assert result.gaps.tolist() == pytest.approx([0.1, 0])
+    beta = Problem.beta([[0.5, 0.4]], 5)
+    assert simulate(beta, true=[0.2, 0.3], horizon=100, runs=2).gaps.tolist() == pytest.approx(
+        [0.1, 0]
+    )
+    discrete = Problem.discrete([[[0.5, 0.5]]], [0, 1])
+    with pytest.raises(InputError, match="means alone do not make a discrete law"):
+        simulate(discrete, true=[0.4])
+
+
+def test_far_horizons_take_few_leaps() -> None:
+    """From 10³ to 10¹⁵ the leaps grow by a constant or so for each factor of ten."""
+    problem = load_problem("paper:permutations")
+    counts = [
+        simulate(problem, FPUCB(), horizon=10**power, runs=30, times=[10**power])
+        .plans["fp-ucb"]
+        .mean()
+        for power in (6, 9, 12, 15)
+    ]
+    assert counts[-1] < 400
+    assert max(np.diff(counts)) < 40
+
+
+def test_leaps_reach_far_where_no_model_fits() -> None:
+    problem = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
+    result = simulate(problem, FPUCB(), true=[0.5, 0.45], horizon=10**9, runs=5)
+    assert result.plans["fp-ucb"].max() < 500
+    assert (result.pulls["fp-ucb"][:, -1] >= 4 * 10**8).all()
+
+
+def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
+    problem = load_problem("paper:permutations")
+    result = simulate(problem, true=[0.6000001, 0.4, 0.3, 0.2], horizon=10, runs=1)
+    assert result.true == "0.6000001,0.4,0.3,0.2"
+
+
+def test_a_problem_without_a_truth_asks_for_one() -> None:
+    with pytest.raises(InputError, match=r"name one of 'theta1', 'theta2'"):
+        simulate(Problem.bernoulli([[0.1, 0.2], [0.3, 0.2]]))

@@ -1,0 +1,85 @@
+"""Errors by kind, and the words that messages share."""
+
+from __future__ import annotations
+
+import pytest
+
+import fpbandits
+from fpbandits.errors import (
+    ConflictError,
+    Error,
+    InputError,
+    LostWorkersError,
+    StorageError,
+    UnknownError,
+    counted,
+    listed,
+    quote,
+    unknown,
+)
+
+KINDS = [Error, InputError, UnknownError, ConflictError, StorageError, LostWorkersError]
+
+
+def test_kinds_and_how_they_are_related() -> None:
+    for kind in KINDS:
+        assert issubclass(kind, Error)
+        assert getattr(fpbandits, kind.__name__) is kind
+    for kind in (InputError, UnknownError, ConflictError):
+        assert issubclass(kind, InputError)
+        assert issubclass(kind, ValueError)
+    for kind in (StorageError, LostWorkersError):
+        assert not issubclass(kind, InputError)
+        assert not issubclass(kind, ValueError)
+    for kind in KINDS[2:]:
+        assert [other for other in KINDS[2:] if issubclass(kind, other)] == [kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("row", [None, 0, 7])
+def test_a_place_in_front_changes_neither_kind_nor_row(kind: type[Error], row: int | None) -> None:
+    error = kind("it is wrong", row=row)
+    placed = error.at("mine.toml").at("study.toml")
+    assert type(placed) is kind
+    assert placed.row == row
+    assert str(placed) == "study.toml: mine.toml: it is wrong"
+    assert str(error) == "it is wrong"
+
+
+def test_the_nearest_name_is_suggested_else_some_are_listed() -> None:
+    known = ["bernoulli", "beta", "discrete"]
+    near, far = unknown("family", "bernouli", known), unknown("family", "zzz", iter(known))
+    assert type(near) is type(far) is UnknownError
+    assert str(near) == "unknown family 'bernouli': did you mean 'bernoulli'?"
+    assert str(far) == "unknown family 'zzz': known are 'bernoulli', 'beta', 'discrete'"
+    assert str(unknown("x", "a\n" * 500, [])).count("\n") == 0
+
+
+def test_names_that_do_not_fit_are_left_out() -> None:
+    assert listed([]) == ""
+    assert listed("ab", most=2) == "'a', 'b'"
+    assert listed("abc", most=2) == "'a', 'b', …"
+    assert listed(map(str, range(10**9))).endswith("'7', …"), "no more are looked at than shown"
+
+
+def test_what_is_quoted_is_short_and_on_one_line() -> None:
+    for value in ("x" * 10**4, ["y"] * 1000, "a\nb", 10**5000, 1.5, None):
+        text = quote(value)
+        assert len(text) <= 60
+        assert "\n" not in text
+
+
+def test_what_is_quoted_is_whole_if_it_fits() -> None:
+    assert quote("z" * 58) == f"'{'z' * 58}'"
+    assert quote("begin" + "z" * 80 + "end").startswith("'begin")
+    assert quote("begin" + "z" * 80 + "end").endswith("end'")
+    assert quote(10**5000) == "a number of thousands of digits"
+
+
+def test_nouns_agree_with_their_numbers() -> None:
+    assert [counted(n, "arm") for n in (0, 1, 2, 12345)] == [
+        "0 arms",
+        "1 arm",
+        "2 arms",
+        "12,345 arms",
+    ]
