@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
+import pickle
 import subprocess
 import sys
 import warnings
@@ -697,3 +699,14 @@ def test_own_policies_need_not_be_named_where_they_are_defined(
     assert again.policy == Streak(longest=3)
     assert snapshot(again) == snapshot(agent)
     assert Agent.load(tmp_path / "agent.json", problem, Streak(longest=3)).ask() == agent.ask()
+
+
+def test_agents_are_copied_and_pickled_by_their_state(problem: Problem) -> None:
+    agent = Agent(problem, Thompson(), seed=4)
+    play(agent, 20, lambda decision: 0.5)
+    agent.ask()
+    for other in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
+        assert other.state() == agent.state()
+        assert other.outstanding == {20: agent.outstanding[20]}
+    twin = copy.deepcopy(agent)
+    assert [agent.ask() for _ in range(9)] == [twin.ask() for _ in range(9)]

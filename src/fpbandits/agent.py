@@ -320,6 +320,10 @@ class Agent:
         agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)
         return agent
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by the state: locks and what is shared are made anew."""
+        return Agent.from_state, (self.state(), self.problem, self.policy)
+
     def __repr__(self) -> str:
         return (
             f"Agent({self.problem.name!r}, {self.policy}: {self._ledger.next:,} asked, "

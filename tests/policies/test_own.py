@@ -219,6 +219,10 @@ def test_own_policies_play_on_every_executor(text: str, tmp_path: Path) -> None:
     from distributed import Client, LocalCluster
 
     kind = "Greedy" if text is PLAIN else "Stubborn"
+    # With a helper beside it, which no worker could import.
+    write(tmp_path, "def below(draw, epsilon):\n    return draw < epsilon\n", "beside.py")
+    text = text.replace("import fpbandits as fpb", "import fpbandits as fpb\nimport beside")
+    text = text.replace("random.random() < epsilon", "beside.below(random.random(), epsilon)")
     policy = parse_policy(f"{write(tmp_path, text)}:{kind}")
     problem = load_problem("paper:permutations")
 

@@ -195,15 +195,14 @@ def _is_users(module: str | None, file: str | None) -> bool:
 
 @contextmanager
 def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
-    """Let cloudpickle send users' classes whole: a worker may not be able to import them."""
+    """Let cloudpickle send users' code whole: a worker may not be able to import it."""
     import cloudpickle
 
-    registered = cloudpickle.list_registry_pickle_by_value()
-    modules = {
-        name: sys.modules[name]
-        for name in (type(policy).__module__ for policy in policies if is_own(type(policy)))
-        if name in sys.modules and name != "__main__" and name not in registered
-    }
+    modules: dict[str, ModuleType] = {}
+    for name in {type(policy).__module__ for policy in policies if is_own(type(policy))}:
+        _collect_modules(name, modules)
+    for name in ("__main__", *cloudpickle.list_registry_pickle_by_value()):
+        modules.pop(name, None)  # sent whole anyway
     for module in modules.values():
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -211,3 +210,15 @@ def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
     finally:
         for module in modules.values():
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _collect_modules(name: str, found: dict[str, ModuleType]) -> None:
+    """Find a module of the user's, and those that it takes something from."""
+    module = sys.modules.get(name)
+    if module is None or name in found or not _is_users(name, getattr(module, "__file__", None)):
+        return
+    found[name] = module
+    for value in list(vars(module).values()):
+        home = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+        if isinstance(home, str):
+            _collect_modules(home, found)
