@@ -177,6 +177,18 @@ def test_the_digest_of_a_rule_sees_all_that_it_runs(tmp_path: Path) -> None:
     assert code_of(parse_policy("ucb1")) is None
 
 
+def test_the_digest_of_an_installed_policy_sees_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands among installed packages does not count, but for the policy's own."""
+    from fpbandits.policies import own
+
+    monkeypatch.setattr(own, "_INSTALLED", (str(tmp_path.resolve()),))
+    first = code_of(parse_policy(f"{write(tmp_path, PLAIN)}:Greedy"))
+    changed = PLAIN.replace("random.random() <", "random.random() <=")
+    assert code_of(parse_policy(f"{write(tmp_path, changed)}:Greedy")) != first
+
+
 def test_the_digest_is_the_same_in_every_process(tmp_path: Path) -> None:
     text = PLAIN.replace(
         "if seen.t <",

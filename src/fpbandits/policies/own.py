@@ -2,8 +2,8 @@
 
 A rule that was changed is another rule, though its name be the same. `code_of` is a digest of all
 code that a policy's class runs: its own methods and, step by step, whatever functions, classes
-and constants of the user's they mention. Comments, line numbers and file names do not count, and
-what is installed counts by its version elsewhere.
+and constants of the user's they mention. Comments, line numbers and file names do not count, nor
+does what is installed, but for the policy's own package.
 """
 
 from __future__ import annotations
@@ -106,76 +106,85 @@ def code_of(policy: Policy) -> str | None:
 
 def _digest(kind: type) -> str:
     digest = hashlib.sha256()
-    for part in _parts(kind, {}):
+    for part in _Walk(kind).parts(kind):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:32]
 
 
-def _parts(value: Any, met: dict[int, Any]) -> Iterator[str]:
-    """Yield all that decides what ``value`` does, each thing once."""
-    value = getattr(value, "py_func", value)  # what Numba compiled
-    value = getattr(value, "__func__", value)  # static and class methods
-    if isinstance(value, bool | int | float | complex | str | bytes | None):
-        yield repr(value)
-        return
-    if id(value) in met:
-        return
-    met[id(value)] = value  # and kept, so that nothing else gets its id
-    if isinstance(value, FunctionType):
-        if _is_users(value.__module__, value.__code__.co_filename):
-            yield from _function_parts(value, met)
-    elif isinstance(value, ModuleType):
-        file = getattr(value, "__file__", None)
-        if file and _is_users(value.__name__, file):
-            yield Path(file).read_text(encoding="utf-8", errors="replace")
-    elif isinstance(value, type):
-        file = getattr(sys.modules.get(value.__module__), "__file__", None)
-        if _is_users(value.__module__, file):
-            yield from _class_parts(value, met)
-    elif isinstance(value, property):
-        yield from _parts((value.fget, value.fset), met)
-    elif isinstance(value, np.ndarray):
-        yield f"{value.dtype} {value.tolist()!r}"
-    elif isinstance(value, set | frozenset):
-        yield from sorted(map(repr, value))
-    elif isinstance(value, tuple | list | dict):
-        yield type(value).__name__
-        for each in value.items() if isinstance(value, dict) else value:
-            yield from _parts(each, met)
-    else:
-        yield type(value).__qualname__
+class _Walk:
+    """All that decides what a class does, each thing once; its own package counts as the user's."""
 
+    def __init__(self, kind: type) -> None:
+        self._home = kind.__module__.split(".")[0]
+        self._met: dict[int, Any] = {}  # with what was met, so that nothing else gets its id
 
-def _class_parts(kind: type, met: dict[int, Any]) -> Iterator[str]:
-    yield kind.__qualname__
-    yield from _parts(kind.__bases__, met)
-    for name, part in sorted(vars(kind).items()):
-        if not name.startswith("__") or isinstance(part, FunctionType):
-            yield name
-            yield from _parts(part, met)
+    def parts(self, value: Any) -> Iterator[str]:
+        """Yield texts that change if ``value`` does something else."""
+        value = getattr(value, "py_func", value)  # what Numba compiled
+        value = getattr(value, "__func__", value)  # static and class methods
+        if isinstance(value, bool | int | float | complex | str | bytes | None):
+            yield repr(value)
+            return
+        if id(value) in self._met:
+            return
+        self._met[id(value)] = value
+        if isinstance(value, FunctionType):
+            if self._counts(value.__module__, value.__code__.co_filename):
+                yield from self._function(value)
+        elif isinstance(value, ModuleType):
+            file = getattr(value, "__file__", None)
+            if file and self._counts(value.__name__, file):
+                yield Path(file).read_text(encoding="utf-8", errors="replace")
+        elif isinstance(value, type):
+            file = getattr(sys.modules.get(value.__module__), "__file__", None)
+            if self._counts(value.__module__, file):
+                yield from self._class(value)
+        elif isinstance(value, property):
+            yield from self.parts((value.fget, value.fset))
+        elif isinstance(value, np.ndarray):
+            yield f"{value.dtype} {value.tolist()!r}"
+        elif isinstance(value, set | frozenset):
+            yield from sorted(map(repr, value))
+        elif isinstance(value, tuple | list | dict):
+            yield type(value).__name__
+            for each in value.items() if isinstance(value, dict) else value:
+                yield from self.parts(each)
+        else:
+            yield type(value).__qualname__
 
+    def _counts(self, module: str | None, file: str | None) -> bool:
+        return (module or "").split(".")[0] == self._home or _is_users(module, file)
 
-def _function_parts(function: FunctionType, met: dict[int, Any]) -> Iterator[str]:
-    yield from _code_parts(function.__code__, met)
-    yield from _parts((function.__defaults__, function.__kwdefaults__), met)
-    for cell in function.__closure__ or ():
-        with suppress(ValueError):  # not filled yet
-            yield from _parts(cell.cell_contents, met)
-    for name in sorted(_names(function.__code__)):
-        if name in function.__globals__:
-            yield name
-            yield from _parts(function.__globals__[name], met)
+    def _class(self, kind: type) -> Iterator[str]:
+        yield kind.__qualname__
+        yield from self.parts(kind.__bases__)
+        for name, part in sorted(vars(kind).items()):
+            if not name.startswith("__") or isinstance(part, FunctionType):
+                yield name
+                yield from self.parts(part)
 
+    def _function(self, function: FunctionType) -> Iterator[str]:
+        yield from self._code(function.__code__)
+        yield from self.parts((function.__defaults__, function.__kwdefaults__))
+        for cell in function.__closure__ or ():
+            with suppress(ValueError):  # not filled yet
+                yield from self.parts(cell.cell_contents)
+        for name in sorted(_names(function.__code__)):
+            if name in function.__globals__:
+                yield name
+                yield from self.parts(function.__globals__[name])
 
-def _code_parts(code: CodeType, met: dict[int, Any]) -> Iterator[str]:
-    """Yield what code does, without where it stands."""
-    for step in dis.Bytecode(code):
-        yield step.opname
-        if not isinstance(step.argval, CodeType):
-            yield from _parts(step.argval, dict(met))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code_parts(constant, met)
+    def _code(self, code: CodeType) -> Iterator[str]:
+        """Yield what code does, without where it stands."""
+        for step in dis.Bytecode(code):
+            yield step.opname
+            if isinstance(step.argval, frozenset):  # in an order of its own in every process
+                yield from sorted(map(repr, step.argval))
+            elif not isinstance(step.argval, CodeType):
+                yield repr(step.argval)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from self._code(constant)
 
 
 def _names(code: CodeType) -> set[str]:
