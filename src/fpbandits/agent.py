@@ -267,7 +267,7 @@ class Agent:
         one that the agent was playing by.
         """
         try:
-            checked = check_kind(state, "agent", _READ)
+            checked = check_kind(dict(state), "agent", _READ)
             if checked["fingerprint"] != problem.fingerprint:
                 raise ConflictError(
                     f"this agent plays another problem than {quote(problem.name)}: the "
