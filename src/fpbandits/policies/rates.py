@@ -2,20 +2,21 @@
 
 Policies that explore at the rate of the lower bound need its minimiser for whichever model fits
 best. They look at means alone, so the divergences are those of Bernoulli laws, whatever the family.
-A problem whose arms or models are in another order has the same solutions, so shuffled runs share
-them: they are kept by name, and by which of tied arms counts as best.
+Each program is solved with arms and models in the order of their names, so that its solution does
+not depend, to the last bit, on the order in which a run meets them, nor on who solved it before.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.arrays import Counts, Floats, Ints
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
-from fpbandits.theory.lower import theorem2
+from fpbandits.theory.lower import cheapest
 from fpbandits.theory.structure import Structure
 
 
@@ -32,8 +33,6 @@ class Rates(NamedTuple):
     over_all: Floats
 
 
-_solved: dict[object, dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]] = {}
-_MOST_PROBLEMS = 16
 _MOST_MODELS = 5_000
 
 
@@ -52,22 +51,26 @@ def rates(problem: Problem) -> Rates:
             f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
         )
     structure = Structure(problem)
-    solved = _solutions(problem)
+    # places[i]: where the i-th model, or arm, stands in the order of names.
+    model_order, arm_order = _by_name(problem.parameters), _by_name(problem.arms)
+    model_places, arm_places = np.argsort(model_order), np.argsort(arm_order)
+    named = _named(problem.reordered(model_order, arm_order))
     rivals = [structure.must_explore(true) for true in range(len(problem.parameters))]
     over_a = np.zeros(structure.means.shape)
     over_all = np.zeros(structure.means.shape)
-    for true, name in enumerate(problem.parameters):
-        if not len(rivals[true]):
+    for true, against in enumerate(rivals):
+        if not len(against):
             continue
-        key = name, problem.arms[structure.best_arm[true]]
-        if key not in solved:
-            bound = theorem2(structure, true)
-            solved[key] = (
-                {problem.arms[arm]: c for arm, c in bound.candidate_arms.pulls.items()},
-                {problem.arms[arm]: c for arm, c in bound.all_arms.pulls.items()},
-            )
-        for table, pulls in zip((over_a, over_all), solved[key], strict=True):
-            table[true] = [pulls.get(arm, 0.0) for arm in problem.arms]
+        for table, among in (
+            (over_a, structure.candidate_arms),
+            (over_all, np.arange(len(problem.arms))),
+        ):
+            arms = among[among != structure.best_arm[true]]
+            table[true] = named.plays(
+                int(model_places[true]),
+                tuple(np.sort(model_places[against]).tolist()),
+                tuple(np.sort(arm_places[arms]).tolist()),
+            )[arm_places]
     return Rates(
         first=np.cumsum([0, *(len(some) for some in rivals)], dtype=np.int64),
         rivals=np.concatenate(rivals).astype(np.int64),
@@ -76,19 +79,28 @@ def rates(problem: Problem) -> Rates:
     )
 
 
-def _solutions(
-    problem: Problem,
-) -> dict[tuple[str, str], tuple[dict[str, float], dict[str, float]]]:
-    """Return what is solved already of this problem, in whatever order its arms and models are."""
-    parameters, arms = np.argsort(problem.parameters), np.argsort(problem.arms)
-    means = problem.rewards.unit_means[np.ix_(parameters, arms)]
-    key = (
-        means.tobytes(),
-        tuple(problem.parameters[place] for place in parameters),
-        tuple(problem.arms[place] for place in arms),
-    )
-    if key not in _solved:
-        while len(_solved) >= _MOST_PROBLEMS:
-            _solved.pop(next(iter(_solved)))
-        _solved[key] = {}
-    return _solved[key]
+def _by_name(names: tuple[str, ...]) -> Ints:
+    return np.array(sorted(range(len(names)), key=names.__getitem__))
+
+
+class _Named:
+    """A problem in the order of names, and the programs that are solved already."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._structure = Structure(problem)
+        self._solved: dict[object, Floats] = {}
+
+    def plays(self, true: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
+        """Return the cheapest plays of these arms that tell a model from others."""
+        question = true, against, arms
+        if question not in self._solved:
+            found = cheapest(self._structure, true, np.array(against), np.array(arms, np.intp))
+            self._solved[question] = np.zeros(self._structure.means.shape[1])
+            self._solved[question][list(found.pulls)] = list(found.pulls.values())
+        return self._solved[question]
+
+
+@lru_cache(maxsize=16)
+def _named(problem: Problem) -> _Named:
+    """Return a problem in the order of names, shared by runs that shuffle it."""
+    return _Named(problem)

@@ -15,7 +15,8 @@ but an arm that is best nowhere may tell parameters apart cheaply: `all_arms` le
 
 Two kinds of constraint cost nothing and drop out. Where some D_u(θ°‖θ) is infinite, a vanishing
 share of plays of u is enough. Where an arm tied for best under θ° tells θ apart, it can be
-played for ever.
+played for ever. Where several plays attain the minimum, the most even one is taken: it is the only
+one of its kind, whatever the order of arms and parameters.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ import numpy as np
 
 from fpbandits.arrays import Floats, Ints
 from fpbandits.theory.structure import Structure
+
+_SPARE, _SAME = 1e-9, 1e-6
+"""How much dearer than the cheapest counts as cheap, and what difference between plays as none."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,18 @@ def theorem2(structure: Structure, true: int) -> Theorem2:
     among_all = np.flatnonzero(np.arange(structure.means.shape[1]) != best)
     confused, needed = structure.confusion_set(true), structure.must_explore(true)
 
-    restricted = _cheapest(structure, true, needed, among_candidates)
+    restricted = cheapest(structure, true, needed, among_candidates)
     same_arms = len(among_all) == len(among_candidates)
     same_set = len(confused) == len(needed)
     return Theorem2(
         confusion_set=needed,
         candidate_arms=restricted,
-        all_arms=restricted if same_arms else _cheapest(structure, true, needed, among_all),
-        printed=restricted if same_set else _cheapest(structure, true, confused, among_candidates),
+        all_arms=restricted if same_arms else cheapest(structure, true, needed, among_all),
+        printed=restricted if same_set else cheapest(structure, true, confused, among_candidates),
     )
 
 
-def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Cheapest:
+def cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Cheapest:
     """Find the cheapest plays of ``arms`` that tell θ° from all the parameters ``against``."""
     gaps = structure.gaps(true)[arms]
     information = structure.problem.rewards.divergence(true, against)[:, arms]
@@ -86,7 +90,10 @@ def _cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Che
 
 
 def _cover(gain: Floats, need: Floats) -> Floats:
-    """Return x ≥ 0 with the least sum such that gain · x ≥ need, where rows can be met."""
+    """Return x ≥ 0 with the least sum such that gain · x ≥ need, where rows can be met.
+
+    Of several the most even one.
+    """
     gain, need = gain[need > 0], need[need > 0]
     if not len(need):
         return np.zeros(gain.shape[1])
@@ -106,5 +113,26 @@ def _cover(gain: Floats, need: Floats) -> Floats:
     )
     if not solution.success or solution.x is None:
         raise ArithmeticError(f"the lower bound's linear program failed: {solution.message}")
-    x: Floats = np.maximum(solution.x, 0.0) * scale
-    return x
+    x: Floats = np.maximum(solution.x, 0.0)
+    even: Floats = _most_even(gain / largest[:, np.newaxis], need / scale, x) * scale
+    return even
+
+
+def _most_even(gain: Floats, need: Floats, x: Floats) -> Floats:
+    """Return the most even of all solutions that are as cheap as ``x``: that of least norm.
+
+    Minimisers need not be unique, and which of them a solver finds depends on the order of rows and
+    columns. The one of least norm is unique, and moves along if arms or parameters are reordered.
+    It is found by least distance programming, which is a non-negative least squares problem (Lawson
+    and Hanson 1974, chapter 23).
+    """
+    from scipy.optimize import nnls
+
+    arms = len(x)
+    limits = np.vstack([gain, np.eye(arms), -np.ones(arms)])
+    at_least = np.concatenate([need, np.zeros(arms), [-x.sum() * (1 + _SPARE)]])
+    system, target = np.vstack([limits.T, at_least]), np.eye(arms + 1)[-1]
+    residual = system @ nnls(system, target)[0] - target
+    even: Floats = np.maximum(-residual[:-1] / residual[-1], 0.0)
+    # Where the minimiser is unique, the solver's own digits are the better ones.
+    return x if np.abs(even - x).max() <= _SAME * x.sum() else even
