@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fpbandits import FPUCB, InputError, Thompson, load_problem, simulate
+from fpbandits import FPUCB, InputError, Problem, Result, Thompson, load_problem, simulate
+from fpbandits.policies import POLICIES, rates
+from fpbandits.policies import ready as ready_module
+from fpbandits.policies.ready import refusal
+from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.simulation.runner import play_cells
 
 
 def test_progress_ends_at_one() -> None:
@@ -54,3 +63,77 @@ assert (result.pulls["optimist"] == again.pulls["optimist"]).all()
 def test_where_there_is_no_fcntl(tmp_path: Path) -> None:
     """As on Windows: nothing of it is needed, with a folder or without."""
     subprocess.run([sys.executable, "-c", ELSEWHERE, str(tmp_path / "out")], check=True)
+
+
+def tied_problem(number: int) -> Problem:
+    """A small problem with many ties, for which programs have several solutions."""
+    generator = np.random.default_rng(number)
+    count, arms = int(generator.integers(2, 6)), int(generator.integers(2, 5))
+    means = generator.choice([0.3, 0.5, 0.6], (count, arms))
+    means[:2, 0] = 0.5
+    true = f"theta{generator.integers(1, count + 1)}"
+    return Problem.bernoulli(means, name=f"tied {number}", true=true)
+
+
+def tied_cells(problems: int, policies: Sequence[str], runs: int) -> dict[str, Cell]:
+    return {
+        f"{problem.name} {name} {shuffle}": make_cell(
+            problem, POLICIES[name](), horizon=300, runs=runs, shuffle=shuffle, times=[100, 300]
+        )
+        for problem in map(tied_problem, range(problems))
+        for name in policies
+        for shuffle in (False, True)
+        if not refusal(POLICIES[name](), problem)
+    }
+
+
+def same(one: Mapping[str, Result], other: Mapping[str, Result]) -> None:
+    assert one.keys() == other.keys()
+    for name, result in one.items():
+        assert np.array_equal(result.pulls[result.policy], other[name].pulls[result.policy]), name
+        assert np.array_equal(result.plans[result.policy], other[name].plans[result.policy]), name
+
+
+def in_pieces(folder: Path, problems: int, policies: Sequence[str]) -> dict[str, Result]:
+    """Play in pieces, forgetting in between whatever was solved or prepared."""
+    for runs in (2, 1, 3):
+        forget()
+        results = play_cells(tied_cells(problems, policies, runs), out=folder, workers=2)
+    return results
+
+
+def forget() -> None:
+    rates._named.cache_clear()
+    ready_module._ready.cache_clear()
+
+
+def test_who_computes_does_not_matter_where_solutions_tie(tmp_path: Path) -> None:
+    """Policies that solve programs, alone and together, in one process and in others."""
+    policies = ("ata", "ossb")
+    forget()
+    expected = play_cells(tied_cells(6, policies, 3), workers=1)
+    forget()
+    backwards = dict(reversed(tied_cells(6, policies, 3).items()))
+    same(expected, dict(reversed(play_cells(backwards, workers=8).items())))
+    same(expected, in_pieces(tmp_path, 6, policies))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        same(expected, play_cells(tied_cells(6, policies, 3), executor=pool))
+
+
+@pytest.mark.nightly
+def test_who_computes_does_not_matter(tmp_path: Path) -> None:
+    """Every policy on 40 problems with many ties: threads, processes, Dask, and in pieces."""
+    from distributed import Client, LocalCluster
+
+    policies = tuple(POLICIES)
+    expected = play_cells(tied_cells(40, policies, 3), workers=1)
+    forget()
+    same(expected, play_cells(tied_cells(40, policies, 3), workers=8))
+    same(expected, in_pieces(tmp_path, 40, policies))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        same(expected, play_cells(tied_cells(40, policies, 3), executor=pool))
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        same(expected, play_cells(tied_cells(40, policies, 3), executor=client.get_executor()))
