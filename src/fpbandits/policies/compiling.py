@@ -20,10 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
+from numba.core import boxing, cgutils, pythonapi
 from numba.core.caching import FunctionCache
 from numba.core.errors import NumbaError
-from numba.extending import overload, register_jitable
+from numba.extending import NativeValue, overload, register_jitable
 
 from fpbandits.errors import InputError, quote
 
@@ -44,6 +45,29 @@ jitted = register_jitable(**COMPILED)
 """Marks a function that rules call."""
 
 _PACKAGE = "fpbandits."
+
+_unboxers: Any = pythonapi._unboxers.functions
+_unbox_counted: Any = boxing.unbox_numpy_random_generator
+
+
+def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
+    """Take a Generator into compiled code; where references are not counted, take none to it.
+
+    Numba takes one all the same, and a block of memory to note it in, and gives both back only
+    where references are counted: every call would leak them. The caller holds the Generator anyway.
+    """
+    if c.context.enable_nrt:
+        return _unbox_counted(kind, generator, c)
+    bits = c.pyapi.object_getattr_string(generator, "bit_generator")
+    unboxed = c.unbox(types.NumPyRandomBitGeneratorType("bit_generator"), bits)
+    c.pyapi.decref(bits)
+    native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    native.bit_generator, native.parent = unboxed.value, generator
+    native.meminfo = cgutils.voidptr_t(None)
+    return NativeValue(native._getvalue(), is_error=unboxed.is_error)
+
+
+_unboxers[types.NumPyRandomGeneratorType] = _unbox_generator
 
 
 def digest_of_sources(*more: str) -> str:
