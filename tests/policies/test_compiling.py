@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numba import config, njit
+from numba.core.runtime import _nrt_python, rtsys
 
 from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.policies import POLICIES, compiling
@@ -26,9 +27,17 @@ def _draw(random: Any) -> float:
 def test_compiled_calls_hold_on_to_no_generator(compile: Any) -> None:
     """With and without reference counting: neither the Generator nor its source of bits."""
     draw, random, twin = compile(_draw), np.random.default_rng(3), np.random.default_rng(3)
-    before = sys.getrefcount(random), sys.getrefcount(random.bit_generator)
+    before = held(random)
     assert [draw(random) for _ in range(100)] == twin.random(100).tolist()
-    assert (sys.getrefcount(random), sys.getrefcount(random.bit_generator)) == before
+    assert held(random) == before
+
+
+def held(random: np.random.Generator) -> tuple[int, int, int]:
+    """How many references there are to a Generator and its bits, and how many notes of Numba's."""
+    _nrt_python.memsys_enable_stats()
+    notes = rtsys.get_allocation_stats()
+    references = sys.getrefcount(random), sys.getrefcount(random.bit_generator)
+    return *references, notes.mi_alloc - notes.mi_free
 
 
 def test_no_two_policies_prepare_types_of_one_name() -> None:
