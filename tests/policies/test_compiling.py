@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from numba import config, njit
-from numba.core.runtime import _nrt_python, rtsys
+from numba.core import runtime
 
 from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.policies import POLICIES, compiling
@@ -34,8 +34,9 @@ def test_compiled_calls_hold_on_to_no_generator(compile: Any) -> None:
 
 def held(random: np.random.Generator) -> tuple[int, int, int]:
     """How many references there are to a Generator and its bits, and how many notes of Numba's."""
-    _nrt_python.memsys_enable_stats()
-    notes = rtsys.get_allocation_stats()
+    numba_runtime: Any = runtime
+    numba_runtime._nrt_python.memsys_enable_stats()
+    notes = numba_runtime.rtsys.get_allocation_stats()
     references = sys.getrefcount(random), sys.getrefcount(random.bit_generator)
     return *references, notes.mi_alloc - notes.mi_free
 

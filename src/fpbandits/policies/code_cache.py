@@ -15,7 +15,7 @@ import pickle
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.serialize import dumps
@@ -47,9 +47,8 @@ def is_foreign(kind: Any) -> bool:
 
 def code_cache(function: Any) -> Any:
     """Return where the machine code of a function is kept: on disk, or nowhere."""
-    cache = cast(Any, _Cache)
     try:
-        return cache(function)
+        return _Cache(function)
     except (RuntimeError, OSError):  # no folder that can be written
         return _Nowhere()
 
@@ -62,9 +61,9 @@ class _Cache(FunctionCache):
     """
 
     def __init__(self, function: Any) -> None:
-        numba_cache, plain = cast(Any, super()), cast(Any, self)
+        numba_cache: Any = super()
         numba_cache.__init__(function)
-        self._cache_file = _Sealed(plain._cache_file)
+        self._cache_file: Any = _Sealed(self._cache_file)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         numba_cache: Any = super()
@@ -87,7 +86,7 @@ class _Cache(FunctionCache):
             except OSError:
                 raise
             except Exception:  # a damaged index
-                self.flush()  # type: ignore[no-untyped-call]  # Numba has no annotations
+                self._cache_file.flush()
                 numba_cache.save_overload(sig, data)
 
 
@@ -99,7 +98,7 @@ class _Sealed:
         self.flush = self._files.flush
 
     def save(self, key: Any, data: Any) -> None:
-        text = dumps((key, data))  # type: ignore[no-untyped-call]  # Numba has no annotations
+        text = dumps((key, data))
         self._files.save(key, (hashlib.sha256(text).digest(), text))
 
     def load(self, key: Any) -> Any:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba import config, njit, types
-from numba.core import boxing, cgutils, pythonapi
+from numba import njit, types
+from numba.core import boxing, cgutils, config, pythonapi
 from numba.core.errors import NumbaError
 from numba.extending import NativeValue, overload, register_jitable
 
@@ -106,7 +106,7 @@ for _rule in (plan, repeats, observe):
 
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
-    if config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
         raise InputError(
             f"{policy.name}: its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
         )
