@@ -1,4 +1,4 @@
-"""Machine code: of the rule that is meant, compiled again when it changes, kept if it can be."""
+"""Machine code: of the rule that is meant, and holding on to nothing that it is given."""
 
 from __future__ import annotations
 
@@ -7,39 +7,38 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
-from numba.core.caching import IndexDataCacheFile
-from numba.core.registry import cpu_target
+from numba import config, njit
+from numba.core import runtime
 
 from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.policies import POLICIES, compiling
 from fpbandits.policies.base import Plan
-from fpbandits.policies.compiling import compiled, digest_of_sources, prepare
-from fpbandits.policies.ready import plan_once
+from fpbandits.policies.compiling import compiled, prepare
 
 
-def test_changed_sources_are_compiled_again() -> None:
-    """The key of the machine code on disk holds a digest of all sources that go into it."""
-    cache: Any = plan_once._cache  # type: ignore[attr-defined]  # Numba's
-    key = cache._index_key((), cpu_target.target_context.codegen())
-    assert compiling._SOURCES in key
-    assert compiling._SOURCES == digest_of_sources()
+def _draw(random: Any) -> float:
+    drawn: float = random.random()
+    return drawn
 
 
-def test_machine_code_that_cannot_be_kept_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[object] = []
-
-    def full(*others: object) -> None:
-        tried.append(others)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(IndexDataCacheFile, "save", full)
-    assert compiled(_double)(21) == 42
-    assert tried
+@pytest.mark.parametrize("compile", [compiled, njit], ids=["ours", "counting"])
+def test_compiled_calls_hold_on_to_no_generator(compile: Any) -> None:
+    """With and without reference counting: neither the Generator nor its source of bits."""
+    draw, random, twin = compile(_draw), np.random.default_rng(3), np.random.default_rng(3)
+    before = held(random)
+    assert [draw(random) for _ in range(100)] == twin.random(100).tolist()
+    assert held(random) == before
 
 
-def _double(number: int) -> int:
-    return 2 * number
+def held(random: np.random.Generator) -> tuple[int, int, int]:
+    """How many references there are to a Generator and its bits, and how many notes of Numba's."""
+    numba_runtime: Any = runtime
+    numba_runtime._nrt_python.memsys_enable_stats()
+    notes = numba_runtime.rtsys.get_allocation_stats()
+    references = sys.getrefcount(random), sys.getrefcount(random.bit_generator)
+    return *references, notes.mi_alloc - notes.mi_free
 
 
 def test_no_two_policies_prepare_types_of_one_name() -> None:
@@ -119,3 +118,9 @@ def test_what_cannot_be_compiled_is_said_in_a_line() -> None:
         prepare(Nothing(), problem)
     with pytest.raises(InputError, match=r"unwritten: its rule cannot be compiled: .* PlainPolicy"):
         simulate(problem, Unwritten(), horizon=10, runs=1)
+
+
+def test_rules_are_not_played_where_compiling_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    with pytest.raises(InputError, match=r"optimist: its rule must be compiled.*NUMBA_DISABLE_JIT"):
+        prepare(Optimist(), load_problem("paper:two"))

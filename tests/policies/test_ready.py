@@ -1,4 +1,4 @@
-"""What is prepared is shared while anyone holds it, and freed when no one does."""
+"""What is prepared is shared while anyone holds it, and freed when no one does; so are streams."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import gc
 import threading
 import weakref
 
+import pytest
+from memory import measured, resident
+
 from fpbandits import FPUCB, UCB1, Agent, Problem, load_problem
-from fpbandits.policies import BPR
+from fpbandits.policies import BPR, POLICIES
 from fpbandits.policies.ready import ready, refusal
 
 
@@ -52,3 +55,27 @@ def test_problems_that_play_alike_keep_their_own_names() -> None:
     assert first == second
     assert Agent(first).problem.name == "first"
     assert Agent(second).problem.name == "second"
+
+
+LIVE = """
+from fpbandits import Agent, load_problem
+from fpbandits.policies import POLICIES
+agent = Agent(load_problem("paper:permutations"), POLICIES[{name!r}]())
+def work(decisions):
+    for number in range(decisions):
+        agent.tell(agent.ask().id, number % 2)
+"""
+
+
+@measured
+def test_memory_does_not_grow_with_decisions() -> None:
+    before, after = resident(LIVE.format(name="thompson"), 1_000, 20_000)
+    assert after - before < 5
+
+
+@measured
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", POLICIES)
+def test_memory_does_not_grow_with_a_million_decisions(name: str) -> None:
+    before, after = resident(LIVE.format(name=name), 1_000, 10**6)
+    assert after - before < 5

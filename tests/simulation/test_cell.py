@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from memory import measured, resident
 from plans import CASES
 from scipy import stats
 
@@ -182,3 +183,24 @@ def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
 def test_a_problem_without_a_truth_asks_for_one() -> None:
     with pytest.raises(InputError, match=r"name one of 'theta1', 'theta2'"):
         simulate(Problem.bernoulli([[0.1, 0.2], [0.3, 0.2]]))
+
+
+PLAYED = """
+from fpbandits import FPUCB, load_problem, simulate
+def work(runs):
+    simulate(load_problem("paper:two"), FPUCB(), horizon=100, times=[100], runs=runs, workers=1)
+"""
+
+
+@measured
+def test_memory_does_not_grow_with_runs() -> None:
+    before, after = resident(PLAYED, 1_000, 20_000)
+    assert after - before < 10
+
+
+@measured
+@pytest.mark.nightly
+def test_memory_does_not_grow_with_a_million_runs() -> None:
+    before, after = resident(PLAYED, 10**5, 10**6)
+    of_the_result = 10**6 * (2 + 1) * 8 / 2**20  # pulls of two arms, and plans
+    assert after <= 1.3 * before + of_the_result

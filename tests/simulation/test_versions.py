@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import fpbandits
-from fpbandits.policies.compiling import digest_of_sources
+from fpbandits.policies.code_cache import digest_of_sources
 from fpbandits.simulation.versions import SOURCES, versions
 
 

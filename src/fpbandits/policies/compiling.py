@@ -1,31 +1,25 @@
-"""How rules become machine code: found by the type of what a policy knows, kept on disk.
+"""How rules become machine code: found by the type of what a policy knows, kept by `code_cache`.
 
 The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
 the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
 it is, and the compiler looks there.
-
-Machine code of the package's own rules is kept on disk, known by the text of all that goes into it.
-Of rules from elsewhere nothing is kept: their types cannot be read back by whoever lacks their
-module, and what they call cannot be told by the compiler's own keys.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from numba import njit
-from numba.core.caching import FunctionCache
+from numba import njit, types
+from numba.core import boxing, cgutils, config, pythonapi
 from numba.core.errors import NumbaError
-from numba.extending import overload, register_jitable
+from numba.extending import NativeValue, overload, register_jitable
 
 from fpbandits.errors import InputError, quote
+from fpbandits.policies.code_cache import PACKAGE, code_cache, is_foreign
 
 if TYPE_CHECKING:
     from fpbandits.policies.base import Plan, Policy
@@ -43,65 +37,33 @@ _ALLOCATING: Any = {**COMPILED, "_nrt": True}
 jitted = register_jitable(**COMPILED)
 """Marks a function that rules call."""
 
-_PACKAGE = "fpbandits."
+_unbox_counted: Any = boxing.unbox_numpy_random_generator
 
 
-def digest_of_sources(*more: str) -> str:
-    """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
-    package = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for pattern in ("policies/*.py", "families/*.py", "simulation/kernel.py", *more):
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
+    """Take a Generator into compiled code; where references are not counted, take none to it.
 
-
-_SOURCES = digest_of_sources()
-
-
-class _Cache(FunctionCache):
-    """Machine code on disk, known by the text of all that went into it.
-
-    Numba's own key is the text of the outermost function, so that a change to a policy's file would
-    go unnoticed and the old rule be run. What cannot be read or written is compiled again.
+    Numba takes one all the same, and a block of memory to note it in, and gives both back only
+    where references are counted: every call would leak them. The caller holds the Generator anyway.
     """
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        numba_cache: Any = super()
-        return numba_cache._index_key(sig, codegen), _SOURCES
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        numba_cache: Any = super()
-        with suppress(Exception):  # whatever a damaged file may raise
-            if not any(map(_is_foreign, sig)):
-                return numba_cache.load_overload(sig, target_context)
-        return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        numba_cache: Any = super()
-        if any(map(_is_foreign, sig)):
-            return
-        with suppress(OSError):  # a full disk
-            try:
-                numba_cache.save_overload(sig, data)
-            except Exception:  # a damaged index
-                self.flush()  # type: ignore[no-untyped-call]  # Numba has no annotations
-                numba_cache.save_overload(sig, data)
+    if c.context.enable_nrt:
+        return _unbox_counted(kind, generator, c)
+    bits = c.pyapi.object_getattr_string(generator, "bit_generator")
+    unboxed = c.unbox(types.NumPyRandomBitGeneratorType("bit_generator"), bits)
+    c.pyapi.decref(bits)
+    native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    native.bit_generator, native.parent = unboxed.value, generator
+    native.meminfo = cgutils.voidptr_t(None)
+    return NativeValue(native._getvalue(), is_error=unboxed.is_error)
 
 
-def _is_foreign(kind: Any) -> bool:
-    """Tell whether a type, or part of it, is defined outside the package."""
-    made_by = getattr(kind, "instance_class", None)
-    if made_by is not None and not made_by.__module__.startswith(_PACKAGE):
-        return True
-    return any(map(_is_foreign, getattr(kind, "types", ())))
+pythonapi._unboxers.functions[types.NumPyRandomGeneratorType] = _unbox_generator
 
 
 def compiled(function: Function) -> Function:
     """Compile a function, keep the machine code on disk, and let it run beside other threads."""
-    dispatcher, cache = njit(nogil=True, **COMPILED)(function), cast(Any, _Cache)
-    with suppress(RuntimeError):  # nowhere to keep it
-        dispatcher._cache = cache(function)
+    dispatcher: Any = njit(nogil=True, **COMPILED)(function)
+    dispatcher._cache = code_cache(function)
     return cast(Function, dispatcher)
 
 
@@ -134,7 +96,7 @@ def _found_by_type(rule: Callable[..., Any], foreign: bool) -> None:
     @overload(rule, strict=False, jit_options=options)
     def choose(known: Any, *others: Any) -> Any:
         policy = _policies.get(getattr(known, "instance_class", type(None)))
-        return (policy and _is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
+        return (policy and is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
 
 
 for _rule in (plan, repeats, observe):
@@ -144,9 +106,13 @@ for _rule in (plan, repeats, observe):
 
 def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
+        raise InputError(
+            f"{policy.name}: its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
+        )
     known, kind = policy.prepare(problem), type(policy)
     made: Any = type(known)
-    if kind.__module__.startswith(_PACKAGE):
+    if kind.__module__.startswith(PACKAGE):
         _policies[made] = kind
         return known
     if not (isinstance(known, tuple) and hasattr(made, "_fields")):

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from fpbandits import __version__
-from fpbandits.policies.compiling import digest_of_sources
+from fpbandits.policies.code_cache import digest_of_sources
 
 # Beyond what is compiled: what prepares problems and policies, and what draws.
 SOURCES = (
