@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum, IntEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem
+from fpbandits.checks import checked_path, flag, plain_text, whole_number
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 
@@ -35,6 +39,27 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"means": [[0.9, "high"]]}, "arm 'arm2': expected a number, not the text 'high'"),
     ({"means": [[0.9, None]]}, "arm 'arm2': expected a number, not None"),
     ({"means": np.array([[True]])}, "expected an array of numbers, not of type bool"),
+    ({"means": np.array(0.5)}, "the rows of parameters must be a list or an array, not array(0.5)"),
+    ({"means": [np.array(0.5)]}, "parameter 'theta1': expected a value for every arm, not array"),
+    ({"means": b"ab"}, "the rows of parameters must be a list or an array, not b'ab'"),
+    ({"means": memoryview(b"ab")}, "the rows of parameters must be a list or an array, not <mem"),
+    ({"means": np.ma.array(MEANS)}, "a masked array may lack values: fill it, or leave them out"),
+    ({"means": [np.ma.array([0.9, 0.5])]}, "parameter 'theta1': a masked array may lack values"),
+    ({"means": [[0.9, np.ma.masked]]}, "arm 'arm2': expected a number, not masked"),
+    ({"means": np.array(MEANS, object)}, "expected an array of numbers, not of type object"),
+    ({"means": np.array(MEANS, complex)}, "expected an array of numbers, not of type complex128"),
+    ({"means": np.zeros(2, "f8,f8")}, "expected a value for every arm, not np.void"),
+    ({"means": np.zeros((2, 2), "m8[s]")}, "expected an array of numbers, not of type timedelta"),
+    ({"means": np.full((2, 2), np.longdouble(np.finfo(np.longdouble).max))}, "inf is not a finite"),
+    ({"means": [[0.9, np.timedelta64(1)]]}, "arm 'arm2': expected a number, not np.timedelta64"),
+    ({"means": [[0.9, np.complex128(1)]]}, "arm 'arm2': expected a number, not np.complex128"),
+    ({"means": [[0.9, np.zeros((2, 2))]]}, "arm 'arm2': expected a number, not array([[0., 0.],"),
+    ({"means": MEANS, "arms": {"a", "b"}}, "arm names must be a list of texts, not {'"),
+    ({"means": MEANS, "parameters": frozenset("xy")}, "parameter names must be a list of texts"),
+    ({"means": MEANS, "arms": 3}, "arm names must be a list of texts, not 3"),
+    ({"means": MEANS, "arms": np.array("a")}, "arm names must be a list of texts, not array("),
+    ({"means": MEANS, "true": np.array(["theta1"])}, "true must be a parameter's name, not array"),
+    ({"means": MEANS, "range": np.array(1)}, "range must be [lowest, highest], not array(1)"),
     ({"means": np.zeros((2, 2, 2))}, "expected an array of 2 dimensions, not 3"),
     (
         {"means": [[0.9, 0.5], [0.2]]},
@@ -71,3 +96,104 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
         Problem.bernoulli(**arguments)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+class Names(str, Enum):  # noqa: UP042 - unlike StrEnum, it shows as Names.LOYAL
+    LOYAL = "loyal"
+    THRIFTY = "thrifty"
+
+
+class Short(Sequence[list[float]]):
+    """Says that it has two rows, and has one."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, place: Any) -> Any:
+        return [[0.9, 0.5]][place]
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        np.matrix(MEANS),
+        np.array(MEANS, order="F"),
+        np.array(MEANS, ">f8"),
+        np.array(MEANS, np.longdouble),
+        np.repeat(np.array(MEANS), 2, axis=1)[:, ::2],
+        [np.array(MEANS[0]), tuple(MEANS[1])],
+        np.array(MEANS).view(type("Mine", (np.ndarray,), {})),
+    ],
+)
+def test_tables_of_all_kinds_become_plain_arrays(means: Any) -> None:
+    """A matrix's row has two dimensions: taken as it is, it corrupted memory."""
+    problem = Problem.bernoulli(means)
+    assert (problem.arms, problem.parameters) == (("arm1", "arm2"), ("theta1", "theta2"))
+    table = problem.rewards.unit_means
+    assert (type(table), table.dtype.str[1:], table.shape) == (np.ndarray, "f8", (2, 2))
+    assert table.dtype.isnative
+    assert table.flags.c_contiguous
+    assert not table.flags.writeable
+    assert table.tolist() == MEANS
+
+
+def test_small_floats_keep_what_they_hold() -> None:
+    assert Problem.bernoulli(np.array([[0.5]], np.float16)).means.tolist() == [[0.5]]
+
+
+def test_a_list_that_is_shorter_than_it_says() -> None:
+    with pytest.raises(InputError, match="there are 2 parameter names for 1 rows"):
+        Problem.bernoulli(Short(), parameters=["x", "y"])
+
+
+def test_names_are_plain_texts() -> None:
+    plain = Problem.bernoulli(MEANS, arms=["a", "b"], parameters=["loyal", "thrifty"])
+    odd = Problem.bernoulli(
+        MEANS, arms=list(np.array(["a", "b"])), parameters=list(Names), true=Names.LOYAL
+    )
+    assert {type(name) for name in (*odd.arms, *odd.parameters, odd.true)} == {str}
+    assert repr((odd.arms, odd.parameters)) == "(('a', 'b'), ('loyal', 'thrifty'))"
+    assert odd.fingerprint == plain.fingerprint
+    assert odd.index(Names.THRIFTY) == 1
+    assert plain_text(Names.LOYAL) == "loyal"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [{"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), (name for name in "ab"), np.array(["a", "b"])],
+    ids=lambda names: type(names).__name__,
+)
+def test_whatever_has_an_order_may_name(names: Any) -> None:
+    assert Problem.bernoulli(MEANS, arms=names).arms == ("a", "b")
+
+
+def test_whole_numbers_of_all_kinds() -> None:
+    kind = IntEnum("kind", {"three": 3})
+    for given in (3, 3.0, np.int8(3), np.float16(3), Fraction(3), np.longdouble(3), kind(3)):
+        number = whole_number("it", given)
+        assert (type(number), number) == (int, 3)
+    wrong = (True, np.True_, "3", None, 3.5, float("nan"), float("inf"), -1, 10**1000, 3j)
+    for refused in (*wrong, np.longdouble("inf"), np.timedelta64(3), np.array(3), Fraction(7, 2)):
+        with pytest.raises(InputError) as caught:
+            whole_number("it", refused)
+        assert str(caught.value).startswith("it ")
+        assert len(str(caught.value)) < 150
+
+
+def test_truth_values() -> None:
+    assert [flag("it", given) for given in (True, np.True_, False, np.False_)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    for refused in (1, 0, "yes", None, np.array(True)):
+        with pytest.raises(InputError, match="it must be True or False, not "):
+            flag("it", refused)
+
+
+def test_paths() -> None:
+    assert checked_path("a/b") == checked_path(Path("a/b")) == Path("a/b")
+    for refused in (3, None, b"a", ["a"]):
+        with pytest.raises(InputError, match="expected the path of a file or folder, not "):
+            checked_path(refused)

@@ -1,15 +1,19 @@
 """What the caller gives, checked once: numbers, names, ranges and tables of numbers.
 
 Everything that reaches the rest of the package has passed here, so nothing else checks it again.
+Compiled code trusts it to the last dimension: so a table comes out as a plain array of floats, and
+a name as a plain text, whatever subclass it was.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import unicodedata
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, KeysView, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,11 +28,56 @@ Range = tuple[float, float]
 """The lowest and the highest reward, in the user's units."""
 
 _LONGEST_NAME = 1_000
+_MOST_DIGITS = 1_000
 
 
 def is_list(value: object) -> bool:
-    """Tell whether a value is a list or an array, and not a text."""
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+    """Tell whether a value is a list or an array: in order, of some length, and not a text."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    unfit = str | bytes | bytearray | memoryview
+    return isinstance(value, Sequence) and not isinstance(value, unfit)
+
+
+def plain_list(value: Numbers) -> Numbers:
+    """Return a list as a plain list, an array as a plain array: subclasses have ways of their own.
+
+    A row of a matrix is a matrix again, and a masked array hides some of its values.
+    """
+    if not isinstance(value, np.ndarray):
+        return list(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError("a masked array may lack values: fill it, or leave them out")
+    return np.asarray(value)
+
+
+def plain_text(text: str) -> str:
+    """Return a text without its subclass, which may show, compare and hash as it likes.
+
+    >>> plain_text(np.str_("loyal"))
+    'loyal'
+    """
+    return str.__str__(text)
+
+
+def is_real(value: object) -> bool:
+    """Tell whether a value is a real number; a truth value or a span of time is none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def flag(what: str, value: object) -> bool:
+    """Return a truth value as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{what} must be True or False, not {quote(value)}")
+    return bool(value)
+
+
+def checked_path(given: object) -> Path:
+    """Return a path, or say that it is none."""
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str):
+        raise InputError(f"expected the path of a file or folder, not {quote(given)}")
+    return Path(plain_text(path))
 
 
 def whole_number(
@@ -39,15 +88,21 @@ def whole_number(
     >>> whole_number("horizon", 1e6, least=1)
     1000000
     """
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if not is_real(value):
         raise InputError(f"{what} must be a whole number, not {quote(value)}")
     real: Any = value
-    # A whole number may be too long to be a float, and needs no such test.
-    if not isinstance(real, int) and (not math.isfinite(real) or real != int(real)):
+    try:
+        integer = int(real)
+        whole = bool(integer == real)
+    except (OverflowError, ValueError):  # it is infinite, or not a number
+        whole = False
+    if not whole:
         raise InputError(f"{what} is {quote(value)}: it must be a whole number")
-    integer = int(real)
     if integer < least:
         raise InputError(f"{what} is {quote(value)}: it must be at least {least}")
+    # More cannot even be written down, as results and agents must be.
+    if integer >= 10**_MOST_DIGITS:
+        raise InputError(f"{what} is {quote(value)}: it must have at most {_MOST_DIGITS:,} digits")
     if most is not None and integer > most:
         reason = f", {why}" if why else ""
         raise InputError(f"{what} is {quote(value)}: it must be at most {most:,}{reason}")
@@ -58,11 +113,12 @@ def number(value: object, place: str, *, row: int | None = None) -> float:
     """Return a finite float, or say what stands in its place."""
     if isinstance(value, bool | np.bool_):
         raise InputError(f"{place}: expected a number, not the boolean {value}", row=row)
-    if not isinstance(value, Real):
+    if not is_real(value):
         kind = "the text " if isinstance(value, str) else ""
         raise InputError(f"{place}: expected a number, not {kind}{quote(value)}", row=row)
+    given: Any = value
     try:
-        real = float(value)
+        real = float(given)
     except OverflowError:
         real = math.inf
     if not math.isfinite(real):
@@ -74,6 +130,7 @@ def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
     """Return a name that can be shown anywhere, or say what is wrong with it."""
     if not isinstance(name, str):
         raise InputError(f"{owner}: its name must be a text, not {quote(name)}", row=row)
+    name = plain_text(name)
     if not name.strip():
         raise InputError(f"{owner}: its name is empty", row=row)
     if len(name) > _LONGEST_NAME:
@@ -90,9 +147,10 @@ def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
 
 def checked_range(given: object) -> Range:
     """Return the lowest and the highest reward, if they can be mapped to 0 and 1."""
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+    ends: Any = given
+    if not is_list(ends) or len(ends) != 2:
         raise InputError(f"range must be [lowest, highest], not {quote(given)}")
-    low, high = (number(value, "range") for value in given)
+    low, high = (number(value, "range") for value in plain_list(ends))
     if not low < high:
         raise InputError(f"range {range_text((low, high))}: the lowest must be below the highest")
     width, size = high - low, max(-low, high)
@@ -124,10 +182,6 @@ class Names:
         name: str,
     ) -> Names:
         """Check all names; where there are none, number the rows and what stands in the first."""
-        if not is_list(rows):
-            raise InputError(
-                f"the rows of parameters must be a list or an array, not {quote(rows)}"
-            )
         if len(rows) == 0:
             raise InputError("there are no parameters: Θ must hold at least one")
         if parameters is None:
@@ -139,7 +193,7 @@ class Names:
             )
         if arms is None:
             first = rows[0]
-            if not isinstance(first, Sized) or isinstance(first, str | bytes):
+            if not is_list(first):
                 raise InputError(
                     f"parameter {quote(parameter_names[0])}: expected a value for every arm, "
                     f"not {quote(first)}",
@@ -149,10 +203,12 @@ class Names:
         arm_names = _checked_names("arm", arms)
         if not arm_names:
             raise InputError("there are no arms: a problem needs at least one")
-        if true is not None and true not in parameter_names:
+        if true is not None:
             if not isinstance(true, str):
                 raise InputError(f"true must be a parameter's name, not {quote(true)}")
-            raise unknown("true parameter", true, parameter_names)
+            true = plain_text(true)
+            if true not in parameter_names:
+                raise unknown("true parameter", true, parameter_names)
         return cls(checked_name("the problem", name), arm_names, parameter_names, true)
 
     def place(self, row: int, column: int) -> str:
@@ -166,6 +222,10 @@ class Names:
         if not is_list(given):
             wanted = f"expected a list with a value for each of the {arms}"
             raise InputError(f"{whose}: {wanted}, not {quote(given)}", row=row)
+        try:
+            given = plain_list(given)
+        except InputError as error:
+            raise InputError(f"{whose}: {error}", row=row) from None
         if len(given) < len(self.arms):
             missing = f"no value for arm {quote(self.arms[len(given)])}"
             raise InputError(
@@ -178,11 +238,24 @@ class Names:
         return figures
 
 
-def _checked_names(kind: str, names: Iterable[object]) -> tuple[str, ...]:
+def checked_rows(given: object) -> Numbers:
+    """Return the rows of a table, as yet unchecked, as a plain list or array."""
+    rows: Any = given
+    if not is_list(rows):
+        raise InputError(f"the rows of parameters must be a list or an array, not {quote(rows)}")
+    return plain_list(rows)
+
+
+def _checked_names(kind: str, names: object) -> tuple[str, ...]:
     seen: dict[str, int] = {}
-    if isinstance(names, str):
+    given: Any = names
+    # Whatever has an order will do, such as a dictionary, its keys or a generator; the names of a
+    # set would land on any column.
+    unordered = isinstance(names, Set) and not isinstance(names, KeysView)
+    lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
+    if not isinstance(names, Iterable) or lone or unordered:
         raise InputError(f"{kind} names must be a list of texts, not {quote(names)}")
-    for place, name in enumerate(names):
+    for place, name in enumerate(given):
         row = place if kind == "parameter" else None
         checked = checked_name(f"{kind} {place + 1}", name, row=row)
         if checked in seen:
@@ -198,12 +271,13 @@ def _checked_names(kind: str, names: Iterable[object]) -> tuple[str, ...]:
 def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
     """Return the checked matrix of means, read-only."""
     low, high = limits
+    given = plain_list(given)
     if isinstance(given, np.ndarray):
         matrix = from_array(given, names, 2)
     else:
         matrix = np.empty((len(names.parameters), len(names.arms)))
-        for row, values in enumerate(given):
-            names.check_count(row, values)
+        for row, figures in enumerate(given):
+            values = names.check_count(row, figures)
             if set(map(type, values)) == {float}:
                 matrix[row] = values
             else:
@@ -230,7 +304,8 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
     if given.ndim != dimensions:
         raise InputError(f"expected an array of {dimensions} dimensions, not {given.ndim}")
     names.check_count(0, given[0])
-    return np.array(given, dtype=np.float64, order="C")
+    with np.errstate(over="ignore"):  # what is too large for a float is found to be infinite
+        return np.array(given, dtype=np.float64, order="C", subok=False)
 
 
 def number_text(value: float) -> str:

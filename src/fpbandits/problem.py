@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, checked_range, range_text
+from fpbandits.checks import Names, Numbers, checked_range, checked_rows, plain_text, range_text
 from fpbandits.errors import InputError, counted, quote, unknown
 from fpbandits.families import FAMILIES, RewardFamily
 
@@ -27,7 +27,7 @@ class Naming(TypedDict, total=False):
     Attributes
     ----------
     arms, parameters
-        Names; by default arm1, arm2, … and theta1, theta2, ….
+        Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
     range
         The lowest and the highest reward, in the user's units; by default 0 and 1.
     true
@@ -114,6 +114,9 @@ class Problem:
         cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
+        if family not in FAMILIES:
+            raise unknown("reward family", family, FAMILIES)
+        rows = checked_rows(rows)
         names = Names.of(
             rows,
             naming.get("arms"),
@@ -148,6 +151,7 @@ class Problem:
         """Return the place of a parameter in `parameters`, by its name."""
         if not isinstance(parameter, str):
             raise InputError(f"a parameter is named by a text, not {quote(parameter)}")
+        parameter = plain_text(parameter)
         if parameter not in self._places:
             raise unknown("parameter", parameter, self.parameters)
         return self._places[parameter]

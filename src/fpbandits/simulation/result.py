@@ -12,12 +12,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
+from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, unknown
 from fpbandits.problem import Problem
 from fpbandits.simulation.versions import versions
@@ -226,7 +226,7 @@ class Result:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line for each policy and time."""
         # A single run has no spread: an empty cell, not a text that looks like a number.
-        write_aside(Path(path), rows_to_csv(list(self.rows())).encode())
+        write_aside(checked_path(path), rows_to_csv(list(self.rows())).encode())
 
     def to_frame(self) -> DataFrame:
         """Return the rows as a pandas data frame; pandas must be installed."""
@@ -286,11 +286,11 @@ class Result:
         """Write everything to one .npz file."""
         from fpbandits.simulation.archive import save_result
 
-        save_result(self, Path(path))
+        save_result(self, checked_path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
         from fpbandits.simulation.archive import load_result
 
-        return load_result(Path(path))
+        return load_result(checked_path(path))
