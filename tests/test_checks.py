@@ -116,7 +116,7 @@ class Short(Sequence[list[float]]):
 @pytest.mark.parametrize(
     "means",
     [
-        np.matrix(MEANS),
+        np.array(MEANS).view(np.matrix),
         np.array(MEANS, order="F"),
         np.array(MEANS, ">f8"),
         np.array(MEANS, np.longdouble),

@@ -31,7 +31,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from fpbandits.arrays import Counts
-from fpbandits.checks import checked_path, plain_text, whole_number
+from fpbandits.checks import checked_path, known_name, whole_number
 from fpbandits.errors import (
     ConflictError,
     Error,
@@ -39,7 +39,6 @@ from fpbandits.errors import (
     StorageError,
     UnknownError,
     quote,
-    unknown,
 )
 from fpbandits.files import the_problem
 from fpbandits.ledger import CROWD, Ledger, Waiting
@@ -168,11 +167,7 @@ class Agent:
         For a warm start: the history of a user, told before the first `ask`.
         """
         arms = self._ready.problem.arms
-        if not isinstance(arm, str):
-            raise InputError(f"an arm is named by a text, not {quote(arm)}")
-        arm = plain_text(arm)
-        if arm not in arms:
-            raise unknown("arm", arm, arms)
+        arm = known_name("arm", arm, arms)
         value = self._unit(reward, f"arm {quote(arm)}")
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)

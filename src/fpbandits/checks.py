@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import unicodedata
-from collections.abc import Iterable, KeysView, Sequence, Set
+from collections.abc import Collection, Iterable, KeysView, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -142,6 +142,17 @@ def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
         raise InputError(f"{owner}: its name {quote(name)} has a control character", row=row)
     if name != name.strip():
         raise InputError(f"{owner}: its name {quote(name)} has spaces around it", row=row)
+    return name
+
+
+def known_name(kind: str, name: object, known: Collection[str]) -> str:
+    """Return the name of something that is known, or say that nothing has it."""
+    if not isinstance(name, str):
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise InputError(f"{article} {kind} is named by a text, not {quote(name)}")
+    name = plain_text(name)
+    if name not in known:
+        raise unknown(kind, name, known)
     return name
 
 

@@ -16,8 +16,8 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, checked_range, checked_rows, plain_text, range_text
-from fpbandits.errors import InputError, counted, quote, unknown
+from fpbandits.checks import Names, Numbers, checked_range, checked_rows, known_name, range_text
+from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
 
 
@@ -114,8 +114,12 @@ class Problem:
         cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
-        if family not in FAMILIES:
-            raise unknown("reward family", family, FAMILIES)
+        kind = FAMILIES[known_name("reward family", family, FAMILIES)]
+        if not isinstance(fields, Mapping) or set(fields) != set(kind.fields):
+            raise InputError(
+                f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
+                f"{quote(fields)}"
+            )
         rows = checked_rows(rows)
         names = Names.of(
             rows,
@@ -125,7 +129,7 @@ class Problem:
             naming.get("name", "problem"),
         )
         limits = checked_range(naming.get("range", (0, 1)))
-        rewards = FAMILIES[family].checked(rows, names, limits, **fields)
+        rewards = kind.checked(rows, names, limits, **fields)
         return cls(names.name, names.arms, names.parameters, rewards, names.true)
 
     def reordered(self, parameters: Ints, arms: Ints) -> Problem:
@@ -149,12 +153,7 @@ class Problem:
 
     def index(self, parameter: str) -> int:
         """Return the place of a parameter in `parameters`, by its name."""
-        if not isinstance(parameter, str):
-            raise InputError(f"a parameter is named by a text, not {quote(parameter)}")
-        parameter = plain_text(parameter)
-        if parameter not in self._places:
-            raise unknown("parameter", parameter, self.parameters)
-        return self._places[parameter]
+        return self._places[known_name("parameter", parameter, self._places)]
 
     @cached_property
     def _places(self) -> dict[str, int]:

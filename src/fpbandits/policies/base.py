@@ -255,7 +255,7 @@ def check_policy(given: object) -> Policy:
         raise InputError(f"{kind.__name__}: a policy has a name, a text without colons")
     try:
         hash(given)
-    except TypeError as error:
+    except Exception as error:  # lists are not hashable, nor is some of NumPy
         raise InputError(
             f"{given.name}: an option must not be a list or the like ({error})"
         ) from None

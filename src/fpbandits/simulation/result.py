@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.checks import checked_path
-from fpbandits.errors import InputError, unknown
+from fpbandits.checks import checked_path, flag, is_real, known_name, whole_number
+from fpbandits.errors import InputError, quote
 from fpbandits.problem import Problem
 from fpbandits.simulation.versions import versions
 from fpbandits.statistics import half_width, std_of, students_t, summary, two_sided
@@ -136,6 +136,7 @@ class Result:
 
     def first(self, runs: int) -> Result:
         """Return the first runs alone: what a simulation of so many would have found."""
+        runs = whole_number("runs", runs, least=1)
         return replace(
             self,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
@@ -144,7 +145,7 @@ class Result:
 
     def until(self, time: int) -> Result:
         """Return what was recorded up to a time."""
-        kept = self.times <= time
+        kept = self.times <= whole_number("time", time, least=int(self.times[0]), most=2**63 - 1)
         return replace(
             self,
             times=self.times[kept],
@@ -173,9 +174,9 @@ class Result:
 
     def quantile_regret(self, policy: str, share: float) -> Floats:
         """Return the regret at each time that this share of the runs stays within."""
-        if not 0 <= share <= 1:
-            raise InputError(f"a quantile's share is between 0 and 1, not {share!r}")
-        quantile: Floats = np.quantile(self.regret(policy), share, axis=0)
+        if not is_real(share) or not 0 <= share <= 1:
+            raise InputError(f"a quantile's share is between 0 and 1, not {quote(share)}")
+        quantile: Floats = np.quantile(self.regret(policy), float(share), axis=0)
         return quantile
 
     def confidence_interval(self, policy: str, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -203,9 +204,7 @@ class Result:
         return Comparison(first, second, mean, mean - half, mean + half, level)
 
     def _pulls(self, policy: str) -> Counts:
-        if policy not in self.pulls:
-            raise unknown("policy", str(policy), self.pulls)
-        return self.pulls[policy]
+        return self.pulls[known_name("policy", policy, self.pulls)]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each policy and time: the table behind CSV and data frame."""
@@ -278,9 +277,15 @@ class Result:
         bounds: bool = False,
     ) -> Figure:
         """Draw mean regret over time, with a band; see `fpbandits.report.regret`."""
-        from fpbandits.report.regret import regret_figure
+        from fpbandits.report.regret import BANDS, regret_figure
 
-        return regret_figure(self, path, band=band, log_time=log_time, bounds=bounds)
+        return regret_figure(
+            self,
+            None if path is None else checked_path(path),
+            band=known_name("band", band, BANDS),
+            log_time=flag("log_time", log_time),
+            bounds=flag("bounds", bounds),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file."""
