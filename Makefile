@@ -1,10 +1,11 @@
-# make test: everything a change must pass.   make reproduce: the paper.   make bench: speeds.
+# make test: everything a change must pass.   make nightly: tests that take longer.
+# make reproduce: the paper.   make bench: speeds.
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: reproduce test bench clean
+.PHONY: reproduce test nightly bench clean
 
 reproduce: .venv/installed
 	$(BIN)/fpbandits reproduce
@@ -15,6 +16,9 @@ test: .venv/installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+nightly: .venv/installed-test
+	$(BIN)/pytest -m nightly --numprocesses auto
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py
