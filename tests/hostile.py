@@ -1,5 +1,7 @@
 """Calls of the whole public API with whatever people might give: ``python hostile.py CALLS``.
 
+``--all`` plays by all policies, which takes a minute to compile, and not by two alone.
+
 Every call must succeed or raise an `fpbandits.Error` of one line. It runs in a process of its own,
 so that a crash of the interpreter is seen, in a folder of its own, which it fills. The last call is
 in the file ``last``.
@@ -172,7 +174,9 @@ PROBLEMS = [
     fpb.Problem.discrete([[[0.1, 0.9], [0.5, 0.5]]] * 2, [0, 4], range=(0, 5), true="theta2"),
     fpb.Problem.bernoulli([[0.5]], arms=["😀" * 60], parameters=["👩‍👩‍👧" * 60], name="😀" * 60),
 ]
-RULES = [fpb.FPUCB(), fpb.UCB1()]
+RULES: list[fpb.Policy] = [fpb.FPUCB(), fpb.UCB1()]
+if sys.argv[2:] == ["--all"]:
+    RULES += [kind() for kind in POLICIES.values() if kind not in (fpb.FPUCB, fpb.UCB1)]
 problems = st.sampled_from(PROBLEMS)
 rules = st.sampled_from(RULES)
 RESULT = fpb.simulate(TWO, RULES, horizon=50, runs=3)
@@ -212,6 +216,7 @@ def tables_of_all() -> st.SearchStrategy[Call]:
         with_names(problem.discrete, mostly(laws), supports),
         with_names(problem.of_family, families, tables, given),
         call(TWO.index, anything),
+        call(fpb.Problem, texts, names, names, mostly(one_of([TWO.rewards]))),
     )
 
 

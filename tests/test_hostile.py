@@ -13,12 +13,12 @@ import pytest
 import fpbandits
 
 
-def check(calls: int, folder: Path) -> None:
+def check(calls: int, folder: Path, *words: str) -> None:
     """Make so many calls in a process of its own, which an invalid pointer would end."""
     program = Path(__file__).with_name("hostile.py")
     source = Path(fpbandits.__file__).parents[1]
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", program, str(calls)],
+        [sys.executable, "-W", "ignore", program, str(calls), *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(source)},
         capture_output=True,
@@ -41,4 +41,4 @@ def test_hostile_calls(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 def test_many_hostile_calls(tmp_path: Path) -> None:
-    check(25_000, tmp_path)
+    check(25_000, tmp_path, "--all")

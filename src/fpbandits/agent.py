@@ -57,6 +57,7 @@ _READ = (1, 2)
 Late = Literal["in-order", "any"]
 
 _NOTHING_PENDING = np.zeros(0)
+_NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
 _NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
 
@@ -276,7 +277,7 @@ class Agent:
                     "fingerprints differ"
                 )
             return cls._restored(checked, problem, _policy_of(checked, policy))
-        except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
+        except _NO_STATE as error:
             if isinstance(error, Error):
                 raise
             raise StorageError(

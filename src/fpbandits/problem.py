@@ -75,6 +75,16 @@ class Problem:
     rewards: RewardFamily
     true: str | None = None
 
+    def __post_init__(self) -> None:
+        # Compiled code reads as many numbers as there are names.
+        names = self.parameters, self.arms
+        whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
+        if not whole or self.means.shape != tuple(map(len, names)):
+            raise InputError(
+                "the names do not fit the rewards: make a problem by Problem.bernoulli, "
+                "Problem.beta or Problem.discrete"
+            )
+
     @classmethod
     def bernoulli(cls, means: Numbers, **naming: Unpack[Naming]) -> Problem:
         """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
