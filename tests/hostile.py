@@ -174,13 +174,12 @@ PROBLEMS = [
     fpb.Problem.discrete([[[0.1, 0.9], [0.5, 0.5]]] * 2, [0, 4], range=(0, 5), true="theta2"),
     fpb.Problem.bernoulli([[0.5]], arms=["😀" * 60], parameters=["👩‍👩‍👧" * 60], name="😀" * 60),
 ]
-RULES: list[fpb.Policy] = [fpb.FPUCB(), fpb.UCB1()]
-if sys.argv[2:] == ["--all"]:
-    RULES += [kind() for kind in POLICIES.values() if kind not in (fpb.FPUCB, fpb.UCB1)]
+PAIR: list[fpb.Policy] = [fpb.FPUCB(), fpb.UCB1()]
+RULES = [kind() for kind in POLICIES.values()] if sys.argv[2:] == ["--all"] else PAIR
 problems = st.sampled_from(PROBLEMS)
 rules = st.sampled_from(RULES)
-RESULT = fpb.simulate(TWO, RULES, horizon=50, runs=3)
-SINGLE = fpb.simulate(PROBLEMS[3], true="👩‍👩‍👧" * 60, policies=RULES, horizon=5, runs=1)
+RESULT = fpb.simulate(TWO, PAIR, horizon=50, runs=3)
+SINGLE = fpb.simulate(PROBLEMS[3], true="👩‍👩‍👧" * 60, policies=PAIR, horizon=5, runs=1)
 results = one_of([RESULT, SINGLE])
 files = one_of(["a.toml", "b.csv", "c.json", "d.npz", "e.png", Path("f.toml")])
 AGENT = fpb.Agent(TWO, fpb.FPUCB())
@@ -294,7 +293,7 @@ def simulations() -> st.SearchStrategy[Call]:
     def play(problem: Any, policies: Any, given: dict[str, Any]) -> Any:
         return fpb.simulate(problem, policies, **{"horizon": 20, "runs": 1, "workers": 1} | given)
 
-    given = one_of([fpb.UCB1(), RULES, {"😀" * 60: fpb.UCB1()}, {np.str_("a"): RULES[0]}])
+    given = one_of([fpb.UCB1(), PAIR, {"😀" * 60: fpb.UCB1()}, {np.str_("a"): PAIR[0]}])
     policies = given | mostly(st.dictionaries(texts, rules, max_size=2))
     return st.one_of(
         call(play, problems, rules, some_of(options)),
