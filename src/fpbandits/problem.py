@@ -16,9 +16,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, checked_range, checked_rows, known_name, range_text
+from fpbandits.checks import Numbers, checked_range, known_name, range_text
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.table import Names, checked_rows
 
 
 class Naming(TypedDict, total=False):

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Names, Numbers, Range
+from fpbandits.checks import Numbers, Range
+from fpbandits.table import Names
 
 
 def frozen(array: Floats) -> Floats:

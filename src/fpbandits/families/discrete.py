@@ -11,10 +11,11 @@ import numpy as np
 
 from fpbandits import checks
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Names, Numbers, Range, number_text
+from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.information import information
+from fpbandits.table import Names, from_array
 
 
 class DiscreteLaw(NamedTuple):
@@ -114,7 +115,7 @@ def _support(given: Any, limits: Range) -> Floats:
 
 def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
     if isinstance(given, np.ndarray):
-        laws = checks.from_array(given, names, 3)
+        laws = from_array(given, names, 3)
         if laws.shape[2] != values:
             raise InputError(
                 f"{laws.shape[2]} probabilities per arm for a support of {values} values"

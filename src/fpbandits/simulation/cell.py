@@ -22,7 +22,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from fpbandits.arrays import Counts
-from fpbandits.checks import Names, flag, is_list, plain_list, plain_text, whole_number
+from fpbandits.checks import flag, is_list, plain_list, plain_text, whole_number
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Policy, check_policy
@@ -35,6 +35,7 @@ from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream
+from fpbandits.table import Names
 
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
