@@ -1,4 +1,4 @@
-# make test: everything a change must pass.   make nightly: tests that take longer.
+# make test: everything a change must pass.   make nightly: tests that take minutes.
 # make reproduce: the paper.   make bench: speeds.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,7 +18,7 @@ test: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 nightly: .venv/installed-test
-	$(BIN)/pytest -m nightly --numprocesses auto
+	$(BIN)/pytest --numprocesses auto -m nightly
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
-from fpbandits.checks import checked_path, plain_text
+from fpbandits.checks import checked_name, checked_path
 from fpbandits.errors import InputError, quote
 from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
@@ -115,5 +115,5 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
     for name, policy in policies.items():
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
-        named[plain_text(name)] = check_policy(policy)
+        named[checked_name("a policy", name)] = check_policy(policy)
     return named
