@@ -198,7 +198,7 @@ def analyze(
     Parameters
     ----------
     problem
-        The candidate models; or what `load_problem` takes, such as "paper:two".
+        The candidate models, or what `load_problem` finds them by, such as "paper:two".
     true
         The name of the true parameter; by default each parameter in turn.
     progress
