@@ -33,6 +33,7 @@ from fpbandits import (
     Thompson,
     UnknownError,
     load_problem,
+    save_problem,
 )
 from fpbandits.agent import Decision, Late
 from fpbandits.ledger import CROWD, Waiting
@@ -224,6 +225,13 @@ def test_bad_tells_leave_the_agent_as_it_was(problem: Problem) -> None:
         (open_id, 1.5, InputError, "the reward 1.5 is outside the range [0, 1]"),
         (open_id, float("nan"), InputError, "the reward nan is outside the range [0, 1]"),
         (open_id, "much", InputError, "the reward must be a number, not 'much'"),
+        (open_id, "1", InputError, "the reward must be a number, not '1'"),
+        (open_id, 1j, InputError, "the reward must be a number, not 1j"),
+        (open_id, np.complex128(1), InputError, "the reward must be a number, not np.complex128"),
+        (open_id, np.array([1.0]), InputError, "the reward must be a number, not array([1.])"),
+        (open_id, np.ma.masked, InputError, "the reward must be a number, not masked"),
+        (10**5000, 1.0, UnknownError, "unknown decision a number of thousands of digits"),
+        (np.timedelta64(0), 1.0, UnknownError, "unknown decision np.timedelta64(0)"),
         (open_id, None, InputError, "the reward must be a number, not None"),
         (open_id, 10**400, InputError, "the reward must be a number, not 1"),
     ]
@@ -710,3 +718,35 @@ def test_agents_are_copied_and_pickled_by_their_state(problem: Problem) -> None:
         assert other.outstanding == {20: agent.outstanding[20]}
     twin = copy.deepcopy(agent)
     assert [agent.ask() for _ in range(9)] == [twin.ask() for _ in range(9)]
+
+
+def test_a_problem_is_taken_by_its_name() -> None:
+    agent = Agent("paper:two", FPUCB())
+    assert agent.problem == load_problem("paper:two")
+    assert Agent.from_state(agent.state(), "paper:two").ask() == agent.ask()
+    wrong: Any = None
+    with pytest.raises(InputError, match="expected a Problem, the path of its file or one of"):
+        Agent(wrong)
+
+
+def test_a_seed_can_be_written_down() -> None:
+    agent = Agent("paper:two", Thompson(), seed=10**999)
+    assert Agent.from_state(agent.state(), "paper:two").ask() == agent.ask()
+    with pytest.raises(InputError, match="it must have at most 1,000 digits"):
+        Agent("paper:two", Thompson(), seed=10**5000)
+
+
+@pytest.mark.parametrize("late", [None, np.array(["any", "any"]), ["any"], 3])
+def test_late_is_one_of_two_words(late: Any) -> None:
+    with pytest.raises(InputError, match="it must be one of in-order, any"):
+        Agent("paper:two", late=late)
+
+
+def test_an_agent_fits_a_saved_problem_whatever_its_names_were(tmp_path: Path) -> None:
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=list(np.array(["a", "b"])))
+    agent = Agent(problem, FPUCB())
+    agent.observe(np.str_("a"), 1)
+    save_problem(problem, tmp_path / "problem.toml")
+    agent.save(tmp_path / "agent.json")
+    again = Agent.load(tmp_path / "agent.json", tmp_path / "problem.toml")
+    assert again.ask() == agent.ask()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem
+from fpbandits.checks import checked_path, flag, whole_number
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 
@@ -35,6 +38,27 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"means": [[0.9, "high"]]}, "arm 'arm2': expected a number, not the text 'high'"),
     ({"means": [[0.9, None]]}, "arm 'arm2': expected a number, not None"),
     ({"means": np.array([[True]])}, "expected an array of numbers, not of type bool"),
+    ({"means": np.array(0.5)}, "the rows of parameters must be a list or an array, not array(0.5)"),
+    ({"means": [np.array(0.5)]}, "parameter 'theta1': expected a value for every arm, not array"),
+    ({"means": b"ab"}, "the rows of parameters must be a list or an array, not b'ab'"),
+    ({"means": memoryview(b"ab")}, "the rows of parameters must be a list or an array, not <mem"),
+    ({"means": np.ma.array(MEANS)}, "a masked array may lack values: fill it, or leave them out"),
+    ({"means": [np.ma.array([0.9, 0.5])]}, "parameter 'theta1': a masked array may lack values"),
+    ({"means": [[0.9, np.ma.masked]]}, "arm 'arm2': expected a number, not masked"),
+    ({"means": np.array(MEANS, object)}, "expected an array of numbers, not of type object"),
+    ({"means": np.array(MEANS, complex)}, "expected an array of numbers, not of type complex128"),
+    ({"means": np.zeros(2, "f8,f8")}, "expected a value for every arm, not np.void"),
+    ({"means": np.zeros((2, 2), "m8[s]")}, "expected an array of numbers, not of type timedelta"),
+    ({"means": np.full((2, 2), np.longdouble(np.finfo(np.longdouble).max))}, "inf is not a finite"),
+    ({"means": [[0.9, np.timedelta64(1)]]}, "arm 'arm2': expected a number, not np.timedelta64"),
+    ({"means": [[0.9, np.complex128(1)]]}, "arm 'arm2': expected a number, not np.complex128"),
+    ({"means": [[0.9, np.zeros((2, 2))]]}, "arm 'arm2': expected a number, not array([[0., 0.],"),
+    ({"means": MEANS, "arms": {"a", "b"}}, "arm names must be a list of texts, not {'"),
+    ({"means": MEANS, "parameters": frozenset("xy")}, "parameter names must be a list of texts"),
+    ({"means": MEANS, "arms": 3}, "arm names must be a list of texts, not 3"),
+    ({"means": MEANS, "arms": np.array("a")}, "arm names must be a list of texts, not array("),
+    ({"means": MEANS, "true": np.array(["theta1"])}, "true must be a parameter's name, not array"),
+    ({"means": MEANS, "range": np.array(1)}, "range must be [lowest, highest], not array(1)"),
     ({"means": np.zeros((2, 2, 2))}, "expected an array of 2 dimensions, not 3"),
     (
         {"means": [[0.9, 0.5], [0.2]]},
@@ -71,3 +95,35 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
         Problem.bernoulli(**arguments)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_whole_numbers_of_all_kinds() -> None:
+    kind = IntEnum("kind", {"three": 3})
+    for given in (3, 3.0, np.int8(3), np.float16(3), Fraction(3), np.longdouble(3), kind(3)):
+        number = whole_number("it", given)
+        assert (type(number), number) == (int, 3)
+    wrong = (True, np.True_, "3", None, 3.5, float("nan"), float("inf"), -1, 10**1000, 3j)
+    for refused in (*wrong, np.longdouble("inf"), np.timedelta64(3), np.array(3), Fraction(7, 2)):
+        with pytest.raises(InputError) as caught:
+            whole_number("it", refused)
+        assert str(caught.value).startswith("it ")
+        assert len(str(caught.value)) < 150
+
+
+def test_truth_values() -> None:
+    assert [flag("it", given) for given in (True, np.True_, False, np.False_)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    for refused in (1, 0, "yes", None, np.array(True)):
+        with pytest.raises(InputError, match="it must be True or False, not "):
+            flag("it", refused)
+
+
+def test_paths() -> None:
+    assert checked_path("a/b") == checked_path(Path("a/b")) == Path("a/b")
+    for refused in (3, None, b"a", ["a"]):
+        with pytest.raises(InputError, match="expected the path of a file or folder, not "):
+            checked_path(refused)

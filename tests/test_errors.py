@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import fpbandits
@@ -83,3 +84,19 @@ def test_nouns_agree_with_their_numbers() -> None:
         "2 arms",
         "12,345 arms",
     ]
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_quotes_are_one_line_whatever_is_quoted() -> None:
+    class Rude:
+        def __repr__(self) -> str:
+            return "a\n\x1b[31mb"
+
+    assert quote(Rude()) == "a [31mb"
+    assert "\n" not in quote(np.zeros((3, 3)))
+    assert quote(Unshowable()) == "a Unshowable"
+    assert quote(10**5000) == "a number of thousands of digits"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
-from fpbandits import Problem
+from fpbandits import InputError, Problem
+from fpbandits.families.discrete import Discrete
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 
@@ -50,3 +55,60 @@ def test_equality_is_of_models_not_of_titles() -> None:
     ]
     assert len({problem.fingerprint, *(other.fingerprint for other in changed)}) == 9
     assert problem != "problem"
+
+
+PROBLEMS = [
+    Problem.bernoulli(MEANS, range=(0, 2)),
+    Problem.beta(MEANS, 5),
+    Problem.discrete([[[0.1, 0.9], [0.5, 0.5]], [[0.8, 0.2], [0.5, 0.5]]], [0, 0.9]),
+]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.rewards.name)
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda problem: problem,
+        copy.copy,
+        copy.deepcopy,
+        lambda problem: pickle.loads(pickle.dumps(problem)),
+        lambda problem: problem.reordered(np.array([1, 0]), np.array([1, 0])),
+    ],
+    ids=["itself", "copy", "deepcopy", "pickle", "reordered"],
+)
+def test_no_array_of_a_problem_can_be_written_to(problem: Problem, made: Any) -> None:
+    rewards = problem.rewards
+    arrays = [rewards.unit_means, rewards.rows]  # kept on first use, so that they are copied too
+    again = made(problem)
+    arrays += [value for value in vars(again.rewards).values() if isinstance(value, np.ndarray)]
+    arrays += [again.means, again.rewards.unit_means, again.rewards.rows]
+    if isinstance(again.rewards, Discrete):
+        arrays += [again.rewards.unit_support, again.rewards.support]
+    for array in arrays:
+        assert not array.flags.writeable
+        assert array.flags.c_contiguous
+        assert array.dtype == np.float64
+
+
+def test_names_and_rewards_must_fit() -> None:
+    rewards: Any = Problem.bernoulli(MEANS).rewards
+    for arms, parameters, laws in [
+        (("a", "b", "c"), ("x", "y"), rewards),
+        (("a", "b"), ("x",), rewards),
+        (["a", "b"], ("x", "y"), rewards),
+        (("a", "b"), ("x", "y"), np.array(MEANS)),
+    ]:
+        wrong: Any = arms
+        with pytest.raises(InputError, match="the names do not fit the rewards"):
+            Problem("p", wrong, parameters, laws)
+
+
+def test_fields_are_those_of_the_family() -> None:
+    wrong: Any = None
+    for fields in ({}, {"support": [0, 1]}, {"concentration": 2, "support": [0, 1]}, wrong):
+        with pytest.raises(InputError, match=r"beta rewards take the fields .concentration., not "):
+            Problem.of_family("beta", MEANS, fields)
+    with pytest.raises(InputError, match="unknown reward family 'bta': did you mean 'beta'"):
+        Problem.of_family("bta", MEANS, {})
+    with pytest.raises(InputError, match="a reward family is named by a text, not 3"):
+        Problem.of_family(cast(str, 3), MEANS, {})

@@ -25,14 +25,13 @@ import warnings
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from fpbandits.arrays import Counts
-from fpbandits.checks import whole_number
+from fpbandits.checks import checked_path, known_name, whole_number
 from fpbandits.errors import (
     ConflictError,
     Error,
@@ -40,8 +39,8 @@ from fpbandits.errors import (
     StorageError,
     UnknownError,
     quote,
-    unknown,
 )
+from fpbandits.files import the_problem
 from fpbandits.ledger import CROWD, Ledger, Waiting
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
@@ -58,6 +57,8 @@ _READ = (1, 2)
 Late = Literal["in-order", "any"]
 
 _NOTHING_PENDING = np.zeros(0)
+_NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
+_NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Agent:
     Parameters
     ----------
     problem
-        The candidate models.
+        The candidate models; or what `load_problem` takes, such as "paper:two".
     policy
         By default the default policy.
     seed
@@ -113,13 +114,14 @@ class Agent:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Problem | str | os.PathLike[str],
         policy: Policy | None = None,
         *,
         seed: int = 0,
         late: Late = "in-order",
     ) -> None:
-        if late not in get_args(Late):
+        problem = the_problem(problem)
+        if not isinstance(late, str) or late not in get_args(Late):
             raise InputError(
                 f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
             )
@@ -166,10 +168,7 @@ class Agent:
         For a warm start: the history of a user, told before the first `ask`.
         """
         arms = self._ready.problem.arms
-        if not isinstance(arm, str):
-            raise InputError(f"an arm is named by a text, not {quote(arm)}")
-        if arm not in arms:
-            raise unknown("arm", arm, arms)
+        arm = known_name("arm", arm, arms)
         value = self._unit(reward, f"arm {quote(arm)}")
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
@@ -259,13 +258,17 @@ class Agent:
 
     @classmethod
     def from_state(
-        cls, state: Mapping[str, Any], problem: Problem, policy: Policy | None = None
+        cls,
+        state: Mapping[str, Any],
+        problem: Problem | str | os.PathLike[str],
+        policy: Policy | None = None,
     ) -> Agent:
         """Return the agent that `state` describes, for the same problem.
 
         A ``policy`` of your own must be given if it is not defined by now; its rule must be the
         one that the agent was playing by.
         """
+        problem = the_problem(problem)
         try:
             checked = check_kind(dict(state), "agent", _READ)
             if checked["fingerprint"] != problem.fingerprint:
@@ -274,7 +277,7 @@ class Agent:
                     "fingerprints differ"
                 )
             return cls._restored(checked, problem, _policy_of(checked, policy))
-        except (ValueError, LookupError, TypeError, RecursionError, OverflowError) as error:
+        except _NO_STATE as error:
             if isinstance(error, Error):
                 raise
             raise StorageError(
@@ -283,18 +286,22 @@ class Agent:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a JSON file, whole or not at all."""
-        write_aside(Path(path), (json.dumps(self.state()) + "\n").encode())
+        write_aside(checked_path(path), (json.dumps(self.state()) + "\n").encode())
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], problem: Problem, policy: Policy | None = None
+        cls,
+        path: str | os.PathLike[str],
+        problem: Problem | str | os.PathLike[str],
+        policy: Policy | None = None,
     ) -> Agent:
         """Read an agent that `save` wrote; see `from_state`."""
-        state = read_json(Path(path), "agent", _READ)
+        file = checked_path(path)
+        state = read_json(file, "agent", _READ)
         try:
             return cls.from_state(state, problem, policy)
         except Error as error:
-            raise error.at(shown(Path(path))) from None
+            raise error.at(shown(file)) from None
 
     @classmethod
     def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:
@@ -341,6 +348,9 @@ class Agent:
         """Return a reward on [0, 1], or say why it cannot be one."""
         low, high = self._ready.problem.range
         try:
+            # Python and NumPy would make a number of these too, some with a warning.
+            if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
+                raise TypeError
             value = float(reward)
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None

@@ -72,6 +72,10 @@ def quote(value: object) -> str:
         text = repr(value)
     except ValueError:  # a whole number too long to be written out
         return "a number of thousands of digits"
+    except Exception:  # whoever cannot be shown is still wrong
+        return f"a {type(value).__name__}"
+    if not text.isprintable():
+        text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= 60 else f"{text[:40]} … {text[-12:]}"
 
 

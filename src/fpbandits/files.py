@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.builtin import BUILT_IN, built_in
+from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
 from fpbandits.problem import Problem
@@ -56,11 +57,16 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     >>> load_problem("paper:two").parameters
     ('theta1', 'theta2')
     """
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(
+            f"expected a Problem, the path of its file or one of {', '.join(BUILT_IN)}, not "
+            f"{quote(source)}"
+        )
     if isinstance(source, str) and source.startswith("paper:"):
         return built_in(source)
     if not os.fspath(source):
         raise InputError(f"no problem is named: give a file, or one of {', '.join(BUILT_IN)}")
-    path = Path(source)
+    path = checked_path(source)
     text = read_text(path)
     try:
         if path.suffix.lower() == ".toml":
@@ -70,13 +76,18 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
         raise error.at(shown(path)) from None
 
 
+def the_problem(given: Problem | str | os.PathLike[str]) -> Problem:
+    """Return a problem as it is, or load the one that is named."""
+    return given if isinstance(given, Problem) else load_problem(given)
+
+
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
     CSV keeps names and means; `Problem.true` is lost, and the problem's name becomes the file's.
     A problem that is not Bernoulli on [0, 1] does not fit into CSV and is refused.
     """
-    path = Path(path)
+    path, problem = checked_path(path), the_problem(problem)
     try:
         text = problem_to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
     except InputError as error:

@@ -55,7 +55,9 @@ class Ledger:
 
     def arm_of(self, number: Any) -> int:
         """Return the arm of a decision that is out, or say that it is not."""
-        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        whole = isinstance(number, int | np.integer) and not isinstance(
+            number, bool | np.timedelta64
+        )
         if not whole or not 0 <= number < self.next:
             raise UnknownError(
                 f"unknown decision {quote(number)}: this agent has made no such decision"

@@ -16,9 +16,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, checked_range, range_text
-from fpbandits.errors import InputError, counted, quote, unknown
+from fpbandits.checks import Numbers, checked_range, known_name, range_text
+from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.table import Names, checked_rows
 
 
 class Naming(TypedDict, total=False):
@@ -27,7 +28,7 @@ class Naming(TypedDict, total=False):
     Attributes
     ----------
     arms, parameters
-        Names; by default arm1, arm2, … and theta1, theta2, ….
+        Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
     range
         The lowest and the highest reward, in the user's units; by default 0 and 1.
     true
@@ -75,6 +76,16 @@ class Problem:
     rewards: RewardFamily
     true: str | None = None
 
+    def __post_init__(self) -> None:
+        # Compiled code reads as many numbers as there are names.
+        names = self.parameters, self.arms
+        whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
+        if not whole or self.means.shape != tuple(map(len, names)):
+            raise InputError(
+                "the names do not fit the rewards: make a problem by Problem.bernoulli, "
+                "Problem.beta or Problem.discrete"
+            )
+
     @classmethod
     def bernoulli(cls, means: Numbers, **naming: Unpack[Naming]) -> Problem:
         """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
@@ -114,6 +125,13 @@ class Problem:
         cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
+        kind = FAMILIES[known_name("reward family", family, FAMILIES)]
+        if not isinstance(fields, Mapping) or set(fields) != set(kind.fields):
+            raise InputError(
+                f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
+                f"{quote(fields)}"
+            )
+        rows = checked_rows(rows)
         names = Names.of(
             rows,
             naming.get("arms"),
@@ -122,7 +140,7 @@ class Problem:
             naming.get("name", "problem"),
         )
         limits = checked_range(naming.get("range", (0, 1)))
-        rewards = FAMILIES[family].checked(rows, names, limits, **fields)
+        rewards = kind.checked(rows, names, limits, **fields)
         return cls(names.name, names.arms, names.parameters, rewards, names.true)
 
     def reordered(self, parameters: Ints, arms: Ints) -> Problem:
@@ -146,11 +164,7 @@ class Problem:
 
     def index(self, parameter: str) -> int:
         """Return the place of a parameter in `parameters`, by its name."""
-        if not isinstance(parameter, str):
-            raise InputError(f"a parameter is named by a text, not {quote(parameter)}")
-        if parameter not in self._places:
-            raise unknown("parameter", parameter, self.parameters)
-        return self._places[parameter]
+        return self._places[known_name("parameter", parameter, self._places)]
 
     @cached_property
     def _places(self) -> dict[str, int]:

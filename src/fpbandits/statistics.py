@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fpbandits.arrays import Floats
-from fpbandits.errors import InputError
+from fpbandits.checks import is_real
+from fpbandits.errors import InputError, quote
 
 
 def std_of(sample: Floats, axis: int = 0) -> Any:
@@ -38,9 +39,9 @@ def margin(std: Any, runs: int, chance: float) -> Any:
 
 def two_sided(level: float) -> float:
     """Return the chance of lying below the upper end of an interval: 0.975 for one of 95 %."""
-    if not 0 < level < 1:
-        raise InputError(f"a level is between 0 and 1, not {level!r}")
-    return (1 + level) / 2
+    if not is_real(level) or not 0 < level < 1:
+        raise InputError(f"a level is between 0 and 1, not {quote(level)}")
+    return (1 + float(level)) / 2
 
 
 def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:

@@ -22,9 +22,10 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.arrays import TOLERANCE, Floats, Ints
-from fpbandits.checks import Names, Numbers, Range, checked_means
+from fpbandits.checks import Numbers, Range
 from fpbandits.families import FAMILIES
 from fpbandits.families.base import MeansFamily
+from fpbandits.table import Names, checked_means
 
 
 class SureLaw(NamedTuple):

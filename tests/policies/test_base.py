@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, Agent, InputError, load_problem
@@ -25,3 +28,9 @@ def test_unused_counter_names() -> None:
             agent.tell(agent.ask().id, 1)
         assert agent._tally.counters[CLOCK] > 0
         assert agent._tally.counters[MISFITS] == 0
+
+
+@pytest.mark.parametrize("value", [np.complex128(1), np.timedelta64(1), 1j, "1", True, np.True_])
+def test_options_are_real_numbers(value: Any) -> None:
+    with pytest.raises(InputError, match="fp-ucb: slack must be a number, not "):
+        FPUCB(slack=value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fpbandits import FPUCB, InputError
@@ -19,6 +21,8 @@ def test_names_and_options() -> None:
     [
         ("fpucb", "unknown policy 'fpucb': did you mean 'fp-ucb'?"),
         ("", "unknown policy ''"),
+        (3, "a policy is named by a text, as 'fp-ucb:slack=0.05', not 3"),
+        (b"fp-ucb", "a policy is named by a text, as 'fp-ucb:slack=0.05', not b'fp-ucb'"),
         ("fp-ucb:slak=1", "unknown option of fp-ucb 'slak': did you mean 'slack'?"),
         ("fp-ucb:slack", "expected slack=NUMBER, not 'slack'"),
         ("fp-ucb:slack=much", "expected slack=NUMBER, not 'slack=much'"),
@@ -28,7 +32,7 @@ def test_names_and_options() -> None:
         ("ucb1:c=2", "policy 'ucb1' has no options, but 'c=2' is given"),
     ],
 )
-def test_bad_words_for_policies(word: str, message: str) -> None:
+def test_bad_words_for_policies(word: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_policy(word)
     assert message in str(caught.value)

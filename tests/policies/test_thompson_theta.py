@@ -87,3 +87,31 @@ def test_what_the_prior_rules_out_is_never_believed() -> None:
     pulls = result.pulls[str(policy)][:, -1]
     assert (pulls[:, 2] == 0).all()
     assert (pulls.sum(axis=1) == 10**5).all()
+
+
+def test_large_and_small_weights_keep_their_proportions() -> None:
+    """1e308 + 1e308 is no number: their sum became infinite, and the prior uniform."""
+    for scale in (1e308, 1.0, 1e-300):
+        cost = ThompsonTheta({"theta1": scale, "theta2": scale / 4}).prepare(TWO).cost
+        np.testing.assert_allclose(cost, [math.log(1.25), math.log(5)], rtol=1e-12)
+    both = ThompsonTheta({"theta1": 1e308, "theta2": 1.7e308}).prepare(TWO).cost
+    np.testing.assert_allclose(both, [math.log(2.7), math.log(2.7 / 1.7)], rtol=1e-12)
+    for weight in (10**400, float("inf"), np.complex128(1), np.timedelta64(1), np.True_):
+        with pytest.raises(
+            InputError, match=r"the prior of 'theta1' is .*: it must be a number, 0"
+        ):
+            ThompsonTheta({"theta1": weight})
+
+
+def test_scaling_rounds_nothing() -> None:
+    """Costs are those of weights that were never scaled, to the last bit."""
+    random = np.random.default_rng(5)
+    for weights in random.exponential(size=(200, 2)) * 10.0 ** random.integers(-9, 9, (200, 1)):
+        policy = ThompsonTheta(dict(zip(TWO.parameters, weights, strict=True)))
+        assert (policy.prepare(TWO).cost == -np.log(weights / weights.sum())).all()
+
+
+def test_names_in_a_prior_are_plain_texts() -> None:
+    policy = ThompsonTheta({np.str_("theta1"): 3, "theta2": 1})
+    assert policy == ThompsonTheta({"theta1": 3, "theta2": 1})
+    assert repr(policy.prior) == "(('theta1', 3.0), ('theta2', 1.0))"

@@ -132,6 +132,34 @@ def test_bad_questions(result: Result) -> None:
         result.confidence_interval("ucb1", 95)
 
 
+@pytest.mark.parametrize(
+    ("question", "given", "message"),
+    [
+        ("regret", [["ucb1"]], r"a policy is named by a text, not \['ucb1'\]"),
+        ("regret", [np.array(["ucb1"])], "a policy is named by a text, not array"),
+        ("quantile_regret", ["ucb1", "half"], "a quantile's share is between 0 and 1, not 'half'"),
+        ("confidence_interval", ["ucb1", None], "a level is between 0 and 1, not None"),
+        ("first", [0], "runs is 0: it must be at least 1"),
+        ("first", ["all"], "runs must be a whole number, not 'all'"),
+        ("until", [0], "time is 0: it must be at least 1"),
+        ("until", [10**400], "time is 1.* it must be at most"),
+        ("save", [3], "expected the path of a file or folder, not 3"),
+        ("to_csv", [None], "expected the path of a file or folder, not None"),
+        ("plot", [3], "expected the path of a file or folder, not 3"),
+    ],
+)
+def test_odd_questions(result: Result, question: str, given: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        getattr(result, question)(*given)
+
+
+def test_odd_figures(result: Result) -> None:
+    odd: dict[str, Any] = {"band": [], "log_time": 2, "bounds": np.array([True, False])}
+    for option, value in odd.items():
+        with pytest.raises(InputError, match=r"named by a text|must be True or False"):
+            result.plot(**{option: value})
+
+
 def test_ties_among_true_means_cost_nothing() -> None:
     problem = Problem.bernoulli([[0.5, 0.5]], true="theta1")
     assert simulate(problem, UCB1(), horizon=100, runs=3).final_regret("ucb1").tolist() == [0, 0, 0]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from fractions import Fraction
 from multiprocessing import get_context
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -87,6 +89,17 @@ def test_regret_is_in_the_users_units() -> None:
         ({"times": 5}, "times must be a list of whole numbers, not 5"),
         ({"policies": UCB1}, "expected a policy such as FPUCB()"),
         ({"policies": {1: UCB1()}}, "a policy is named by a text, not 1"),
+        ({"policies": "ucb1"}, "expected a policy such as FPUCB(), not 'ucb1'"),
+        ({"runs": 10**400}, "it must be at most 1,000,000,000,000,000, more than memory holds"),
+        ({"seed": 10**5000}, "it must have at most 1,000 digits"),
+        ({"seed": Fraction(10**5000)}, "it must have at most 1,000 digits"),
+        ({"shuffle": 1}, "shuffle must be True or False, not 1"),
+        ({"leap": "no"}, "leap must be True or False, not 'no'"),
+        ({"exact": None}, "exact must be True or False, not None"),
+        ({"times": np.array(5)}, "times must be a list of whole numbers, not array(5)"),
+        ({"times": np.ma.array([5, 7])}, "a masked array may lack values"),
+        ({"true": np.array(0.5)}, "true must be a parameter's name or a list of means"),
+        ({"true": np.ma.array([0.5, 0.4])}, "a masked array may lack values"),
         ({"policies": ["ucb1"]}, "expected a policy such as FPUCB(), not 'ucb1'"),
     ],
 )
@@ -96,6 +109,24 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_name_is_not_a_problem() -> None:
-    with pytest.raises(InputError, match="expected a Problem, such as load_problem gives"):
-        simulate("paper:two")  # type: ignore[arg-type]
+def test_a_problem_is_taken_by_its_name() -> None:
+    named = simulate("paper:two", UCB1(), horizon=50, runs=2)
+    given = simulate(load_problem("paper:two"), UCB1(), horizon=50, runs=2)
+    assert (named.pulls["ucb1"] == given.pulls["ucb1"]).all()
+    wrong: Any = 3
+    with pytest.raises(InputError, match="expected a Problem, the path of its file or one of"):
+        simulate(wrong)
+
+
+def test_truth_values_of_numpy_are_kept_as_others(tmp_path: Path) -> None:
+    yes, no = cast(bool, np.True_), cast(bool, np.False_)
+    settings: Any = {"horizon": 50, "runs": 2, "out": tmp_path / "kept"}
+    result = simulate("paper:two", UCB1(), shuffle=yes, leap=yes, exact=no, **settings)
+    assert result.settings == {"shuffle": True, "leap": True, "exact": False}
+    again = simulate("paper:two", UCB1(), shuffle=True, **settings)
+    assert (again.pulls["ucb1"] == result.pulls["ucb1"]).all()
+
+
+def test_names_of_policies_are_plain_texts() -> None:
+    result = simulate("paper:two", {np.str_("mine"): UCB1()}, horizon=50, runs=1)
+    assert [type(name) for name in result.policies] == [str]

@@ -344,3 +344,10 @@ def test_too_many_cases_are_refused() -> None:
 def test_unknown_truth_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match=r"unknown parameter 'teta1': did you mean 'theta1'\?"):
         analyze(load_problem("paper:two"), "teta1")
+
+
+def test_a_problem_is_taken_by_its_name() -> None:
+    assert repr(analyze("paper:two")) == repr(analyze(load_problem("paper:two")))
+    wrong: Any = 3
+    with pytest.raises(InputError, match="expected a Problem, the path of its file or one of"):
+        analyze(wrong)

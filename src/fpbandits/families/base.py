@@ -22,7 +22,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Names, Numbers, Range
+from fpbandits.checks import Numbers, Range
+from fpbandits.table import Names
+
+
+def frozen(array: Floats) -> Floats:
+    """Return a plain array that cannot be written to, row by row in memory."""
+    plain = np.ascontiguousarray(array, np.float64)
+    plain.setflags(write=False)
+    return plain
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +59,18 @@ class RewardFamily(ABC):
     means: Floats
     range: Range = (0.0, 1.0)
 
+    def __post_init__(self) -> None:
+        self.__setstate__(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Keep what a family holds from changing: also one that was copied or unpickled."""
+        vars(self).update(
+            {
+                key: frozen(part) if isinstance(part, np.ndarray) else part
+                for key, part in state.items()
+            }
+        )
+
     @classmethod
     @abstractmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Self:
@@ -69,7 +89,7 @@ class RewardFamily(ABC):
     @cached_property
     def unit_means(self) -> Floats:
         """μ_i(θ) on [0, 1]."""
-        return self.to_unit(self.means)
+        return frozen(self.to_unit(self.means))
 
     @property
     def width(self) -> float:

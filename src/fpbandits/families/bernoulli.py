@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, Range, checked_means
+from fpbandits.checks import Numbers, Range
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import information
+from fpbandits.table import Names, checked_means
 
 
 class BernoulliLaw(NamedTuple):

@@ -12,10 +12,11 @@ import numpy as np
 
 from fpbandits import checks
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Names, Numbers, Range, number_text
+from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import log_gamma_bregman
+from fpbandits.table import Names, checked_means
 
 
 class BetaLaw(NamedTuple):
@@ -38,7 +39,7 @@ class Beta(MeansFamily):
 
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Beta:
-        matrix = checks.checked_means(rows, names, range)
+        matrix = checked_means(rows, names, range)
         for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
             raise InputError(
                 f"{names.place(row, column)}: the mean {number_text(matrix[row, column])} of a "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,10 +11,11 @@ import numpy as np
 
 from fpbandits import checks
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Names, Numbers, Range, number_text
+from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
-from fpbandits.families.base import RewardFamily
+from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.information import information
+from fpbandits.table import Names, from_array
 
 
 class DiscreteLaw(NamedTuple):
@@ -40,8 +41,8 @@ class Discrete(RewardFamily):
     def __post_init__(self) -> None:
         # Rounding must not take a mean out of the range.
         means = np.clip(self.probabilities @ self.support, *self.range)
-        means.setflags(write=False)
         object.__setattr__(self, "means", means)
+        super().__post_init__()
 
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Discrete:
@@ -56,7 +57,7 @@ class Discrete(RewardFamily):
     @cached_property
     def unit_support(self) -> Floats:
         """The support on [0, 1]."""
-        return self.to_unit(self.support)
+        return frozen(self.to_unit(self.support))
 
     def law(self, parameter: int) -> DiscreteLaw:
         laws = self.probabilities[parameter]
@@ -97,11 +98,11 @@ class Discrete(RewardFamily):
         return same
 
 
-def _support(given: object, limits: Range) -> Floats:
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) == 0:
+def _support(given: Any, limits: Range) -> Floats:
+    if not checks.is_list(given) or len(given) == 0:
         raise InputError(f"support must be a list of the possible rewards, not {quote(given)}")
     values: dict[float, None] = {}
-    for value in (checks.number(value, "support") for value in given):
+    for value in (checks.number(value, "support") for value in checks.plain_list(given)):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
                 f"support: {number_text(value)} is outside the range {checks.range_text(limits)}"
@@ -109,14 +110,12 @@ def _support(given: object, limits: Range) -> Floats:
         if value in values:
             raise InputError(f"support: {number_text(value)} stands there twice")
         values[value] = None
-    support = np.array(list(values))
-    support.setflags(write=False)
-    return support
+    return np.array(list(values))
 
 
 def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
     if isinstance(given, np.ndarray):
-        laws = checks.from_array(given, names, 3)
+        laws = from_array(given, names, 3)
         if laws.shape[2] != values:
             raise InputError(
                 f"{laws.shape[2]} probabilities per arm for a support of {values} values"
@@ -131,6 +130,7 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
                         f"{place}: expected a list of {values} probabilities, not {quote(law)}",
                         row=row,
                     )
+                law = checks.plain_list(law)
                 if len(law) != values:
                     raise InputError(
                         f"{place}: {len(law)} probabilities for a support of {values} values",
@@ -153,5 +153,4 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
     # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.
     rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
     laws[rough] /= totals[rough, np.newaxis]
-    laws.setflags(write=False)
     return laws

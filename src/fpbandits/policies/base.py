@@ -31,6 +31,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
+from fpbandits.checks import is_real
 from fpbandits.errors import InputError, quote
 from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
@@ -129,7 +130,7 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         for option in fields(self):
             value: Any = getattr(self, option.name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            if not is_real(value):
                 raise InputError(f"{self.name}: {option.name} must be a number, not {quote(value)}")
             if not 0 <= value <= 1e100:
                 raise InputError(
@@ -254,7 +255,7 @@ def check_policy(given: object) -> Policy:
         raise InputError(f"{kind.__name__}: a policy has a name, a text without colons")
     try:
         hash(given)
-    except TypeError as error:
+    except Exception as error:  # lists are not hashable, nor is some of NumPy
         raise InputError(
             f"{given.name}: an option must not be a list or the like ({error})"
         ) from None

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from fpbandits.checks import plain_text
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.policies.base import Policy
 from fpbandits.policies.own import load_class
@@ -22,7 +23,9 @@ def parse_policy(word: str) -> Policy:
     >>> parse_policy("fp-ucb:slack=0.05")
     FPUCB(slack=0.05)
     """
-    kind, options = _kind(word)
+    if not isinstance(word, str):
+        raise InputError(f"a policy is named by a text, as 'fp-ucb:slack=0.05', not {quote(word)}")
+    kind, options = _kind(plain_text(word))
     return made(kind, options_of(kind, options))
 
 

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from fpbandits.arrays import Floats
+from fpbandits.checks import is_real, plain_text
 from fpbandits.errors import InputError, quote
 from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE, Plan
 from fpbandits.policies.compiling import jitted
@@ -29,6 +30,8 @@ from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, IMPOSSIBLE, LOW, NOW, Theta, ThetaPolicy, theta
 from fpbandits.policies.likelihood import bracket, weigh
 from fpbandits.problem import Problem
+
+_LARGEST = float(np.finfo(float).max)
 
 
 class ThompsonThetaKnown(NamedTuple):
@@ -62,15 +65,16 @@ class ThompsonTheta(ThetaPolicy):
                 f"{quote(self.prior)}"
             ) from None
         for model, weight in weights.items():
-            usable = isinstance(weight, int | float | np.number) and not isinstance(weight, bool)
-            if not usable or not 0 <= weight < math.inf:
+            if not is_real(weight) or not 0 <= weight <= _LARGEST:
                 raise InputError(
                     f"{self.name}: the prior of {quote(model)} is {quote(weight)}: it must be a "
                     "number, 0 or more"
                 )
-        if not sum(weights.values()) > 0:
+        names = [plain_text(m) if isinstance(m, str) else str(m) for m in weights]
+        prior = tuple(zip(names, map(float, weights.values()), strict=True))
+        if not any(weight for _, weight in prior):
             raise InputError(f"{self.name}: the prior leaves no model possible")
-        object.__setattr__(self, "prior", tuple((str(m), float(w)) for m, w in weights.items()))
+        object.__setattr__(self, "prior", prior)
 
     @classmethod
     def option(cls, name: str, text: str) -> Any:
@@ -89,6 +93,8 @@ class ThompsonTheta(ThetaPolicy):
             weights[:] = 0.0
             for model, weight in self.prior:
                 weights[problem.index(model)] = weight
+        # By a power of two, which rounds nothing: the sum of large weights must not overflow.
+        weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
         return ThompsonThetaKnown(theta(problem), cost)

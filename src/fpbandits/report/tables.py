@@ -6,7 +6,7 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -20,6 +20,8 @@ from fpbandits.theory.analysis import Analysis, Case
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
 _MOST_ROWS, _MOST_COLUMNS = 40, 8
+_MOST_ARMS = 200
+"""To lay out a row takes a millisecond, and nobody reads thousands."""
 
 
 def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
@@ -144,6 +146,9 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
     )
     arms, bounds = _arm_table(analysis, case, problem), _bound_table(case)
     parts: list[RenderableType] = ["", headline, arms, bounds]
+    if len(analysis.arms) > _MOST_ARMS:
+        more = len(analysis.arms) - _MOST_ARMS
+        parts.insert(3, Text(f"and {more:,} arms more: --json lists them all"))
     if case.confusion_set:
         parts.append(Text(f"Confused with the truth (B): {_some_of(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:
@@ -185,17 +190,29 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
         "role",
         *(Column(head, justify="right") for head in columns),
     )
-    for arm, mean in zip(analysis.arms, problem.means[problem.index(case.true)], strict=True):
+    means = problem.means[problem.index(case.true)].tolist()
+    candidates = set(analysis.candidate_arms)
+    for place in _arms_shown(analysis.arms, (case.best_arm,), case.betas, candidates):
+        arm, mean = analysis.arms[place], means[place]
         if arm == case.best_arm:
             role = Text("best", style="bold")
         elif arm in case.betas:
             role = Text("confusing", style="yellow")
         else:
-            role = Text("candidate" if arm in analysis.candidate_arms else "never best")
+            role = Text("candidate" if arm in candidates else "never best")
         numbers = [_four_digits(values.get(arm)) for values in columns.values()]
         gap = _four_digits(case.gaps[arm])
         table.add_row(Text(arm), _four_digits(mean), gap, role, *numbers)
     return table
+
+
+def _arms_shown(arms: tuple[str, ...], *important: Container[str]) -> list[int]:
+    """Return the places of the arms that there is room for, the important ones first of all."""
+
+    def rank(place: int) -> list[bool]:
+        return [arms[place] not in group for group in important]
+
+    return sorted(sorted(range(len(arms)), key=rank)[:_MOST_ARMS])
 
 
 def _bound_table(case: Case) -> Table:

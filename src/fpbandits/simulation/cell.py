@@ -22,7 +22,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from fpbandits.arrays import Counts
-from fpbandits.checks import Names, whole_number
+from fpbandits.checks import flag, is_list, plain_list, plain_text, whole_number
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Policy, check_policy
@@ -35,12 +35,14 @@ from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream
+from fpbandits.table import Names
 
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
 
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
+_MOST_RUNS = 10**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +179,10 @@ def make_cell(
     check_policy(policy)
     truth, label = _truth(problem, true)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
-    count = whole_number("runs", runs, least=1)
+    count = whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds")
     seed = whole_number("seed", seed)
     moments = _times(times, T)
+    shuffle, leap, exact = flag("shuffle", shuffle), flag("leap", leap), flag("exact", exact)
     if exact and not leap:
         raise InputError("exact=True says how to leap, and leap=False not to: choose one")
     return Cell(
@@ -207,10 +210,12 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
         true = problem.true
     everything = np.arange(len(problem.arms))
     if isinstance(true, str):
+        true = plain_text(true)
         return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
-    if not isinstance(true, Sequence | np.ndarray):
+    if not is_list(true):
         raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
     names = Names(problem.name, problem.arms, ("the truth",), None)
+    true = plain_list(true)
     return problem.rewards.of_means(true, names), ",".join(repr(float(mean)) for mean in true)
 
 
@@ -218,11 +223,11 @@ def _times(times: Sequence[float] | None, horizon: int) -> Counts:
     if times is None:
         spaced = np.rint(np.geomspace(1, horizon, 100)).astype(np.int64)
         moments = set(spaced[spaced <= horizon].tolist())
-    elif not isinstance(times, Sequence | np.ndarray):
+    elif not is_list(times):
         raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
     else:
         moments = {
             whole_number("a time", moment, least=1, most=horizon, why="the horizon")
-            for moment in times
+            for moment in plain_list(times)
         }
     return np.array(sorted(moments | {horizon}), np.int64)

@@ -12,13 +12,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.errors import InputError, unknown
+from fpbandits.checks import checked_path, flag, is_real, known_name, whole_number
+from fpbandits.errors import InputError, quote
 from fpbandits.problem import Problem
 from fpbandits.simulation.versions import versions
 from fpbandits.statistics import half_width, std_of, students_t, summary, two_sided
@@ -136,6 +136,7 @@ class Result:
 
     def first(self, runs: int) -> Result:
         """Return the first runs alone: what a simulation of so many would have found."""
+        runs = whole_number("runs", runs, least=1)
         return replace(
             self,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
@@ -144,7 +145,7 @@ class Result:
 
     def until(self, time: int) -> Result:
         """Return what was recorded up to a time."""
-        kept = self.times <= time
+        kept = self.times <= whole_number("time", time, least=int(self.times[0]), most=2**63 - 1)
         return replace(
             self,
             times=self.times[kept],
@@ -173,9 +174,9 @@ class Result:
 
     def quantile_regret(self, policy: str, share: float) -> Floats:
         """Return the regret at each time that this share of the runs stays within."""
-        if not 0 <= share <= 1:
-            raise InputError(f"a quantile's share is between 0 and 1, not {share!r}")
-        quantile: Floats = np.quantile(self.regret(policy), share, axis=0)
+        if not is_real(share) or not 0 <= share <= 1:
+            raise InputError(f"a quantile's share is between 0 and 1, not {quote(share)}")
+        quantile: Floats = np.quantile(self.regret(policy), float(share), axis=0)
         return quantile
 
     def confidence_interval(self, policy: str, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -203,9 +204,7 @@ class Result:
         return Comparison(first, second, mean, mean - half, mean + half, level)
 
     def _pulls(self, policy: str) -> Counts:
-        if policy not in self.pulls:
-            raise unknown("policy", str(policy), self.pulls)
-        return self.pulls[policy]
+        return self.pulls[known_name("policy", policy, self.pulls)]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one row for each policy and time: the table behind CSV and data frame."""
@@ -226,7 +225,7 @@ class Result:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line for each policy and time."""
         # A single run has no spread: an empty cell, not a text that looks like a number.
-        write_aside(Path(path), rows_to_csv(list(self.rows())).encode())
+        write_aside(checked_path(path), rows_to_csv(list(self.rows())).encode())
 
     def to_frame(self) -> DataFrame:
         """Return the rows as a pandas data frame; pandas must be installed."""
@@ -278,19 +277,25 @@ class Result:
         bounds: bool = False,
     ) -> Figure:
         """Draw mean regret over time, with a band; see `fpbandits.report.regret`."""
-        from fpbandits.report.regret import regret_figure
+        from fpbandits.report.regret import BANDS, regret_figure
 
-        return regret_figure(self, path, band=band, log_time=log_time, bounds=bounds)
+        return regret_figure(
+            self,
+            None if path is None else checked_path(path),
+            band=known_name("band", band, BANDS),
+            log_time=flag("log_time", log_time),
+            bounds=flag("bounds", bounds),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file."""
         from fpbandits.simulation.archive import save_result
 
-        save_result(self, Path(path))
+        save_result(self, checked_path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read what `save` wrote."""
         from fpbandits.simulation.archive import load_result
 
-        return load_result(Path(path))
+        return load_result(checked_path(path))

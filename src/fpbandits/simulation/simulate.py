@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
+from fpbandits.checks import checked_name, checked_path
 from fpbandits.errors import InputError, quote
+from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.problem import Problem
@@ -16,7 +18,7 @@ from fpbandits.simulation.runner import Progress, play_cells
 
 
 def simulate(
-    problem: Problem,
+    problem: Problem | str | os.PathLike[str],
     policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None = None,
     *,
     true: str | Sequence[float] | None = None,
@@ -37,7 +39,7 @@ def simulate(
     Parameters
     ----------
     problem
-        The candidate models.
+        The candidate models; or what `load_problem` takes, such as "paper:two".
     policies
         One, several, or a dictionary of names of your own; by default the default policy.
     true
@@ -71,6 +73,8 @@ def simulate(
     >>> result.mean_regret("fp-ucb")[-1] < 10 < result.mean_regret("ucb1")[-1]
     np.True_
     """
+    problem = the_problem(problem)
+    out = None if out is None else checked_path(out)
     cells = {
         name: make_cell(
             problem,
@@ -97,18 +101,19 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
         policies = DEFAULT()
     if isinstance(policies, Policy):
         policies = [policies]
-    if not isinstance(policies, Mapping | Sequence):
+    if not isinstance(policies, Mapping | Sequence) or isinstance(policies, str):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
     if not isinstance(policies, Mapping):
-        names = [str(policy) for policy in policies]
+        names = [str(check_policy(policy)) for policy in policies]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"policy {quote(name)} is given twice")
         policies = dict(zip(names, policies, strict=True))
     if not policies:
         raise InputError("there are no policies to simulate")
+    named = {}
     for name, policy in policies.items():
-        check_policy(policy)
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
-    return dict(policies)
+        named[checked_name("a policy", name)] = check_policy(policy)
+    return named

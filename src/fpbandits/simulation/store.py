@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.checks import checked_path
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted
 from fpbandits.files import problem_from_toml
 from fpbandits.simulation.archive import from_npz, to_npz
@@ -162,7 +163,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     missing; without, it is refused. Whoever computed it may have had other versions, and policies
     that are not here.
     """
-    folder = Path(folder)
+    folder = checked_path(folder)
     manifest = _read_manifest(folder)
     problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
     times = [np.array(moments, np.int64) for moments in manifest["times"]]

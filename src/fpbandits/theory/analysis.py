@@ -7,6 +7,7 @@ puts the verdict on each truth into a sentence.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from itertools import starmap
 from typing import Any, Literal
 
 from fpbandits.errors import InputError, counted
+from fpbandits.files import the_problem
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
@@ -186,7 +188,7 @@ class Analysis:
 
 
 def analyze(
-    problem: Problem,
+    problem: Problem | str | os.PathLike[str],
     true: str | None = None,
     *,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
@@ -196,7 +198,7 @@ def analyze(
     Parameters
     ----------
     problem
-        The candidate models.
+        The candidate models, or what `load_problem` finds them by, such as "paper:two".
     true
         The name of the true parameter; by default each parameter in turn.
     progress
@@ -208,6 +210,7 @@ def analyze(
         One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
         printed and as corrected, the lower bound for any policy, and UCB1's bound.
     """
+    problem = the_problem(problem)
     if true is None and len(problem.parameters) > MOST_CASES:
         raise InputError(
             f"{len(problem.parameters):,} parameters make too many cases to list (at most "
