@@ -242,6 +242,26 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path, undisturbed: Result) -> 
         ask(tmp_path)
 
 
+def test_links_lead_nowhere_else(tmp_path: Path) -> None:
+    """What is written replaces a link; where files would go through one, it is refused."""
+    mine, folder = tmp_path / "mine.txt", tmp_path / "d"
+    folder.mkdir()
+    mine.write_text("precious")
+    for name in ("manifest.json", ".owner"):
+        (folder / name).symlink_to(mine)
+    simulate_quietly(folder, runs=3)
+    assert mine.read_text() == "precious"
+    assert not (folder / "manifest.json").is_symlink()
+    other, elsewhere = tmp_path / "other", tmp_path / "elsewhere"
+    for place in (other, elsewhere):
+        place.mkdir()
+    (elsewhere / f"{'0' * 32}.npz").write_text("precious")
+    (other / "chunks").symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="chunks: is a link"):
+        ask(other, runs=3)
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["precious"]
+
+
 def test_a_truth_called_like_a_parameter_is_not_taken_for_it(tmp_path: Path) -> None:
     problem = Problem.bernoulli([[0.9, 0.1], [0.2, 0.5]], parameters=["0.5,0.6", "y"])
     result = simulate(problem, UCB1(), true=[0.5, 0.6], horizon=500, runs=5, out=tmp_path)

@@ -45,6 +45,7 @@ from fpbandits.storage import (
     make_folder,
     read_json,
     read_whole,
+    refuse_link,
     remove_asides,
     shown,
     write_aside,
@@ -77,6 +78,7 @@ class Store:
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Store:
+        refuse_link(self.folder / _CHUNKS)
         for place in (self.folder, self.folder / _CHUNKS):
             make_folder(place)
         with ExitStack() as stack:
