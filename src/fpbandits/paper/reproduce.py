@@ -27,7 +27,7 @@ from fpbandits.paper.experiments import (
 from fpbandits.paper.formulas import numbers
 from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
-from fpbandits.report.figures import render
+from fpbandits.report.figures import own_style, render
 from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.page import PLURALS, report_page
@@ -102,7 +102,8 @@ def reproduce(
     pictures: dict[str, bytes] = {}
     everything = [each for chapter in (*own, *beyond) for each in chapter.drawings]
     for place, each in enumerate(everything):
-        drawn = each.draw(material)
+        with own_style():
+            drawn = each.draw(material)
         for kind in ("png", "svg"):
             contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
         pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]

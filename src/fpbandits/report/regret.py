@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import InputError, unknown
-from fpbandits.report.figures import PALETTE, as_plain_text, footnote, save_figure
+from fpbandits.report.figures import PALETTE, as_plain_text, footnote, own_style, save_figure
 from fpbandits.theory.analysis import analyze
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BANDS = {"std": "±1 standard deviation", "ci": "95 % interval of the mean", "quantile": "5 … 95 %"}
 
 
+@own_style()
 def regret_figure(
     result: Result,
     path: str | os.PathLike[str] | None = None,
