@@ -206,6 +206,18 @@ def test_chunks_of_another_question_are_refused(tmp_path: Path, played: list[int
     assert played == []
 
 
+def test_a_lost_manifest_is_written_again(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    path = tmp_path / "manifest.json"
+    whole = path.read_bytes()
+    path.unlink()
+    with pytest.raises(StorageError, match=r"manifest\.json: is gone: the command that began"):
+        load_results(tmp_path)
+    assert_equal(ask(tmp_path), undisturbed)
+    assert path.read_bytes() == whole
+    assert load_results(tmp_path)
+
+
 def simulate_quietly(out: Path, **changes: Any) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -58,6 +58,9 @@ _CHUNK_NAME = re.compile("[0-9a-f]{32}")
 EVERY = 1.0
 """How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
 
+MOST_FRESH = 2**27
+"""About so many bytes of runs wait to be written at the most."""
+
 
 class Store:
     """The folder of these cells, locked for as long as it is open.
@@ -130,7 +133,8 @@ class Store:
     def write_if_due(self) -> None:
         """Write what was added, unless that was done just now."""
         now = time.monotonic()
-        if now - self._written > max(EVERY, 0.01 * (now - self._opened)):
+        is_due = now - self._written > max(EVERY, 0.01 * (now - self._opened))
+        if is_due or sum(played.pulls.nbytes for played in self._fresh) > MOST_FRESH:
             self.write()
 
     def write(self) -> None:
@@ -165,6 +169,11 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     that are not here.
     """
     folder = Path(folder)
+    if not holds_runs(folder) and _chunks(folder):
+        raise StorageError(
+            f"{shown(folder / _MANIFEST)}: is gone: the command that began these runs, given once "
+            "more, takes them up and writes it again"
+        )
     manifest = _read_manifest(folder)
     problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
     times = [np.array(moments, np.int64) for moments in manifest["times"]]
