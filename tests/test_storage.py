@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from fpbandits.errors import ConflictError, InputError, StorageError
 from fpbandits.storage import (
     DamagedError,
+    cell_to_text,
     check_kind,
     locked,
     make_folder,
@@ -190,6 +193,17 @@ def test_damage_is_told_apart(tmp_path: Path, content: bytes) -> None:
 def test_rows_as_csv() -> None:
     rows: list[dict[str, Any]] = [{"a": 1, "b": float("nan")}, {"a": "x, y", "b": 0.5}]
     assert rows_to_csv(rows) == 'a,b\n1,\n"x, y",0.5\n'
+
+
+def test_spreadsheets_compute_nothing_of_a_name() -> None:
+    names = ["=1+1", "+1", "-1", "@a", "\tx", "'=1", "''-2", "'quoted'", "a=b", "'"]
+    rows = [{"=name": name, "value": -0.5} for name in names]
+    text = rows_to_csv(rows)
+    head, *lines = csv.reader(io.StringIO(text, newline=""))
+    assert head == ["'=name", "value"]
+    assert {value for _, value in lines} == {"-0.5"}, "numbers are as they are"
+    assert not any(cell.startswith(tuple("=+-@\t\r")) for cell, _ in lines)
+    assert [cell_to_text(cell) for cell, _ in lines] == names
 
 
 def test_paths_in_messages_stay_on_one_line() -> None:

@@ -24,6 +24,7 @@ Range = tuple[float, float]
 """The lowest and the highest reward, in the user's units."""
 
 _LONGEST_NAME = 1_000
+_TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def is_list(value: object) -> bool:
@@ -78,14 +79,26 @@ def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
         raise InputError(f"{owner}: its name is empty", row=row)
     if len(name) > _LONGEST_NAME:
         raise InputError(f"{owner}: its name has {len(name):,} of {_LONGEST_NAME} letters", row=row)
-    # Unprintable need not be harmful: emoji are joined by format characters.
-    if not name.isprintable() and any(
-        unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name
-    ):
+    if visible(name) != name:
         raise InputError(f"{owner}: its name {quote(name)} has a control character", row=row)
     if name != name.strip():
         raise InputError(f"{owner}: its name {quote(name)} has spaces around it", row=row)
     return name
+
+
+def visible(text: str) -> str:
+    r"""Return a text with what could steer a terminal, or turn writing around, spelled out.
+
+    >>> print(visible("a\x1b[2J"))
+    a\x1b[2J
+    """
+    return text if text.isprintable() else "".join(map(_spelled_out, text))
+
+
+def _spelled_out(letter: str) -> str:
+    # Unprintable need not be harmful: emoji are joined by format characters.
+    steers = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    return repr(letter)[1:-1] if steers or letter in _TURNING else letter
 
 
 def checked_range(given: object) -> Range:

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import platform
+import re
 import secrets
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from typing import Any
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote
 
 _ASIDE = ".aside"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 class DamagedError(StorageError):
@@ -139,14 +141,37 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
         raise DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
 
 
+def text_to_cell(text: str) -> str:
+    """Return a text as a cell of CSV: an apostrophe before one that a spreadsheet would compute.
+
+    >>> text_to_cell("=1+1"), text_to_cell("12 EUR")
+    ("'=1+1", '12 EUR')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def cell_to_text(cell: str) -> str:
+    """Return what `text_to_cell` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV; a place is empty where there is no number."""
+    """Return rows of the same columns as CSV; a place is empty where there is no number.
+
+    Texts are written by `text_to_cell`.
+    """
     stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(map(text_to_cell, rows[0]))
     for row in rows:
-        writer.writerow({key: "" if value != value else value for key, value in row.items()})
+        writer.writerow(map(_cell, row.values()))
     return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return text_to_cell(value)
+    return "" if value != value else value
 
 
 @contextmanager

@@ -99,3 +99,9 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_a_name_is_not_a_problem() -> None:
     with pytest.raises(InputError, match="expected a Problem, such as load_problem gives"):
         simulate("paper:two")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["", "a\x1b[2J", "a\n", "\u202ea", "\t=1"])
+def test_names_of_policies_can_be_shown_anywhere(name: str) -> None:
+    with pytest.raises(InputError, match="a policy: its name"):
+        simulate(load_problem("paper:two"), {name: UCB1()}, runs=2, horizon=10)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
+from fpbandits.checks import checked_name
 from fpbandits.errors import InputError, quote
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy, check_policy
@@ -111,4 +112,5 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
         check_policy(policy)
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
+        checked_name("a policy", name)
     return dict(policies)
