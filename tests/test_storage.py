@@ -133,11 +133,10 @@ def test_reading(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none: there is no such file"):
         read_whole(tmp_path / "none")
     os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(InputError, match="not a regular file"):
-            read_whole(place)
-    with pytest.raises(InputError, match="not a regular file"):
-        read_whole(Path("/dev/zero"))
+    for place in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        for read in (read_whole, lambda path: read_json(path, "agent", (1,))):
+            with pytest.raises(InputError, match="not a regular file"):
+                read(place)
     for name in ("a\0b", "x" * 300):
         with pytest.raises(StorageError, match="cannot be read"):
             read_whole(tmp_path / name)

@@ -19,6 +19,22 @@ from fpbandits.simulation.versions import versions
 
 KIND, SCHEMA = "runs", 1
 
+_CELL: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "problem": (int,),
+    "true": (str,),
+    "true_means": (list,),
+    "policy": (str,),
+    "code": (str, type(None)),
+    "seed": (int,),
+    "times": (int,),
+    "shuffle": (bool,),
+    "leap": (bool,),
+    "exact": (bool,),
+    "runs": (int,),
+}
+"""What a cell is described by, and the kinds of it."""
+
 
 def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
     """Describe cells: each problem and each list of times once, and in each cell their numbers."""
@@ -64,6 +80,32 @@ def is_whole(manifest: Mapping[str, Any]) -> bool:
     """Tell whether a manifest is as it was written."""
     rest = {key: value for key, value in manifest.items() if key != "digest"}
     return manifest.get("digest") == _digest(rest)
+
+
+def is_sound(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether all that is needed is there and of its kind: anyone can make a digest."""
+    problems, times, cells = (manifest.get(key, 0) for key in ("problems", "times", "cells"))
+    return (
+        _are(str, problems)
+        and isinstance(times, list)
+        and all(_are(int, each) and each and 0 < each[0] and max(each) < 2**63 for each in times)
+        and _are(dict, cells)
+        and all(
+            cell.keys() == _CELL.keys()
+            and all(type(cell[key]) in kinds for key, kinds in _CELL.items())
+            and 0 <= cell["problem"] < len(problems)
+            and 0 <= cell["times"] < len(times)
+            and 0 < cell["runs"]
+            and _are(float, cell["true_means"])
+            for cell in cells
+        )
+        and isinstance(manifest.get("question"), str)
+        and isinstance(manifest.get("versions"), dict)
+    )
+
+
+def _are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def _digest(content: Any) -> str:
