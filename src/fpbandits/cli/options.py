@@ -50,7 +50,7 @@ def floats(name: str, metavar: str, help: str) -> Any:
 def read_folder(option: str, text: str) -> Path:
     """Return a folder; no name at all would be the one that the command runs in."""
     if not text:
-        raise TyperException(f"{option} is empty: name a folder, such as . for this one")
+        raise TyperException(f"{option} is empty: name a folder")
     return Path(text)
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import quote
+from fpbandits.errors import StorageError, quote
 from fpbandits.files import problem_to_toml
 from fpbandits.policies.own import code_of
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.versions import versions
+from fpbandits.storage import DamagedError, read_json, shown
 
 KIND, SCHEMA = "runs", 1
 
@@ -76,13 +78,22 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
     return {**manifest, "digest": _digest(manifest)}
 
 
-def is_whole(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest is as it was written."""
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest, if it is as it was written, and holds all that it should."""
+    manifest = read_json(path, KIND, (SCHEMA,))
+    if not _is_whole(manifest):
+        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+    if not _is_sound(manifest):
+        raise StorageError(f"{shown(path)}: fields are missing, or are not what they should be")
+    return manifest
+
+
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
     rest = {key: value for key, value in manifest.items() if key != "digest"}
     return manifest.get("digest") == _digest(rest)
 
 
-def is_sound(manifest: Mapping[str, Any]) -> bool:
+def _is_sound(manifest: Mapping[str, Any]) -> bool:
     """Tell whether all that is needed is there and of its kind: anyone can make a digest."""
     problems, times, cells = (manifest.get(key, 0) for key in ("problems", "times", "cells"))
     return (

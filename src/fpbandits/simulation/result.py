@@ -21,16 +21,12 @@ from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError, unknown
 from fpbandits.problem import Problem
 from fpbandits.simulation.versions import versions
-from fpbandits.statistics import half_width, std_of, students_t, summary, two_sided
+from fpbandits.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
 from fpbandits.storage import rows_to_csv, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-
-_AT_ONCE = 2**20
-"""How many numbers of pulls become floats at a time."""
 
 
 @dataclass(frozen=True)
@@ -157,20 +153,11 @@ class Result:
 
     def regret(self, policy: str) -> Floats:
         """Return regret[run, time]."""
-        return self._regret(self._pulls(policy))
+        return regret_of(self._pulls(policy), self.gaps)
 
     def final_regret(self, policy: str) -> Floats:
         """Return the regret of each run at T."""
-        return self._regret(self._pulls(policy)[:, -1])
-
-    def _regret(self, pulls: Counts) -> Floats:
-        """Return what pulls[run, …, arm] cost; some runs at a time, since they become floats."""
-        regret = np.empty(pulls.shape[:-1])
-        # In blocks of 64: what is left of one goes through another kernel, and rounds differently.
-        some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
-        for start in range(0, len(pulls), some):
-            regret[start : start + some] = pulls[start : start + some] @ self.gaps
-        return regret
+        return regret_of(self._pulls(policy)[:, -1], self.gaps)
 
     def mean_regret(self, policy: str) -> Floats:
         """Return the mean regret at each time."""

@@ -70,7 +70,7 @@ def play_cells(
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
     if out is not None and not os.fspath(out):
-        raise InputError("out is an empty text: name a folder, such as . for this one")
+        raise InputError("out is an empty text: name a folder")
     shapes = [(cell.runs, len(cell.times), len(cell.problem.arms)) for cell in cells.values()]
     _check_memory(shapes)
     tables = Tables(shapes)

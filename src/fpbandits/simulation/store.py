@@ -36,21 +36,13 @@ from fpbandits.errors import ConflictError, Error, InputError, StorageError, cou
 from fpbandits.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
 from fpbandits.simulation.cell import LEAP_ERROR, Cell
-from fpbandits.simulation.manifest import (
-    KIND,
-    SCHEMA,
-    difference,
-    is_sound,
-    is_whole,
-    make_manifest,
-)
+from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.workers import Piece, Played, Tables
 from fpbandits.storage import (
     DamagedError,
     locked,
     make_folder,
-    read_json,
     read_whole,
     refuse_link,
     remove_asides,
@@ -106,7 +98,7 @@ class Store:
         if not holds_runs(self.folder):
             return None
         try:
-            found = _read_manifest(self.folder)
+            found = read_manifest(self.folder / _MANIFEST)
         except DamagedError as error:  # chunks say themselves what they answer
             warnings.warn(f"{error}; it is written again", stacklevel=2)
             return None
@@ -181,7 +173,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
             f"{shown(folder / _MANIFEST)}: is gone: the command that began these runs, given once "
             "more, takes them up and writes it again"
         )
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder / _MANIFEST)
     times = [np.array(moments, np.int64) for moments in manifest["times"]]
     entries = manifest["cells"]
     try:
@@ -226,16 +218,6 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
             except StorageError as error:
                 raise error.at(shown(folder / _MANIFEST)) from None
     return results
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / _MANIFEST
-    manifest = read_json(path, KIND, (SCHEMA,))
-    if not is_whole(manifest):
-        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
-    if not is_sound(manifest):
-        raise StorageError(f"{shown(path)}: fields are missing, or are not what they should be")
-    return manifest
 
 
 def _checksum(content: bytes) -> str:
