@@ -72,6 +72,8 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"means": MEANS, "parameters": ["x", ""]}, "parameter 2: its name is empty"),
     ({"means": MEANS, "parameters": ["x", 3]}, "parameter 2: its name must be a text, not 3"),
     ({"means": MEANS, "parameters": ["x", "y\n"]}, "parameter 2: its name 'y\\n' has a control"),
+    ({"means": MEANS, "arms": ["a", "b\u202e"]}, "arm 2: its name 'b\\u202e' has a control"),
+    ({"means": MEANS, "name": "\u2067a"}, "the problem: its name '\\u2067a' has a control"),
     (
         {"means": MEANS, "parameters": ["x", " y"]},
         "parameter 2: its name ' y' has spaces around it",

@@ -278,3 +278,20 @@ def test_csv_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"CSV holds Bernoulli means in \[0, 1\] only"):
             save_problem(problem, tmp_path / "p.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_spreadsheets_compute_nothing_of_a_problem(tmp_path: Path) -> None:
+    problem = Problem.bernoulli(
+        [[0.5, 0.25], [0.75, 1.0]],
+        arms=["=cmd|' /C calc'!A0", "'-b"],
+        parameters=["@x", "+1"],
+        name="odd",
+    )
+    save_problem(problem, tmp_path / "odd.csv")
+    first, *rest = (tmp_path / "odd.csv").read_text().splitlines()
+    assert first == "parameter,'=cmd|' /C calc'!A0,''-b"
+    assert rest == ["'@x,0.5,0.25", "'+1,0.75,1.0"]
+    assert load_problem(tmp_path / "odd.csv") == problem
+    (tmp_path / "plain.csv").write_text("parameter,=a\n-x,0.5\n")
+    assert load_problem(tmp_path / "plain.csv").arms == ("=a",)
+    assert load_problem(tmp_path / "plain.csv").parameters == ("-x",)

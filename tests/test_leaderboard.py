@@ -91,3 +91,15 @@ def test_it_is_written_whole(board: Leaderboard, tmp_path: Path) -> None:
     assert list(written["policies"]) == board.ranking
     assert written["policies"]["ucb1"]["contests"]["two θ²"]["mean"] > 0
     assert {"schema", "seed", "runs", "horizon", "versions"} <= written.keys()
+
+
+def test_numbers_are_written_before_anything_is_drawn(
+    board: Leaderboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("fpbandits.leaderboard.leaderboard_figure", fails)
+    with pytest.raises(RuntimeError):
+        board.save(tmp_path)
+    assert json.loads((tmp_path / "leaderboard.json").read_text()) == board.as_dict()

@@ -10,7 +10,15 @@ import pytest
 from scipy import stats
 
 from fpbandits.errors import InputError
-from fpbandits.statistics import half_width, margin, std_of, students_t, summary, two_sided
+from fpbandits.statistics import (
+    half_width,
+    margin,
+    regret_of,
+    std_of,
+    students_t,
+    summary,
+    two_sided,
+)
 
 SAMPLE = np.random.default_rng(1).exponential(size=(12, 5))
 
@@ -74,3 +82,15 @@ def test_a_single_run_has_no_spread_and_warns_of_nothing() -> None:
 def test_a_level_is_between_0_and_1(level: float) -> None:
     with pytest.raises(InputError, match="a level is between 0 and 1, not "):
         half_width(SAMPLE, level)
+
+
+def test_regret_is_the_same_however_many_runs_become_floats_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(0)
+    pulls, gaps = random.integers(0, 10**9, (1000, 7, 5)), random.random(5)
+    expected = pulls @ gaps
+    for at_once in (1, 10_000, 2**20):
+        monkeypatch.setattr("fpbandits.statistics._AT_ONCE", at_once)
+        assert np.array_equal(regret_of(pulls, gaps), expected)
+        assert np.array_equal(regret_of(pulls[:, -1], gaps), pulls[:, -1] @ gaps)

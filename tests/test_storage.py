@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from fpbandits.errors import ConflictError, InputError, StorageError
 from fpbandits.storage import (
     DamagedError,
+    cell_to_text,
     check_kind,
     locked,
     make_folder,
@@ -47,6 +50,41 @@ def test_written_files_have_ordinary_permissions(tmp_path: Path) -> None:
     write_aside(tmp_path / "new.toml", b"")
     (tmp_path / "plain").write_bytes(b"")
     assert (tmp_path / "new.toml").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_writing_leaves_the_umask_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the whole process's: another thread's files would be open to all for a moment."""
+    monkeypatch.delattr(os, "umask")
+    write_aside(tmp_path / "new.toml", b"")
+
+
+def test_names_may_be_as_long_as_file_names_are(tmp_path: Path) -> None:
+    path = tmp_path / ("🎲" * 62 + ".toml")
+    write_aside(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_writing_replaces_a_link_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    mine, link = tmp_path / "mine.txt", tmp_path / "result.npz"
+    mine.write_text("precious")
+    link.symlink_to(mine)
+    write_aside(link, b"new")
+    assert mine.read_text() == "precious"
+    assert link.read_bytes() == b"new"
+    assert not link.is_symlink()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path, there: bool) -> None:
+    mine, folder = tmp_path / "mine.txt", tmp_path / "d"
+    folder.mkdir()
+    if there:
+        mine.write_text("precious")
+    (folder / ".lock").symlink_to("../mine.txt")
+    with pytest.raises(StorageError, match=r"\.lock: is a link.*remove it"), locked(folder):
+        pass
+    assert mine.exists() is there
+    assert not there or mine.read_text() == "precious"
 
 
 def test_files_written_together_appear_together(
@@ -95,12 +133,25 @@ def test_reading(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none: there is no such file"):
         read_whole(tmp_path / "none")
     os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(InputError, match="not a regular file"):
-            read_whole(place)
+    for place in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        for read in (read_whole, lambda path: read_json(path, "agent", (1,))):
+            with pytest.raises(InputError, match="not a regular file"):
+                read(place)
     for name in ("a\0b", "x" * 300):
         with pytest.raises(StorageError, match="cannot be read"):
             read_whole(tmp_path / name)
+
+
+def test_what_does_not_fit_into_memory_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_much(*_: object) -> None:
+        raise MemoryError
+
+    (tmp_path / "large").write_text("")
+    monkeypatch.setattr(Path, "open", too_much)
+    with pytest.raises(StorageError, match="large: too large to be read into memory"):
+        read_whole(tmp_path / "large")
 
 
 GOOD = {"kind": "fpbandits thing", "schema": 2, "value": 5}
@@ -143,6 +194,17 @@ def test_rows_as_csv() -> None:
     assert rows_to_csv(rows) == 'a,b\n1,\n"x, y",0.5\n'
 
 
+def test_spreadsheets_compute_nothing_of_a_name() -> None:
+    names = ["=1+1", "+1", "-1", "@a", "\tx", "'=1", "''-2", "'quoted'", "a=b", "'"]
+    rows = [{"=name": name, "value": -0.5} for name in names]
+    text = rows_to_csv(rows)
+    head, *lines = csv.reader(io.StringIO(text, newline=""))
+    assert head == ["'=name", "value"]
+    assert {value for _, value in lines} == {"-0.5"}, "numbers are as they are"
+    assert not any(cell.startswith(tuple("=+-@\t\r")) for cell, _ in lines)
+    assert [cell_to_text(cell) for cell, _ in lines] == names
+
+
 def test_paths_in_messages_stay_on_one_line() -> None:
     assert shown(Path("a/b c")) == "a/b c"
     assert "\n" not in shown(Path("a\nb"))
@@ -157,6 +219,14 @@ def test_one_at_a_time_is_at_work_in_a_folder(tmp_path: Path) -> None:
         ):
             pass
         (tmp_path / ".owner").unlink()
+        with pytest.raises(ConflictError, match="another process is at work"), locked(tmp_path):
+            pass
+        for content in ("\x1b[2J", "\u202eabc", ""):
+            (tmp_path / ".owner").write_text(content)
+            with pytest.raises(ConflictError, match="another process is"), locked(tmp_path):
+                pass
+        (tmp_path / ".owner").unlink()
+        os.mkfifo(tmp_path / ".owner")
         with pytest.raises(ConflictError, match="another process is at work"), locked(tmp_path):
             pass
         (tmp_path / "other").mkdir()

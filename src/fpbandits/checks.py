@@ -27,6 +27,7 @@ Range = tuple[float, float]
 
 _LONGEST_NAME = 1_000
 _MOST_DIGITS = 1_000
+_TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def is_list(value: object) -> bool:
@@ -133,10 +134,7 @@ def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
         raise InputError(f"{owner}: its name is empty", row=row)
     if len(name) > _LONGEST_NAME:
         raise InputError(f"{owner}: its name has {len(name):,} of {_LONGEST_NAME} letters", row=row)
-    # Unprintable need not be harmful: emoji are joined by format characters.
-    if not name.isprintable() and any(
-        unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name
-    ):
+    if visible(name) != name:
         raise InputError(f"{owner}: its name {quote(name)} has a control character", row=row)
     if name != name.strip():
         raise InputError(f"{owner}: its name {quote(name)} has spaces around it", row=row)
@@ -152,6 +150,21 @@ def known_name(kind: str, name: object, known: Collection[str]) -> str:
     if name not in known:
         raise unknown(kind, name, known)
     return name
+
+
+def visible(text: str) -> str:
+    r"""Return a text with what could steer a terminal, or turn writing around, spelled out.
+
+    >>> print(visible("a\x1b[2J"))
+    a\x1b[2J
+    """
+    return text if text.isprintable() else "".join(map(_spelled_out, text))
+
+
+def _spelled_out(letter: str) -> str:
+    # Unprintable need not be harmful: emoji are joined by format characters.
+    steers = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    return repr(letter)[1:-1] if steers or letter in _TURNING else letter
 
 
 def checked_range(given: object) -> Range:

@@ -12,7 +12,8 @@ TOML holds everything::
     thrifty = [0.2, 0.5]
 
 CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
-``parameter,<arm>,<arm>…`` and a row per parameter.
+``parameter,<arm>,<arm>…`` and a row per parameter. A name that begins with =, +, - or @ stands
+there with an apostrophe before it, lest a spreadsheet compute it; without one it is read as well.
 
 A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
 holds, the outcome is a `Problem` or one `InputError`.
@@ -38,7 +39,7 @@ from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
 from fpbandits.problem import Problem
-from fpbandits.storage import read_whole, shown, write_aside
+from fpbandits.storage import cell_to_text, read_whole, shown, text_to_cell, write_aside
 
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
@@ -196,7 +197,7 @@ def _from_csv(text: str, path: Path) -> Problem:
             if not arms:
                 arms, header = _csv_header(cells, row), row
                 continue
-            parameters.append(cells[0].strip())
+            parameters.append(cell_to_text(cells[0].strip()))
             rows.append(row)
             try:
                 means = list(map(float, cells[1:]))
@@ -235,7 +236,7 @@ def _csv_header(cells: list[str], row: int) -> list[str]:
         raise InputError(f"row {row}: the header names no arms: parameter,<arm>,<arm>…")
     if not all(arms):
         raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
-    return arms
+    return list(map(cell_to_text, arms))
 
 
 def _csv_means(cells: list[str], arms: list[str], row: int) -> list[float]:
@@ -295,7 +296,7 @@ def _to_csv(problem: Problem) -> str:
         )
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["parameter", *problem.arms])
+    writer.writerow(["parameter", *map(text_to_cell, problem.arms)])
     for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):
-        writer.writerow([parameter, *row])
+        writer.writerow([text_to_cell(parameter), *row])
     return stream.getvalue()

@@ -44,7 +44,7 @@ from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.versions import versions
 from fpbandits.statistics import std_of
-from fpbandits.storage import write_together
+from fpbandits.storage import write_aside, write_together
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
@@ -149,8 +149,9 @@ class Leaderboard:
     def save(self, folder: Path) -> None:
         """Write leaderboard.json, .png and .svg."""
         text = json.dumps(self.as_dict(), indent=1) + "\n"
-        pictures = rendered(leaderboard_figure(self), folder / "leaderboard")
-        write_together({folder / "leaderboard.json": text.encode(), **pictures})
+        # The numbers do not depend on whether they can be drawn.
+        write_aside(folder / "leaderboard.json", text.encode())
+        write_together(rendered(leaderboard_figure(self), folder / "leaderboard"))
 
 
 def contests(group: str | None = None) -> list[Contest]:

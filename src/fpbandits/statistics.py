@@ -7,9 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.arrays import Counts, Floats
 from fpbandits.checks import is_real
 from fpbandits.errors import InputError, quote
+
+_AT_ONCE = 2**20
+"""How many numbers of pulls become floats at a time."""
+
+
+def regret_of(pulls: Counts, gaps: Floats) -> Floats:
+    """Return what pulls[run, …, arm] cost; some runs at a time, lest all be copied."""
+    regret = np.empty(pulls.shape[:-1])
+    # In blocks of 64: what is left of one goes through another kernel, and rounds differently.
+    some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
+    for start in range(0, len(pulls), some):
+        regret[start : start + some] = pulls[start : start + some] @ gaps
+    return regret
 
 
 def std_of(sample: Floats, axis: int = 0) -> Any:

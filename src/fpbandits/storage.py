@@ -12,16 +12,18 @@ import io
 import json
 import os
 import platform
+import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import ConflictError, InputError, StorageError, quote
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote
 
 _ASIDE = ".aside"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 class DamagedError(StorageError):
@@ -49,15 +51,14 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     path = Path()
     try:
         for path, content in contents.items():
-            handle, aside = tempfile.mkstemp(
-                dir=path.parent, prefix=f".{path.name[:64]}.", suffix=_ASIDE
-            )
-            asides[path] = Path(aside)
-            with os.fdopen(handle, "wb") as file:
+            # A file name has 255 bytes at the most, and a letter takes up to four of them.
+            aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
+            # "x" follows no link, and leaves the permissions to the system.
+            with aside.open("xb") as file:
+                asides[path] = aside
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            asides[path].chmod(0o666 & ~_umask())
         for path in contents:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")
@@ -87,10 +88,10 @@ def make_folder(path: Path) -> None:
         raise StorageError(f"{shown(path)}: cannot be written to ({_reason(error)})") from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def refuse_link(path: Path) -> None:
+    """Refuse a link where the package writes in place: it could lead to someone else's files."""
+    if path.is_symlink():
+        raise StorageError(f"{shown(path)}: is a link, and links are not followed here: remove it")
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
@@ -107,6 +108,8 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
         raise InputError(f"{shown(path)}: there is no such file") from None
     except (OSError, ValueError) as error:
         raise StorageError(f"{shown(path)}: cannot be read ({_reason(error)})") from None
+    except (MemoryError, OverflowError):
+        raise StorageError(f"{shown(path)}: too large to be read into memory") from None
     if most is not None and len(content) > most:
         raise InputError(
             f"{shown(path)}: larger than {most // 2**20} MiB, the most that is read of a "
@@ -138,14 +141,37 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
         raise DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
 
 
+def text_to_cell(text: str) -> str:
+    """Return a text as a cell of CSV: an apostrophe before one that a spreadsheet would compute.
+
+    >>> text_to_cell("=1+1"), text_to_cell("12 EUR")
+    ("'=1+1", '12 EUR')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def cell_to_text(cell: str) -> str:
+    """Return what `text_to_cell` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV; a place is empty where there is no number."""
+    """Return rows of the same columns as CSV; a place is empty where there is no number.
+
+    Texts are written by `text_to_cell`.
+    """
     stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-    writer.writeheader()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(map(text_to_cell, rows[0]))
     for row in rows:
-        writer.writerow({key: "" if value != value else value for key, value in row.items()})
+        writer.writerow(map(_cell, row.values()))
     return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return text_to_cell(value)
+    return "" if value != value else value
 
 
 @contextmanager
@@ -153,14 +179,16 @@ def locked(folder: Path) -> Iterator[None]:
     """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
     from filelock import FileLock, Timeout
 
+    refuse_link(folder / ".lock")
     # Who holds it is written beside the lock: a lock's own file is emptied by all who try it.
     lock, owner = FileLock(folder / ".lock", blocking=False, thread_local=False), folder / ".owner"
     try:
         lock.acquire()
     except Timeout:
         name = "another process"
-        with suppress(OSError):
-            name = owner.read_text(encoding="utf-8")[:60].strip() or name
+        with suppress(Error, UnicodeDecodeError):
+            written = read_whole(owner, 2**20).decode()[:60].strip()
+            name = written if written and written.isprintable() else name
         raise ConflictError(
             f"{shown(folder)}: {name} is at work there: wait for it, or name another folder"
         ) from None

@@ -93,6 +93,54 @@ def test_ctrl_c_exits_130_without_a_traceback(tmp_path: Path) -> None:
     assert b"Traceback" not in err
 
 
+INTERRUPTED_IMPORT = """
+import sys
+
+class Interrupts:
+    def find_spec(self, name, *others):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupts())
+from fpbandits.cli import main
+main(["simulate", "paper:two", "--runs", "2", "--horizon", "10"])
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "fpbandits.cli.app", "numpy", "numba"])
+def test_ctrl_c_may_come_while_modules_are_imported(module: str) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, module], capture_output=True, check=False
+    )
+    assert process.returncode == 130
+    assert process.stdout == b""
+    assert process.stderr.strip() == b""
+
+
+@pytest.mark.parametrize("command", ["simulate paper:two", "leaderboard", "reproduce"])
+def test_an_empty_name_is_no_folder(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = refusal(capsys, *command.split(), "--runs", "2", "--out", "")
+    assert "--out is empty: name a folder" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-3", "many"])
+def test_tables_are_printed_whatever_the_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for words in (["policies"], ["analyze", "paper:two"]):
+        code, out, _ = run(capsys, *words)
+        assert code == 0
+        assert "ucb" in out.lower()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -47,3 +47,12 @@ def test_warnings_are_notes_and_an_interruption_says_what_is_kept(
 def test_workers_are_counted_once() -> None:
     with pytest.raises(InputError, match="--dask has workers of its own"), playing(None, 2, "tcp:"):
         pass
+
+
+def test_a_terminal_of_no_width_is_told_all_the_same(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "0")
+    with Bar({"a": "the first"}) as bar:
+        bar.show("a", 1.0, 1.0)
+    assert capsys.readouterr().err == "1 of 1  the first\n"

@@ -20,7 +20,8 @@ def test_mistakes_take_one_line(
         (["--from", str(tmp_path)], "there is no folder results in it"),
         (["--from", str(tmp_path), "--seed", "1"], "leave out --runs and --seed"),
         (["--out", str(tmp_path / "file")], "cannot be written to (Not a directory)"),
-        (["--out", ""], "the report needs a folder of its own"),
+        (["--out", "."], "the report needs a folder of its own"),
+        (["--out", ""], "--out is empty: name a folder"),
     ):
         code, out, err = run(capsys, "reproduce", *words)
         assert (code, out) == (2, "")

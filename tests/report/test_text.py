@@ -45,3 +45,13 @@ def test_every_number_is_in_its_place(result: Result) -> None:
 def test_a_single_run_leaves_spread_empty(result: Result) -> None:
     line = regret_table(result.first(1)).splitlines()[-2]
     assert line.split() == ["few", "0", "0", "0"]
+
+
+def test_what_could_steer_a_terminal_is_spelled_out(result: Result) -> None:
+    """A result may come from someone else's file."""
+    pulls = {"a\x1b]0;x\x07\u202e\n": result.pulls["few"]}
+    text = regret_table(replace(result, pulls=pulls, true="t\x1b[2J\r\x9b"))
+    assert "\\x1b]0;x\\x07\\u202e\\n" in text
+    assert "truth t\\x1b[2J\\r\\x9b: regret" in text
+    assert len(text.splitlines()) == 4
+    assert all(line.isprintable() for line in text.splitlines())

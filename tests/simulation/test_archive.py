@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,3 +76,46 @@ def test_bad_files(result: Result, tmp_path: Path) -> None:
     assert "this holds no result of fpbandits" in refusal(path.read_bytes())
     with pytest.raises(InputError, match="there is no such file"):
         Result.load(tmp_path / "none.npz")
+
+
+ODD: list[Any] = [None, -1, 2**70, math.inf, math.nan, "", "x", [], {}, [None], [1, 2], True]
+ODD_ARRAYS = [
+    np.zeros(0),
+    np.array("x"),
+    np.array(5),
+    np.array([50, 10]),
+    np.array([1.5, np.nan]),
+    np.zeros(3, "datetime64[s]"),
+    np.zeros((0, 2, 2), np.int64),
+    np.zeros((24, 100, 2), np.int64),
+    np.zeros((25, 100, 3), np.int64),
+    np.zeros((25, 100, 2), np.int32),
+    np.full((25, 100, 2), -1),
+]
+
+
+def test_files_whose_parts_do_not_fit_are_refused(result: Result, tmp_path: Path) -> None:
+    """Each field of the header and each array, missing or odd: a result that works, or an error."""
+    path = tmp_path / "result.npz"
+    result.save(path)
+    with np.load(path) as content:
+        arrays = {name: content[name] for name in content.files}
+    header = json.loads(str(arrays.pop("header")))
+    forgeries = [({**header, key: value}, arrays) for key in header for value in ODD]
+    forgeries += [({k: v for k, v in header.items() if k != key}, arrays) for key in header]
+    forgeries += [(header, {**arrays, key: value}) for key in arrays for value in ODD_ARRAYS]
+    forgeries += [(header, {k: v for k, v in arrays.items() if k != key}) for key in arrays]
+    refused = []
+    for forged, odd in forgeries:
+        np.savez(path, header=np.array(json.dumps(forged)), **odd)
+        try:
+            found = Result.load(path)
+        except StorageError as error:
+            refused.append(str(error))
+        else:
+            json.dumps(found.as_dict(), allow_nan=False)
+            found.table()
+            list(found.rows())
+    assert len(refused) > 0.9 * len(forgeries)
+    assert all(message.startswith(str(path)) for message in refused)
+    assert not any("\n" in message for message in refused)

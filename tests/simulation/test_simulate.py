@@ -130,3 +130,9 @@ def test_truth_values_of_numpy_are_kept_as_others(tmp_path: Path) -> None:
 def test_names_of_policies_are_plain_texts() -> None:
     result = simulate("paper:two", {np.str_("mine"): UCB1()}, horizon=50, runs=1)
     assert [type(name) for name in result.policies] == [str]
+
+
+@pytest.mark.parametrize("name", ["", "a\x1b[2J", "a\n", "\u202ea", "\t=1"])
+def test_names_of_policies_can_be_shown_anywhere(name: str) -> None:
+    with pytest.raises(InputError, match="a policy: its name"):
+        simulate(load_problem("paper:two"), {name: UCB1()}, runs=2, horizon=10)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import io
 import json
+import math
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,7 @@ import pytest
 from kept import POLICIES, ask, assert_equal, chunks
 
 from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
-from fpbandits.errors import ConflictError, StorageError
+from fpbandits.errors import ConflictError, Error, StorageError
 from fpbandits.simulation import manifest, workers
 from fpbandits.simulation.store import files_to_copy, holds_runs, load_results
 
@@ -206,6 +210,18 @@ def test_chunks_of_another_question_are_refused(tmp_path: Path, played: list[int
     assert played == []
 
 
+def test_a_lost_manifest_is_written_again(tmp_path: Path, undisturbed: Result) -> None:
+    ask(tmp_path)
+    path = tmp_path / "manifest.json"
+    whole = path.read_bytes()
+    path.unlink()
+    with pytest.raises(StorageError, match=r"manifest\.json: is gone: the command that began"):
+        load_results(tmp_path)
+    assert_equal(ask(tmp_path), undisturbed)
+    assert path.read_bytes() == whole
+    assert load_results(tmp_path)
+
+
 def simulate_quietly(out: Path, **changes: Any) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -222,7 +238,7 @@ def test_what_cannot_be_read_now_is_not_removed(
     ask(tmp_path)
     before = chunks(tmp_path)
     monkeypatch.setattr(np, "load", fails)
-    with pytest.raises(error):
+    with pytest.raises(StorageError, match="not a chunk of runs"):
         ask(tmp_path)
     assert chunks(tmp_path) == before
 
@@ -240,6 +256,108 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path, undisturbed: Result) -> 
     os.mkfifo(tmp_path / "manifest.json")
     with pytest.raises(InputError, match=r"manifest\.json: not a regular file"):
         ask(tmp_path)
+
+
+def test_links_lead_nowhere_else(tmp_path: Path) -> None:
+    """What is written replaces a link; where files would go through one, it is refused."""
+    mine, folder = tmp_path / "mine.txt", tmp_path / "d"
+    folder.mkdir()
+    mine.write_text("precious")
+    for name in ("manifest.json", ".owner"):
+        (folder / name).symlink_to(mine)
+    simulate_quietly(folder, runs=3)
+    assert mine.read_text() == "precious"
+    assert not (folder / "manifest.json").is_symlink()
+    other, elsewhere = tmp_path / "other", tmp_path / "elsewhere"
+    for place in (other, elsewhere):
+        place.mkdir()
+    (elsewhere / f"{'0' * 32}.npz").write_text("precious")
+    (other / "chunks").symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="chunks: is a link"):
+        ask(other, runs=3)
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["precious"]
+
+
+ODD: list[Any] = [None, -1, 2**70, math.inf, "", "x", [], {}, [None], [[]], [1, 2], True]
+
+
+def manifests(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield manifests with a field, or one of the first cell, that is missing or odd."""
+    first, *others = whole["cells"]
+    for key in whole:
+        yield from ({**whole, key: value} for value in ODD)
+        yield {name: value for name, value in whole.items() if name != key}
+    for key in first:
+        yield from ({**whole, "cells": [{**first, key: value}, *others]} for value in ODD)
+        yield {**whole, "cells": [{k: v for k, v in first.items() if k != key}, *others]}
+
+
+def test_forged_manifests_are_refused_in_a_line(tmp_path: Path) -> None:
+    """Their digests are right: whoever can write a manifest can make one."""
+    ask(tmp_path, runs=2)
+    path = tmp_path / "manifest.json"
+    whole = json.loads(path.read_text())
+    del whole["digest"]
+    refused = []
+    for forged in manifests(whole):
+        path.write_text(json.dumps({**forged, "digest": manifest._digest(forged)}))
+        for use in (load_results, lambda folder: ask(folder, runs=2, seed=4)):
+            try:
+                use(tmp_path)
+            except Error as error:
+                refused.append(str(error))
+    assert len(refused) > 400
+    assert not any("\n" in message for message in refused)
+
+
+PIECES: list[Any] = [
+    [[0, 0, 10**9]],
+    [[0, -1, 1]],
+    [[0, 2, 0]],
+    [[5, 0, 2]],
+    [[-1, 0, 2]],
+    [[0, 0, 2.0]],
+    [[0, 0]],
+    [[True, 0, 2]],
+    [[0, 0, 2**70]],
+    [["0", 0, 2]],
+    [[0, 0, 2]] * 2,
+    [],
+    None,
+    5,
+]
+
+
+def test_forged_chunks_are_refused_in_a_line(tmp_path: Path) -> None:
+    """Their checksums are right, so they are not ours to remove."""
+    ask(tmp_path, runs=2, policies=UCB1())
+    for path in chunks(tmp_path)[1:]:
+        path.unlink()
+    (path,) = chunks(tmp_path)
+    with np.load(path) as content:
+        arrays = {name: content[name] for name in content.files}
+    path.unlink()
+    header = json.loads(str(arrays.pop("header")))
+    pulls, plans = arrays["pulls"], arrays["plans"]
+    forgeries: list[tuple[Any, dict[str, Any]]] = [
+        *(({**header, "pieces": pieces}, arrays) for pieces in PIECES),
+        *(({k: v for k, v in header.items() if k != key}, arrays) for key in header),
+        *((header, {"pulls": odd, "plans": plans}) for odd in (pulls[:-1], -pulls, pulls * 1.0)),
+        *((header, {"pulls": pulls, "plans": odd}) for odd in (plans[:-1], 0 * plans, plans[0])),
+        (header, {"pulls": np.append(pulls, 1), "plans": plans}),
+        (header, {"pulls": pulls}),
+    ]
+    for forged, odd in forgeries:
+        stream = io.BytesIO()
+        np.savez(stream, header=np.array(json.dumps(forged)), **odd)
+        place = path.with_name(hashlib.sha256(stream.getvalue()).hexdigest()[:32] + ".npz")
+        place.write_bytes(stream.getvalue())
+        for use in (load_results, lambda folder: ask(folder, runs=2, policies=UCB1())):
+            with pytest.raises(StorageError) as caught:
+                use(tmp_path)
+            assert place.name in str(caught.value)
+            assert len(str(caught.value).splitlines()) == 1
+        place.unlink()
 
 
 def test_a_truth_called_like_a_parameter_is_not_taken_for_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from fpbandits import FPUCB, InputError
 from fpbandits.cli import main
+from fpbandits.errors import StorageError
 from fpbandits.policies import Policy
 from fpbandits.sweep import study as study_module
 from fpbandits.sweep.study import load_study
@@ -176,3 +177,18 @@ def test_an_option_does_not_hide_a_column(
     monkeypatch.setattr(study_module, "parse_policy", lambda word: Seeded(seed=3.0))
     with pytest.raises(InputError, match="'seed' is a column of its own"):
         written('problems = "paper:two"\npolicies = "mine.py:Seeded:seed=3"')
+
+
+def test_a_link_that_leads_nowhere_is_said_in_a_line(written: Written, tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").symlink_to("nowhere.toml")
+    with pytest.raises(InputError, match=r"broken\.toml: there is no such file"):
+        written('problems = ["broken*.toml"]')
+    (tmp_path / "loop.toml").symlink_to("loop.toml")
+    with pytest.raises(StorageError, match=r"loop\.toml: cannot be read"):
+        written('problems = ["loop*.toml"]')
+
+
+@pytest.mark.parametrize("name", ["a\\u001b[2J", "a\\u202eb", "", " a"])
+def test_a_studys_name_can_be_shown_anywhere(written: Written, name: str) -> None:
+    with pytest.raises(InputError, match="the study: its name"):
+        written(f'name = "{name}"\nproblems = ["paper:two"]')

@@ -5,6 +5,15 @@ docstring and the options in its signature are what ``--help`` prints. Heavy imp
 the commands, so that ``--help`` answers at once.
 """
 
-from fpbandits.cli.app import main
+from __future__ import annotations
 
-__all__ = ["main"]
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line, and exit; see `fpbandits.cli.app.run`."""
+    try:
+        # Here, so that Ctrl-C may come while it is imported.
+        from fpbandits.cli.app import run
+
+        run(arguments)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

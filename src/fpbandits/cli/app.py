@@ -48,7 +48,7 @@ def fpbandits(
     """
 
 
-def main(arguments: list[str] | None = None) -> None:
+def run(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit: 0 for success, 2 for an error in one line, 130 for Ctrl-C.
 
     Output that cannot be written (a full disk, a pipe that was closed) ends with exit code 1.

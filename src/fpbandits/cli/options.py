@@ -47,9 +47,16 @@ def floats(name: str, metavar: str, help: str) -> Any:
     return typer.Option(name, metavar=metavar, help=help, parser=partial(read_numbers, name))
 
 
+def read_folder(option: str, text: str) -> Path:
+    """Return a folder; no name at all would be the one that the command runs in."""
+    if not text:
+        raise TyperException(f"{option} is empty: name a folder")
+    return Path(text)
+
+
 def folder(name: str, help: str) -> Any:
     """Declare an option that takes a folder."""
-    return typer.Option(name, metavar="DIR", help=help)
+    return typer.Option(name, metavar="DIR", help=help, parser=partial(read_folder, name))
 
 
 def truth(default: str) -> Any:

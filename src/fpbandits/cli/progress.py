@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypedDict
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
 
+from fpbandits.cli.output import new_console
 from fpbandits.errors import InputError
 from fpbandits.simulation.cluster import dask_executor
 
@@ -59,7 +59,7 @@ class Bar(Progress):
 
     def __init__(self, titles: Mapping[str, str]) -> None:
         columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
-        console = Console(stderr=True)
+        console = new_console(stderr=True)
         super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
         self._task, self._titles = self.add_task("", total=1.0), titles
         self.share, self._finished = 0.0, 0
@@ -80,6 +80,6 @@ class Bar(Progress):
 
 def tracked(cases: Iterable[int]) -> Iterable[int]:
     """Show a bar for the cases of an analysis; it vanishes when they are done."""
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     hidden = not console.is_terminal
     return track(cases, "analyzing", console=console, transient=True, disable=hidden)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.checks import whole_number
-from fpbandits.errors import ConflictError, InputError, StorageError
+from fpbandits.errors import ConflictError, Error, InputError, StorageError
 from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
@@ -27,13 +27,13 @@ from fpbandits.paper.experiments import (
 from fpbandits.paper.formulas import numbers
 from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
-from fpbandits.report.figures import render
+from fpbandits.report.figures import own_style, render
 from fpbandits.report.paper.bounds import bounds_and_slopes
 from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.page import PLURALS, report_page
 from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation.store import files_to_copy, holds_runs
-from fpbandits.storage import make_folder, shown, write_aside, write_together
+from fpbandits.storage import make_folder, read_whole, shown, write_aside, write_together
 
 _SCHEMA = 1
 
@@ -102,7 +102,8 @@ def reproduce(
     pictures: dict[str, bytes] = {}
     everything = [each for chapter in (*own, *beyond) for each in chapter.drawings]
     for place, each in enumerate(everything):
-        drawn = each.draw(material)
+        with own_style():
+            drawn = each.draw(material)
         for kind in ("png", "svg"):
             contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
         pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]
@@ -133,7 +134,7 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
         runs = files_to_copy(folder, kept)
     except ConflictError as error:
         raise error.at(shown(out)) from None
-    return {**runs, kept / "episodes.json": (folder / "episodes.json").read_bytes()}
+    return {**runs, kept / "episodes.json": read_whole(folder / "episodes.json")}
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
@@ -150,7 +151,7 @@ def _keep(episodes: Episodes, folder: Path) -> None:
 def _find_episodes(folder: Path, seed: int) -> Episodes:
     path = folder / "episodes.json"
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_whole(path))
         arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
         if content["schema"] != _SCHEMA or content["seed"] != seed:
             raise StorageError(f"{shown(path)}: written by another version, or for another seed")
@@ -158,7 +159,7 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
         if len(played) < 2 or not played <= {0, 1, 2, 3}:
             raise ValueError
         return Episodes(seed, arms)
-    except OSError as error:
-        raise StorageError(f"{shown(path)}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError):
+    except Error:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise StorageError(f"{shown(path)}: not a whole record of a run") from None

@@ -1,12 +1,17 @@
-"""What all figures share: colours, words on them, and how they are written.
+"""What all figures share: style, colours, words on them, and how they are written.
 
-A figure is written whole or not at all, and equal figures are equal files.
+A figure is written whole or not at all, and equal figures are equal files: whatever a user's own
+matplotlibrc or MPLBACKEND says, they are drawn in `own_style`, and need no backend.
 """
 
 from __future__ import annotations
 
 import io
+import os
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +27,29 @@ FORMATS = (".png", ".svg")
 # The Okabe-Ito palette, which colour-blind readers can tell apart.
 ORANGE, SKY, GREEN, BLUE, PURPLE = "#D55E00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
+
+
+@contextmanager
+def own_style() -> Iterator[None]:
+    """Draw by matplotlib's defaults; also a decorator of whatever draws."""
+    _import_matplotlib()
+    import matplotlib.style
+
+    with matplotlib.style.context("default", after_reset=True):
+        yield
+
+
+def _import_matplotlib() -> None:
+    """Import it even where MPLBACKEND names a backend that it does not know."""
+    if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:
+        return
+    backend = os.environ.pop("MPLBACKEND")
+    try:
+        import matplotlib
+    finally:
+        os.environ["MPLBACKEND"] = backend
+    with suppress(ValueError):
+        matplotlib.rcParams["backend"] = backend
 
 
 def short(text: str, most: int) -> str:
@@ -64,6 +92,7 @@ def rendered(figure: Figure, stem: Path) -> dict[Path, bytes]:
     return {stem.with_name(stem.name + kind): render(figure, kind[1:]) for kind in FORMATS}
 
 
+@own_style()
 def render(figure: Figure, kind: str) -> bytes:
     """Return a figure as the content of a "png" or "svg" file."""
     import matplotlib

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fpbandits.report.figures import own_style
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from fpbandits.leaderboard import Leaderboard
 
 
+@own_style()
 def leaderboard_figure(board: Leaderboard) -> Figure:
     """Draw how far every policy is from the best in every contest."""
     from matplotlib.colors import LogNorm

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fpbandits.checks import visible
 from fpbandits.errors import InputError, unknown
-from fpbandits.report.figures import PALETTE, as_plain_text, footnote, save_figure
+from fpbandits.report.figures import PALETTE, as_plain_text, footnote, own_style, save_figure
 from fpbandits.theory.analysis import analyze
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 BANDS = {"std": "±1 standard deviation", "ci": "95 % interval of the mean", "quantile": "5 … 95 %"}
 
 
+@own_style()
 def regret_figure(
     result: Result,
     path: str | os.PathLike[str] | None = None,
@@ -67,7 +69,8 @@ def regret_figure(
     axes.set_ylabel("regret")
     axes.grid(alpha=0.25)
     as_plain_text(axes.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none"))
-    axes.set_title(f"{result.problem.name}, truth {result.true}", fontsize=11, parse_math=False)
+    title = visible(f"{result.problem.name}, truth {result.true}")
+    axes.set_title(title, fontsize=11, parse_math=False)
     single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
     footnote(figure, f"{single}; T = {result.horizon:.6g}, seed {result.seed}")
     if path is not None:
@@ -90,7 +93,7 @@ def draw_policy(
     times = result.times[shown]
     scale = np.log(times) if over_log else 1.0
     mean = result.mean_regret(policy)[shown] / scale
-    axes.plot(times, mean, color=colour, label=label or policy, linewidth=1.8)
+    axes.plot(times, mean, color=colour, label=label or visible(policy), linewidth=1.8)
     if result.runs > 1:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))
         axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)

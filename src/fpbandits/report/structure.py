@@ -8,7 +8,7 @@ import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
-from fpbandits.report.figures import ORANGE, SKY, short
+from fpbandits.report.figures import ORANGE, SKY, own_style, short
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _LEGEND: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9}
 _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told apart": SKY}
 
 
+@own_style()
 def structure_figure(problem: Problem) -> Figure:
     """Draw the means with the best arms marked, and which parameter is confused with which."""
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fpbandits.report.figures import PALETTE, as_plain_text, footnote, short
+from fpbandits.report.figures import PALETTE, as_plain_text, footnote, own_style, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ _MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
 _LONGEST_NAME = 44
 
 
+@own_style()
 def sweep_figure(sweep: Sweep) -> Figure:
     """Draw regret against what the study varies, with 95 % intervals."""
     from matplotlib.figure import Figure

@@ -1,10 +1,14 @@
-"""Regret as a table in plain text, for any terminal, log or notebook."""
+"""Regret as a table in plain text, for any terminal, log or notebook.
+
+A result may come from someone else's file, so its names are made `visible`.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+from fpbandits.checks import visible
 from fpbandits.statistics import summary
 
 if TYPE_CHECKING:
@@ -20,10 +24,10 @@ def regret_table(result: Result) -> str:
         )
         interval = "" if math.isnan(low) else f"{_number_text(low)} … {_number_text(high)}"
         lines.append(
-            [policy, _number_text(mean), interval, *map(_number_text, (std, median, most))]
+            [visible(policy), _number_text(mean), interval, *map(_number_text, (std, median, most))]
         )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    title = (
+    title = visible(
         f"{result.problem.name}, truth {result.true}: regret at T = {result.horizon:.6g}, "
         f"{result.runs:,} runs, seed {result.seed}"
     )

@@ -19,6 +19,7 @@ from fpbandits.simulation.result import Result
 from fpbandits.storage import check_kind, read_whole, shown, write_aside
 
 SCHEMA, _KIND = 1, "result"
+_SETTINGS = {"shuffle", "leap", "exact"}
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -57,13 +58,47 @@ def save_result(result: Result, path: Path) -> None:
     write_aside(path, to_npz(header, arrays))
 
 
+def check_fit(result: Result) -> Result:
+    """Return what was read from a file, if its parts are of their kinds and fit together."""
+    names, times, arms = result.policies, result.times, len(result.problem.arms)
+    _check("policies", bool(names) and all(isinstance(name, str) for name in names))
+    _check("true", isinstance(result.true, str))
+    _check("seed", type(result.seed) is int and result.seed >= 0)
+    settings: object = result.settings
+    _check("settings", isinstance(settings, dict) and settings.keys() == _SETTINGS)
+    _check("settings", all(isinstance(value, bool) for value in result.settings.values()))
+    _check("leap_error", type(result.leap_error) is float and 0 <= result.leap_error <= 1)
+    versions: object = result.versions
+    _check("versions", isinstance(versions, dict))
+    _check("versions", all(isinstance(value, str) for value in result.versions.values()))
+    _check("times", times.dtype == np.int64 and times.ndim == 1 and len(times) > 0)
+    _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
+    means = result.true_means
+    _check("true_means", means.dtype == np.float64 and means.shape == (arms,))
+    _check("true_means", bool(np.isfinite(means).all()))
+    runs = len(result.plans[names[0]]) if result.plans[names[0]].ndim else 0
+    for name in names:
+        pulls, plans = result.pulls[name], result.plans[name]
+        _check("plans", plans.dtype == np.int64 and plans.shape == (runs,) and runs > 0)
+        _check("plans", bool(plans.min() > 0))
+        _check("pulls", pulls.dtype == np.int64 and pulls.shape == (runs, len(times), arms))
+        _check("pulls", bool(pulls.min() >= 0))
+    return result
+
+
+def _check(what: str, fits: bool) -> None:
+    if not fits:
+        raise StorageError(f"its {what} do not fit the rest, or are none")
+
+
 def load_result(path: Path) -> Result:
     """Read what `save_result` wrote."""
     content = read_whole(path)
     try:
         header, arrays = from_npz(content, _KIND, (SCHEMA,))
         names = header["policies"]
-        return Result(
+        _check("policies", isinstance(names, list))
+        result = Result(
             problem=problem_from_toml(header["problem"], "result"),
             true=header["true"],
             true_means=arrays["true_means"],
@@ -75,6 +110,7 @@ def load_result(path: Path) -> Result:
             leap_error=header["leap_error"],
             versions=header["versions"],
         )
+        return check_fit(result)
     except StorageError as error:
         raise error.at(shown(path)) from None
     except Exception as error:  # damaged archives raise whatever their decoders do

@@ -9,15 +9,33 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from fpbandits.errors import quote
+from fpbandits.errors import StorageError, quote
 from fpbandits.files import problem_to_toml
 from fpbandits.policies.own import code_of
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.versions import versions
+from fpbandits.storage import DamagedError, read_json, shown
 
 KIND, SCHEMA = "runs", 1
+
+_CELL: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "problem": (int,),
+    "true": (str,),
+    "true_means": (list,),
+    "policy": (str,),
+    "code": (str, type(None)),
+    "seed": (int,),
+    "times": (int,),
+    "shuffle": (bool,),
+    "leap": (bool,),
+    "exact": (bool,),
+    "runs": (int,),
+}
+"""What a cell is described by, and the kinds of it."""
 
 
 def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
@@ -60,10 +78,45 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
     return {**manifest, "digest": _digest(manifest)}
 
 
-def is_whole(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest is as it was written."""
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a manifest, if it is as it was written, and holds all that it should."""
+    manifest = read_json(path, KIND, (SCHEMA,))
+    if not _is_whole(manifest):
+        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+    if not _is_sound(manifest):
+        raise StorageError(f"{shown(path)}: fields are missing, or are not what they should be")
+    return manifest
+
+
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
     rest = {key: value for key, value in manifest.items() if key != "digest"}
     return manifest.get("digest") == _digest(rest)
+
+
+def _is_sound(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether all that is needed is there and of its kind: anyone can make a digest."""
+    problems, times, cells = (manifest.get(key, 0) for key in ("problems", "times", "cells"))
+    return (
+        _are(str, problems)
+        and isinstance(times, list)
+        and all(_are(int, each) and each and 0 < each[0] and max(each) < 2**63 for each in times)
+        and _are(dict, cells)
+        and all(
+            cell.keys() == _CELL.keys()
+            and all(type(cell[key]) in kinds for key, kinds in _CELL.items())
+            and 0 <= cell["problem"] < len(problems)
+            and 0 <= cell["times"] < len(times)
+            and 0 < cell["runs"]
+            and _are(float, cell["true_means"])
+            for cell in cells
+        )
+        and isinstance(manifest.get("question"), str)
+        and isinstance(manifest.get("versions"), dict)
+    )
+
+
+def _are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def _digest(content: Any) -> str:

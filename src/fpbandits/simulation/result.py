@@ -21,7 +21,7 @@ from fpbandits.checks import checked_path, flag, is_real, known_name, whole_numb
 from fpbandits.errors import InputError, quote
 from fpbandits.problem import Problem
 from fpbandits.simulation.versions import versions
-from fpbandits.statistics import half_width, std_of, students_t, summary, two_sided
+from fpbandits.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
 from fpbandits.storage import rows_to_csv, write_aside
 
 if TYPE_CHECKING:
@@ -154,13 +154,11 @@ class Result:
 
     def regret(self, policy: str) -> Floats:
         """Return regret[run, time]."""
-        regret: Floats = self._pulls(policy) @ self.gaps
-        return regret
+        return regret_of(self._pulls(policy), self.gaps)
 
     def final_regret(self, policy: str) -> Floats:
         """Return the regret of each run at T."""
-        regret: Floats = self._pulls(policy)[:, -1] @ self.gaps
-        return regret
+        return regret_of(self._pulls(policy)[:, -1], self.gaps)
 
     def mean_regret(self, policy: str) -> Floats:
         """Return the mean regret at each time."""

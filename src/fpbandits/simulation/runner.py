@@ -23,9 +23,12 @@ from fpbandits.checks import whole_number
 from fpbandits.errors import InputError, LostWorkersError, StorageError, quote
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.store import Store
-from fpbandits.simulation.workers import Played, Tables, play_pieces
+from fpbandits.simulation.store import MOST_FRESH, Store
+from fpbandits.simulation.workers import MOST_OUT, Played, Tables, play_pieces
 from fpbandits.storage import shown
+
+ON_THE_WAY = MOST_OUT + 2 * MOST_FRESH
+"""Bytes of runs, at the most, that are with workers or about to be written, as a copy of them."""
 
 
 class Progress(Protocol):
@@ -66,6 +69,8 @@ def play_cells(
         workers = whole_number("workers", workers, least=1, most=most)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
+    if out is not None and not os.fspath(out):
+        raise InputError("out is an empty text: name a folder")
     shapes = [(cell.runs, len(cell.times), len(cell.problem.arms)) for cell in cells.values()]
     _check_memory(shapes)
     tables = Tables(shapes)
@@ -159,13 +164,25 @@ class _Watch:
         self._changed.clear()
 
 
+def memory_needed(shapes: Sequence[tuple[int, int, int]]) -> int:
+    """Return how many bytes cells of so many runs, times and arms take, played and shown.
+
+    Besides the tables there are runs on their way into them, and once they are full, the regret of
+    one policy at a time with what its spread and its quantiles take; and of each run its plans, and
+    its final regret in JSON.
+    """
+    tables = 8 * sum(map(math.prod, shapes))
+    regret = 8 * max((runs * times for runs, times, _ in shapes), default=0)
+    return tables + min(tables, ON_THE_WAY) + 3 * regret + 100 * sum(runs for runs, *_ in shapes)
+
+
 def _check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:
-    needed = 8 * sum(map(math.prod, shapes))
+    needed = memory_needed(shapes)
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not told here, as on Windows
         return
-    if needed > 0.7 * available:
+    if needed > 0.8 * available:
         raise InputError(
             f"{sum(runs for runs, *_ in shapes):,} runs take {needed / 2**30:,.0f} GiB and this "
             f"machine has {available / 2**30:,.0f}: ask for fewer runs or times"

@@ -24,7 +24,6 @@ import os
 import re
 import time
 import warnings
-import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -32,20 +31,21 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.arrays import Counts
 from fpbandits.checks import checked_path
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
 from fpbandits.files import problem_from_toml
-from fpbandits.simulation.archive import from_npz, to_npz
+from fpbandits.simulation.archive import check_fit, from_npz, to_npz
 from fpbandits.simulation.cell import LEAP_ERROR, Cell
-from fpbandits.simulation.manifest import KIND, SCHEMA, difference, is_whole, make_manifest
+from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.workers import Piece, Played, Tables
 from fpbandits.storage import (
     DamagedError,
     locked,
     make_folder,
-    read_json,
     read_whole,
+    refuse_link,
     remove_asides,
     shown,
     write_aside,
@@ -57,6 +57,9 @@ _CHUNK_NAME = re.compile("[0-9a-f]{32}")
 
 EVERY = 1.0
 """How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
+
+MOST_FRESH = 2**27
+"""About so many bytes of runs wait to be written at the most."""
 
 
 class Store:
@@ -78,6 +81,7 @@ class Store:
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Store:
+        refuse_link(self.folder / _CHUNKS)
         for place in (self.folder, self.folder / _CHUNKS):
             make_folder(place)
         with ExitStack() as stack:
@@ -95,7 +99,7 @@ class Store:
         if not holds_runs(self.folder):
             return None
         try:
-            found = _read_manifest(self.folder)
+            found = read_manifest(self.folder / _MANIFEST)
         except DamagedError as error:  # chunks say themselves what they answer
             warnings.warn(f"{error}; it is written again", stacklevel=2)
             return None
@@ -129,7 +133,8 @@ class Store:
     def write_if_due(self) -> None:
         """Write what was added, unless that was done just now."""
         now = time.monotonic()
-        if now - self._written > max(EVERY, 0.01 * (now - self._opened)):
+        is_due = now - self._written > max(EVERY, 0.01 * (now - self._opened))
+        if is_due or sum(played.pulls.nbytes for played in self._fresh) > MOST_FRESH:
             self.write()
 
     def write(self) -> None:
@@ -164,14 +169,24 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     that are not here.
     """
     folder = checked_path(folder)
-    manifest = _read_manifest(folder)
-    problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
+    if not holds_runs(folder) and _chunks(folder):
+        raise StorageError(
+            f"{shown(folder / _MANIFEST)}: is gone: the command that began these runs, given once "
+            "more, takes them up and writes it again"
+        )
+    manifest = read_manifest(folder / _MANIFEST)
     times = [np.array(moments, np.int64) for moments in manifest["times"]]
     entries = manifest["cells"]
-    tables = Tables(
-        (entry["runs"], len(times[entry["times"]]), len(problems[entry["problem"]].arms))
-        for entry in entries
-    )
+    try:
+        problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
+        tables = Tables(
+            (entry["runs"], len(times[entry["times"]]), len(problems[entry["problem"]].arms))
+            for entry in entries
+        )
+    except InputError as error:
+        raise StorageError(f"{shown(folder / _MANIFEST)}: {error}") from None
+    except (MemoryError, ValueError, OverflowError):
+        raise StorageError(f"{shown(folder)}: so many runs do not fit into memory") from None
     for path in _chunks(folder):
         _put_chunk(path, manifest, tables)
     missing = sum(piece.runs for piece in tables.missing())
@@ -186,7 +201,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
         played = tables.is_played(number)
         runs = len(plans) if played.all() else int(played.argmin())
         if runs:
-            results[entry["name"]] = Result.of_policy(
+            result = Result.of_policy(
                 entry["policy"],
                 pulls[:runs],
                 plans[:runs],
@@ -199,15 +214,11 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 leap_error=LEAP_ERROR,  # the same in all versions
                 versions=manifest["versions"],
             )
+            try:
+                results[entry["name"]] = check_fit(result)
+            except StorageError as error:
+                raise error.at(shown(folder / _MANIFEST)) from None
     return results
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / _MANIFEST
-    manifest = read_json(path, KIND, (SCHEMA,))
-    if not is_whole(manifest):
-        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
-    return manifest
 
 
 def _checksum(content: bytes) -> str:
@@ -246,16 +257,31 @@ def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:
             return False
-        run = place = 0
-        for number, start, stop in header["pieces"]:
-            runs, shape = stop - start, (stop - start, *tables.pulls[number].shape[1:])
-            counts = arrays["pulls"][place : place + math.prod(shape)].reshape(shape)
-            plans = arrays["plans"][run : run + runs]
-            tables.put(Played(Piece(number, start, stop), counts, plans))
-            run, place = run + runs, place + counts.size
+        for played in _unpacked(header["pieces"], arrays["pulls"], arrays["plans"], tables):
+            tables.put(played)
         return True
     except Error as error:
         raise error.at(shown(path)) from None
-    except (LookupError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # archives raise whatever their decoders do
         # Written so, since its checksum is right: not for us to remove.
-        raise StorageError(f"{shown(path)}: not a chunk of runs ({error!r})") from None
+        raise StorageError(f"{shown(path)}: not a chunk of runs ({quote(error)})") from None
+
+
+def _unpacked(pieces: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:
+    """Return the pieces of a chunk, if they are those of its arrays, to the last number."""
+    found = []
+    run = place = 0
+    for piece in pieces:
+        if [type(each) for each in piece] != [int, int, int] or min(piece) < 0:
+            raise StorageError("its pieces are not three whole numbers each")
+        number, start, stop = piece
+        shape = (stop - start, *tables.pulls[number].shape[1:])
+        counts = pulls[place : place + math.prod(shape)].reshape(shape)
+        found.append(Played(Piece(number, start, stop), counts, plans[run : run + shape[0]]))
+        run, place = run + shape[0], place + counts.size
+    whole = (run,) == plans.shape and (place,) == pulls.shape
+    if not whole or {pulls.dtype, plans.dtype} != {np.dtype(np.int64)}:
+        raise StorageError("its pieces and its arrays do not fit together")
+    if run and (plans.min() < 1 or pulls.min() < 0):
+        raise StorageError("runs have a plan each at least, and no arm is played less than never")
+    return found

@@ -40,6 +40,9 @@ from fpbandits.simulation.versions import versions
 SECONDS = 1.0
 """After so long a worker begins no other run of its batch."""
 
+MOST_OUT = 2**28
+"""About so many bytes of runs are out with workers at the most."""
+
 _LEAST_SECONDS = 0.05
 _MOST_BYTES = 2**26
 _COUNT_EVERY = 5.0
@@ -140,7 +143,8 @@ def play_pieces(
                     left / (2 * window), _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
                 )
                 runs = max(1, int(min(runs, left / window)))
-                batch = _Batch(_cut(queue, cells, runs))
+                room = min(_MOST_BYTES, MOST_OUT // window)
+                batch = _Batch(_cut(queue, cells, runs, room))
                 left -= sum(piece.runs for piece in batch.pieces)
                 sent[_send(batch, cells, executor, shares_memory, with_large_problems)] = batch
                 with_large_problems = False
@@ -178,10 +182,9 @@ def _count_workers(executor: Executor) -> int:
     return told or dask_workers(executor) or os.cpu_count() or 1
 
 
-def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int) -> list[Piece]:
-    """Take so many runs from the queue, or fewer where they would not fit into a batch."""
+def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int, room: int) -> list[Piece]:
+    """Take so many runs from the queue, or fewer where they would take more bytes than ``room``."""
     pieces: list[Piece] = []
-    room = float(_MOST_BYTES)
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
         size = 8 * len(cells[cell].times) * len(cells[cell].problem.arms)

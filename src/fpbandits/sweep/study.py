@@ -24,10 +24,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from fpbandits.checks import whole_number
+from fpbandits.checks import checked_name, whole_number
 from fpbandits.errors import Error, InputError, quote, unknown
 from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.policies import DEFAULT, Policy, parse_policy
@@ -92,6 +93,7 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     name = table.get("name", file.stem)
     if not isinstance(name, str):
         raise InputError(f"name is a text, not {quote(name)}")
+    checked_name("the study", name)
     policies, options = _policies(_as_list("policies", table.get("policies", DEFAULT.name)), file)
     horizons = _whole_numbers("horizon", table.get("horizons", 10**5), least=1)
     seeds = _whole_numbers("seed", table.get("seeds", 0), least=0)
@@ -279,7 +281,7 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
             paths = sorted(file.parent.glob(source))
         except (NotImplementedError, ValueError):
             raise InputError(f"{quote(source)}: expected a pattern like mine/*.toml") from None
-        paths = [path for path in paths if not path.samefile(file)]
+        paths = [path for path in paths if realpath(path) != realpath(file)]
     if not paths:
         raise InputError(f"no file is called like {quote(source)}")
     for path in paths:

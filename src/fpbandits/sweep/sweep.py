@@ -24,6 +24,8 @@ from fpbandits.sweep.points import Points, caption, points
 from fpbandits.sweep.study import Study
 
 SCHEMA = 1
+_AT_ONCE = 2**20
+"""How many numbers of regret are summed up together: many cells at once, but never all."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,18 @@ def sweep(study: Study, *, out: Path | None = None, **how: Any) -> Sweep:
 
 def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
     """Return a row per cell and horizon; all cells have the same runs and horizons."""
-    regret = np.stack([result.regret(result.policy) for result in results.values()])
+    items = list(results.items())
+    first = items[0][1]
+    some = max(1, _AT_ONCE // (first.runs * len(first.times)))
+    return [
+        row
+        for start in range(0, len(items), some)
+        for row in _rows_of(study, items[start : start + some])
+    ]
+
+
+def _rows_of(study: Study, items: Sequence[tuple[str, Result]]) -> list[dict[str, Any]]:
+    regret = np.stack([result.regret(result.policy) for _, result in items])
     columns = {column: values.tolist() for column, values in summary(regret, axis=1).items()}
     return [
         {
@@ -79,6 +92,6 @@ def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
             "runs": result.runs,
             **{column: values[number][place] for column, values in columns.items()},
         }
-        for number, (name, result) in enumerate(results.items())
+        for number, (name, result) in enumerate(items)
         for place, horizon in enumerate(result.times.tolist())
     ]
