@@ -226,7 +226,7 @@ def test_a_damaged_record_of_episodes_is_refused(
         assert code == 2
         assert f"episodes.json: {message}" in err
     (tmp_path / "results" / "episodes.json").unlink()
-    assert "cannot be read" in run(capsys, "reproduce", "--from", str(tmp_path))[2]
+    assert "there is no such file" in run(capsys, "reproduce", "--from", str(tmp_path))[2]
 
 
 @pytest.mark.usefixtures("undrawn")
