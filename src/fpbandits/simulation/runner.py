@@ -16,10 +16,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Protocol
 
-from fpbandits.checks import whole_number
+from fpbandits.checks import checked_path, whole_number
 from fpbandits.errors import InputError, LostWorkersError, StorageError, quote
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.result import Result
@@ -69,7 +68,7 @@ def play_cells(
         workers = whole_number("workers", workers, least=1, most=most)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
-    if out is not None and not os.fspath(out):
+    if out == "":
         raise InputError("out is an empty text: name a folder")
     shapes = [(cell.runs, len(cell.times), len(cell.problem.arms)) for cell in cells.values()]
     _check_memory(shapes)
@@ -77,7 +76,7 @@ def play_cells(
     with ExitStack() as stack:
         store = None
         if out is not None:
-            store = stack.enter_context(Store(Path(out), cells))
+            store = stack.enter_context(Store(checked_path(out), cells))
             store.fill(tables)
         if executor is None:
             executor = stack.enter_context(ThreadPoolExecutor(workers or os.cpu_count() or 1))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
-from fpbandits.checks import checked_name, checked_path
+from fpbandits.checks import checked_name
 from fpbandits.errors import InputError, quote
 from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
@@ -74,7 +74,6 @@ def simulate(
     np.True_
     """
     problem = the_problem(problem)
-    out = None if out is None else checked_path(out)
     cells = {
         name: make_cell(
             problem,
