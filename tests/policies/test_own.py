@@ -127,7 +127,8 @@ QUESTION = ("simulate", "paper:two", "--horizon", "100", "--runs", "3", "--json"
 def test_an_own_rule_leaves_nothing_that_others_trip_over(tmp_path: Path) -> None:
     """A compiled rule of one folder, then built-in rules from another, with one cache of code."""
     here, there, cache = tmp_path / "here", tmp_path / "there", tmp_path / "cache"
-    here.mkdir(), there.mkdir()  # type: ignore[func-returns-value]
+    here.mkdir()
+    there.mkdir()
     write(here, COMPILED)
     word = "mine.py:Stubborn"
     assert mean_pulls(run(here, *QUESTION, "--policy", word, cache=cache), word)["arm2"] == 100
