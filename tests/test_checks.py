@@ -129,3 +129,7 @@ def test_paths() -> None:
     for refused in (3, None, b"a", ["a"]):
         with pytest.raises(InputError, match="expected the path of a file or folder, not "):
             checked_path(refused)
+    assert checked_path("é" * 127).name == "é" * 127
+    for endless in ("é" * 128, "a/" * 2001, Path("x" * 300)):
+        with pytest.raises(InputError, match="this path is longer than any that a file can have"):
+            checked_path(endless)

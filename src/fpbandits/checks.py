@@ -72,11 +72,18 @@ def flag(what: str, value: object) -> bool:
 
 
 def checked_path(given: object) -> Path:
-    """Return a path, or say that it is none."""
+    """Return a path, or say that it is none, or none that a file system takes."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise InputError(f"expected the path of a file or folder, not {quote(given)}")
-    return Path(plain_text(path))
+    checked = Path(plain_text(path))
+    # 255 bytes are what file systems take for a name, 4,095 what the system takes for a path.
+    lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
+    if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
+        raise InputError(
+            f"{quote(str(checked))}: this path is longer than any that a file can have"
+        )
+    return checked
 
 
 def whole_number(

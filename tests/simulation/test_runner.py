@@ -92,6 +92,8 @@ def test_an_empty_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="out is an empty text: name a folder"):
         simulate(load_problem("paper:two"), runs=2, horizon=10, out="")
+    with pytest.raises(InputError, match="expected the path of a file or folder"):
+        simulate(load_problem("paper:two"), runs=2, horizon=10, out=np.array(["a", "b"]))  # type: ignore[arg-type]  # wrong on purpose
     assert list(tmp_path.iterdir()) == []
 
 

@@ -68,7 +68,7 @@ def play_cells(
         workers = whole_number("workers", workers, least=1, most=most)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
-    if out == "":
+    if isinstance(out, str) and not out:
         raise InputError("out is an empty text: name a folder")
     shapes = [(cell.runs, len(cell.times), len(cell.problem.arms)) for cell in cells.values()]
     _check_memory(shapes)
