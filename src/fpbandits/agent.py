@@ -20,6 +20,7 @@ holds the problem's fingerprint, not the problem. An agent may be used from seve
 from __future__ import annotations
 
 import json
+import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -71,7 +72,8 @@ class Decision:
 
 def _packed(tally: Tally) -> Counts:
     """Put a tally into one array: for a million agents, two headers less are worth having."""
-    return np.concatenate([tally.plays, tally.sums.view(np.int64), tally.counters])
+    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1)])
+    return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
 
 
 class Agent:
@@ -152,7 +154,7 @@ class Agent:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
         with self._lock:
             arm = self._ledger.arm_of(id)
-            self._settle(arm, int(id), self._unit(reward, f"decision {id}"))
+            self._settle(arm, int(id), self._unit(arm, reward, f"decision {id}"))
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(id)) else None
         if crowd is not None:
             warnings.warn(crowd, stacklevel=2)
@@ -168,12 +170,12 @@ class Agent:
         For a warm start: the history of a user, told before the first `ask`.
         """
         arms = self._ready.problem.arms
-        arm = known_name("arm", arm, arms)
-        value = self._unit(reward, f"arm {quote(arm)}")
+        place = arms.index(known_name("arm", arm, arms))
+        value = self._unit(place, reward, f"arm {quote(arm)}")
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
-            self._take_in(arms.index(arm), value, stream)
+            self._take_in(place, value, stream)
 
     @property
     def problem(self) -> Problem:
@@ -244,6 +246,7 @@ class Agent:
                 "plan": self._to_hand_out,
                 "plays": tally.plays.tolist(),
                 "sums": tally.sums.tolist(),
+                "statistics": tally.statistics.tolist(),
                 "counters": tally.counters.tolist(),
                 "memory": self._memory,
             }
@@ -315,11 +318,20 @@ class Agent:
             np.array(state["sums"], np.float64),
             np.array(counters, np.int64),
             _NOTHING_PENDING,
+            np.array(state.get("statistics", []), np.float64).reshape(len(problem.arms), -1),
         )
+        if problem.rewards.statistics and "statistics" not in state:
+            raise StorageError(
+                "this agent was written by an earlier version, which kept too little of "
+                f"{problem.rewards.name} rewards: begin a new one, and let it observe the history"
+            )
         if [part.shape for part in tally] != [part.shape for part in agent._tally]:
             raise ValueError("the tally has another shape")
-        if not (((tally.sums >= 0) & (tally.sums <= tally.plays)).all() and min(counters) >= 0):
+        within = (tally.sums >= 0) & (tally.sums <= tally.plays)
+        if not (within.all() or not problem.rewards.bounded) or min(counters) < 0:
             raise ValueError("the tally does not add up")
+        if not (np.isfinite(tally.sums).all() and np.isfinite(tally.statistics).all()):
+            raise ValueError("the tally is not finite")
         agent._packed_tally = _packed(tally)
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._from_history = int(state.get("observed", 0))
@@ -340,13 +352,16 @@ class Agent:
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
-        arms, numbers = len(self._ready.problem.arms), self._packed_tally
-        sums = numbers[arms : 2 * arms].view(np.float64)
-        return Tally(numbers[:arms], sums, numbers[2 * arms :], _NOTHING_PENDING)
+        arms, counts = len(self._ready.problem.arms), self._packed_tally
+        plays, counters = counts[:arms], counts[arms : arms + COUNTERS]
+        numbers = counts[arms + COUNTERS :].view(np.float64)
+        statistics = numbers[arms:].reshape(arms, -1)
+        return Tally(plays, numbers[:arms], counters, _NOTHING_PENDING, statistics)
 
-    def _unit(self, reward: float, place: str) -> float:
+    def _unit(self, arm: int, reward: float, place: str) -> float:
         """Return a reward on [0, 1], or say why it cannot be one."""
-        low, high = self._ready.problem.range
+        rewards = self._ready.problem.rewards
+        low, high = rewards.range
         try:
             # Python and NumPy would make a number of these too, some with a warning.
             if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
@@ -354,11 +369,16 @@ class Agent:
             value = float(reward)
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
-        if not low <= value <= high:
+        if not low <= value <= high or not math.isfinite(value):
             raise InputError(
                 f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]"
             )
-        return (value - low) / (high - low)
+        unit = (value - rewards.zero) / rewards.width
+        try:
+            rewards.statistics_of(arm, unit)
+        except InputError as error:
+            raise InputError(f"{place}: the reward {error}") from None
+        return unit
 
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""

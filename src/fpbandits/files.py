@@ -3,13 +3,18 @@
 TOML holds everything::
 
     name = "pricing"
-    reward = "bernoulli"         # or "beta" with `concentration`, "discrete" with `support`
+    reward = "bernoulli"         # or "beta" with `concentration`, "discrete" with `support`,
+                                 # "gaussian" with `deviation`
     arms = ["9 EUR", "12 EUR"]
     range = [0, 1]               # optional: the user's units
     true = "loyal"               # optional
     [parameters]
     loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm
     thrifty = [0.2, 0.5]
+    [prior]                      # optional: weights, 1 where none is given
+    loyal = 3
+
+With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
 
 CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
 ``parameter,<arm>,<arm>…`` and a row per parameter. A name that begins with =, +, - or @ stands
@@ -38,13 +43,13 @@ from fpbandits.builtin import BUILT_IN, built_in
 from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
-from fpbandits.problem import Problem
+from fpbandits.problem import Naming, Problem
 from fpbandits.storage import cell_to_text, read_whole, shown, text_to_cell, write_aside
 
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters")
+_COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters", "prior")
 
 # The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
@@ -150,18 +155,18 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
         raise InputError(f"reward must be a family's name, not {quote(name_of_family)}")
     if name_of_family not in FAMILIES:
         raise unknown("reward family", name_of_family, FAMILIES)
-    own = FAMILIES[name_of_family].fields
-    fields = _COMMON_FIELDS + own
+    family = FAMILIES[name_of_family]
+    fields = _COMMON_FIELDS + family.fields + family.optional
     for field in table:
         if field in fields:
             continue
         for other in FAMILIES.values():
-            if field in other.fields:
+            if field in other.fields + other.optional:
                 raise InputError(
                     f"field {quote(field)} goes with reward = {quote(other.name)} only"
                 )
         raise unknown("field", field, fields)
-    for field in ("parameters", *own):
+    for field in ("parameters", *family.fields):
         if field not in table:
             raise InputError(f"the field {quote(field)} is missing")
     rows = table["parameters"]
@@ -170,15 +175,15 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     for field in ("arms", "range"):
         if not isinstance(table.get(field, []), list):
             raise InputError(f"{field} must be a list, not {quote(table[field])}")
+    naming: Naming = {"parameters": list(rows), "name": name}
+    for key in ("name", "arms", "range", "true", "prior"):
+        if key in table:
+            naming[key] = table[key]
     return Problem.of_family(
         name_of_family,
         list(rows.values()),
-        {field: table[field] for field in own},
-        arms=table.get("arms"),
-        parameters=list(rows),
-        range=table.get("range", [0, 1]),
-        true=table.get("true"),
-        name=table.get("name", name),
+        {field: table[field] for field in family.fields + family.optional if field in table},
+        **naming,
     )
 
 
@@ -269,8 +274,9 @@ def problem_to_toml(problem: Problem) -> str:
         f"name = {_toml_text(problem.name)}",
         f'reward = "{rewards.name}"',
         f"arms = [{', '.join(map(_toml_text, problem.arms))}]",
-        f"range = {list(problem.range)}",
     ]
+    if rewards.takes_range:
+        lines.append(f"range = {list(problem.range)}")
     if problem.true is not None:
         lines.append(f"true = {_toml_text(problem.true)}")
     lines += [
@@ -281,6 +287,9 @@ def problem_to_toml(problem: Problem) -> str:
         f"{_toml_text(parameter)} = {row}"
         for parameter, row in zip(problem.parameters, rewards.rows.tolist(), strict=True)
     ]
+    if problem.prior is not None:
+        shares = zip(problem.parameters, problem.prior, strict=True)
+        lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]
     return "\n".join(lines) + "\n"
 
 
@@ -290,7 +299,9 @@ def _toml_text(text: str) -> str:
 
 
 def _to_csv(problem: Problem) -> str:
-    if problem.rewards.name != "bernoulli" or problem.range != (0.0, 1.0):
+    rewards = problem.rewards
+    plain = rewards.name == "bernoulli" and rewards.takes_range and problem.range == (0.0, 1.0)
+    if not plain or problem.prior is not None:
         raise InputError(
             f"CSV holds Bernoulli means in [0, 1] only, and this is {problem!r}; use .toml"
         )

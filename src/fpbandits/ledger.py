@@ -6,6 +6,7 @@ it wait. In any order, a reward counts as soon as it is told.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ class Ledger:
         queued = [number for queue in self._queues.values() for number in queue]
         if not all(0 <= number < self.next for number in {*self.out, *self._told, *queued}):
             raise ValueError("a decision was never made")
-        if not all(0 <= reward <= 1 for reward in self._told.values()):
+        if not all(map(math.isfinite, self._told.values())):
             raise ValueError("a reward is out of range")
         if self._told.keys() & self.out.keys() or (self._told and not self.in_order):
             raise ValueError("a reward is told and untold")

@@ -1,7 +1,7 @@
 """`Problem`: a finite set Θ of candidate models, each giving the reward law of every arm.
 
-A problem is made by one of `Problem.bernoulli`, `Problem.beta` and `Problem.discrete`, which check
-everything once: names, shapes, numbers. From then on it never changes, and all else (theory,
+A problem is made by `Problem.bernoulli`, `beta`, `discrete` or `gaussian`, which check everything
+once: names, shapes, numbers. From then on it never changes, and all else (theory,
 policies, simulation, agents) trusts it.
 """
 
@@ -16,10 +16,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Numbers, checked_range, known_name, range_text
+from fpbandits.checks import Numbers, checked_range, known_name
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
-from fpbandits.table import Names, checked_rows
+from fpbandits.table import Names, checked_prior, checked_rows
 
 
 class Naming(TypedDict, total=False):
@@ -30,7 +30,10 @@ class Naming(TypedDict, total=False):
     arms, parameters
         Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
     range
-        The lowest and the highest reward, in the user's units; by default 0 and 1.
+        The lowest and the highest reward, in the user's units; by default 0 and 1. Gaussian rewards
+        have none.
+    prior
+        Weights of parameters by name, as many as are not 1.
     true
         The name of the parameter that is the truth in simulations, if one is set.
     name
@@ -40,6 +43,7 @@ class Naming(TypedDict, total=False):
     arms: Sequence[str] | None
     parameters: Sequence[str] | None
     range: Sequence[float]
+    prior: Mapping[str, float] | None
     true: str | None
     name: str
 
@@ -58,6 +62,8 @@ class Problem:
         The reward law of every arm under every parameter.
     true
         The parameter that simulations take for the truth unless told otherwise.
+    prior
+        How likely each parameter is, in order, if that was said.
 
     Examples
     --------
@@ -75,6 +81,7 @@ class Problem:
     parameters: tuple[str, ...]
     rewards: RewardFamily
     true: str | None = None
+    prior: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
@@ -83,17 +90,41 @@ class Problem:
         if not whole or self.means.shape != tuple(map(len, names)):
             raise InputError(
                 "the names do not fit the rewards: make a problem by Problem.bernoulli, "
-                "Problem.beta or Problem.discrete"
+                "Problem.beta, Problem.discrete or Problem.gaussian"
             )
 
     @classmethod
-    def bernoulli(cls, means: Numbers, **naming: Unpack[Naming]) -> Problem:
+    def bernoulli(
+        cls,
+        means: Numbers,
+        *,
+        value: Sequence[float] | Floats | None = None,
+        **naming: Unpack[Naming],
+    ) -> Problem:
         """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
 
-        A reward is the top of the range or its bottom. ``naming`` may give ``arms``,
-        ``parameters``, ``range``, ``true`` and ``name``: see `Naming`.
+        A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
+        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``parameters``,
+        ``range``, ``prior``, ``true`` and ``name``: see `Naming`.
+
+        >>> Problem.bernoulli([[.9, .5], [.2, .4]], value=[9, 12]).means
+        array([[8.1, 6. ],
+               [1.8, 4.8]])
         """
-        return cls.of_family("bernoulli", means, {}, **naming)
+        return cls.of_family(
+            "bernoulli", means, {} if value is None else {"value": value}, **naming
+        )
+
+    @classmethod
+    def gaussian(cls, means: Numbers, deviation: float, **naming: Unpack[Naming]) -> Problem:
+        """Make a problem of normal rewards: means[parameter][arm] and one deviation for all.
+
+        Both are in the user's units; ``naming`` is as in `bernoulli`, but there is no range.
+
+        >>> Problem.gaussian([[30, 20], [10, 20]], deviation=5)
+        Problem('problem': 2 parameters, 2 arms, gaussian rewards of deviation 5)
+        """
+        return cls.of_family("gaussian", means, {"deviation": deviation}, **naming)
 
     @classmethod
     def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
@@ -126,7 +157,7 @@ class Problem:
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
-        if not isinstance(fields, Mapping) or set(fields) != set(kind.fields):
+        if not isinstance(fields, Mapping) or set(fields) - set(kind.optional) != set(kind.fields):
             raise InputError(
                 f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
                 f"{quote(fields)}"
@@ -139,9 +170,12 @@ class Problem:
             naming.get("true"),
             naming.get("name", "problem"),
         )
+        if "range" in naming and not kind.takes_range:
+            raise InputError(f"{kind.name} rewards have no range: leave it out")
         limits = checked_range(naming.get("range", (0, 1)))
         rewards = kind.checked(rows, names, limits, **fields)
-        return cls(names.name, names.arms, names.parameters, rewards, names.true)
+        prior = checked_prior(naming.get("prior"), names.parameters)
+        return cls(names.name, names.arms, names.parameters, rewards, names.true, prior)
 
     def reordered(self, parameters: Ints, arms: Ints) -> Problem:
         """Return the same problem with parameters and arms in another order."""
@@ -150,6 +184,7 @@ class Problem:
             arms=tuple(self.arms[arm] for arm in arms),
             parameters=tuple(self.parameters[parameter] for parameter in parameters),
             rewards=self.rewards.reordered(parameters, arms),
+            prior=None if self.prior is None else tuple(self.prior[p] for p in parameters),
         )
 
     @property
@@ -172,7 +207,7 @@ class Problem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides how the problem plays: names, laws and range.
+        """A digest of all that decides how the problem plays: names, laws, range and prior.
 
         `name` and `true` are not part of it.
         """
@@ -182,6 +217,8 @@ class Problem:
         digest.update(np.asarray(self.range).tobytes())
         for part in self.rewards.content.values():
             digest.update(np.asarray(part, np.float64).tobytes())
+        if self.prior is not None:
+            digest.update(b"prior" + np.asarray(self.prior).tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -195,6 +232,5 @@ class Problem:
     def __repr__(self) -> str:
         return (
             f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
-            f"{counted(len(self.arms), 'arm')}, {self.rewards.name} rewards in "
-            f"{range_text(self.range)})"
+            f"{counted(len(self.arms), 'arm')}, {self.rewards})"
         )

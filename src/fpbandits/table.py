@@ -5,7 +5,7 @@ Compiled code trusts it to the last dimension, so it comes out as a plain array 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView, Sequence, Set
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,30 @@ class Names:
             raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
         figures: Numbers = given
         return figures
+
+
+def checked_prior(given: object, parameters: tuple[str, ...]) -> tuple[float, ...] | None:
+    """Return how likely each parameter is, by weights for some of them; the others weigh 1."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise InputError(f"prior gives weights by name, as {{'theta1': 3}}, not {quote(given)}")
+    weights = dict.fromkeys(parameters, 1.0)
+    for name, weight in given.items():
+        if name not in weights:
+            raise unknown("parameter", name, parameters).at("prior")
+        weights[plain_text(name)] = number(weight, f"prior of {quote(name)}")
+        if not weights[name] >= 0:
+            raise InputError(f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more")
+    shares = np.array(list(weights.values()))
+    if not shares.any():
+        raise InputError("the prior leaves no parameter possible")
+    # What are shares already stay as they are, so that a saved problem comes back bit for bit.
+    if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
+        # By a power of two, which rounds nothing: the sum of large weights must not overflow.
+        shares = np.ldexp(shares, -np.frexp(shares.max())[1])
+        shares /= shares.sum()
+    return tuple(shares.tolist())
 
 
 def checked_rows(given: object) -> Numbers:

@@ -18,7 +18,12 @@ def test_draws_have_the_mean_and_stay_in_the_unit_interval(rewards: RewardFamily
     for parameter in (0, 1):
         for arm in (0, 1):
             law = rewards.law(parameter)
-            sample = np.array([rewards.draw_sum(law, arm, 1, generator) for _ in range(20_000)])
+            sample = np.array(
+                [
+                    rewards.draw_sum(law, arm, 1, generator, np.zeros(rewards.statistics))
+                    for _ in range(20_000)
+                ]
+            )
             assert sample.min() >= 0
             assert sample.max() <= 1
             error = sample.std() / math.sqrt(len(sample)) + 1e-12
@@ -30,6 +35,9 @@ def test_huge_sums_take_one_draw() -> None:
     plays = 10**15
     for rewards in (bernoulli(), discrete()):
         assert rewards.sum_in_one_draw
-        mean = rewards.draw_sum(rewards.law(0), 0, plays, generator) / plays
+        mean = (
+            rewards.draw_sum(rewards.law(0), 0, plays, generator, np.zeros(rewards.statistics))
+            / plays
+        )
         # Eight standard deviations of a mean of 1e15 rewards.
         assert abs(mean - rewards.unit_means[0, 0]) < 8 * 0.5 / math.sqrt(plays)

@@ -17,7 +17,10 @@ def test_bernoulli_sum_is_binomial() -> None:
     """Seed 8; one χ² test at level 1e-4."""
     rewards = bernoulli()
     generator = np.random.default_rng(8)
-    sums = [rewards.draw_sum(rewards.law(0), 0, 12, generator) for _ in range(20_000)]
+    sums = [
+        rewards.draw_sum(rewards.law(0), 0, 12, generator, np.zeros(rewards.statistics))
+        for _ in range(20_000)
+    ]
     observed = np.bincount(np.array(sums, dtype=int), minlength=13)
     expected = stats.binom.pmf(np.arange(13), 12, 0.3) * len(sums)
     assert chi_square(observed, expected) > 1e-4

@@ -16,8 +16,13 @@ from fpbandits import InputError, Problem
 def test_a_beta_sum_is_as_good_as_its_draws() -> None:
     rewards = beta()
     one, other = np.random.default_rng(1), np.random.default_rng(1)
-    assert rewards.draw_sum(rewards.law(0), 1, 50, one) == pytest.approx(
-        sum(rewards.draw_sum(rewards.law(0), 1, 1, other) for _ in range(50))
+    assert rewards.draw_sum(
+        rewards.law(0), 1, 50, one, np.zeros(rewards.statistics)
+    ) == pytest.approx(
+        sum(
+            rewards.draw_sum(rewards.law(0), 1, 1, other, np.zeros(rewards.statistics))
+            for _ in range(50)
+        )
     )
     assert not rewards.sum_in_one_draw
 

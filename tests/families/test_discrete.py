@@ -32,7 +32,10 @@ def test_discrete_sum_is_the_convolution() -> None:
                 summed[total + value] = summed.get(total + value, Fraction(0)) + p * q
         law = summed
     values = sorted(law)
-    sums = [rewards.draw_sum(rewards.law(0), 0, plays, generator) for _ in range(20_000)]
+    sums = [
+        rewards.draw_sum(rewards.law(0), 0, plays, generator, np.zeros(rewards.statistics))
+        for _ in range(20_000)
+    ]
     observed = np.array([sums.count(float(value)) for value in values])
     assert observed.sum() == len(sums)
     expected = np.array([float(law[value]) for value in values]) * len(sums)

@@ -48,7 +48,7 @@ class Sure(MeansFamily):
         return SureLaw(self.unit_means[parameter])
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, generator: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         return float(plays * law.reward[arm])
 
     def divergence(self, true: int, others: Ints) -> Floats:

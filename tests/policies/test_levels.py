@@ -9,9 +9,10 @@ import pytest
 from plans import random_problem
 
 from fpbandits import Problem
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import POLICIES
 from fpbandits.policies.compiling import prepare
-from fpbandits.policies.levels import IMPOSSIBLE, LIKELIHOOD, SQUARES, theta
+from fpbandits.policies.levels import LIKELIHOOD, SQUARES, theta
 
 
 @pytest.mark.parametrize("kind", [LIKELIHOOD, SQUARES])

@@ -10,9 +10,9 @@ import pytest
 
 from fpbandits import Agent, InputError, Problem, ThompsonTheta, load_problem, simulate
 from fpbandits.errors import UnknownError
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import parse_policy
 from fpbandits.policies.compiling import prepare
-from fpbandits.policies.levels import IMPOSSIBLE
 from fpbandits.policies.ready import plan_once
 
 TWO = load_problem("paper:two")

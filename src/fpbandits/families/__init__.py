@@ -10,9 +10,10 @@ from fpbandits.families.base import RewardFamily
 from fpbandits.families.bernoulli import Bernoulli
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
+from fpbandits.families.gaussian import Gaussian
 
 __all__ = ["FAMILIES", "RewardFamily"]
 
 FAMILIES: dict[str, type[RewardFamily]] = {
-    family.name: family for family in (Bernoulli, Beta, Discrete)
+    family.name: family for family in (Bernoulli, Beta, Discrete, Gaussian)
 }

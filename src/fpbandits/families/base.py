@@ -1,12 +1,21 @@
 """What a reward family is: all that the rest of the package asks of reward laws.
 
 The setting: arm i played under the parameter θ pays independent rewards from a known law
-P_i(·; θ) on a bounded range, with mean μ_i(θ). A *family* holds these laws for all of Θ at once,
-in the user's own units as given (``means``, ``range``). The range is mapped to [0, 1], where the
-theory lives, and everything a family computes (draws, divergences) is in [0, 1].
+P_i(·; θ) with mean μ_i(θ). A *family* holds these laws for all of Θ at once, in the user's own
+units as given (``means``, ``range``). A bounded range is mapped to [0, 1], where the theory lives;
+rewards without one are measured in a unit in which they are sub-Gaussian with parameter ½, as all
+rewards in [0, 1] are. Everything a family computes (draws, divergences) is in that unit.
 
 The laws under one parameter are a named tuple of arrays (`RewardFamily.law`), and drawing from it
 is a plain function of numbers, `RewardFamily.draw_sum`: the simulator compiles that very function.
+
+**Sufficient statistics.** Beside the sum of an arm's rewards a family may keep a few more numbers
+of them, its *statistics* s_1 … s_K, sums over rewards too. With them the likelihood is linear: up
+to a term that all models share, n rewards of arm i cost the model θ
+
+    −ℓ_i(θ) = n·base_i(θ) + Σ_k s_k·cost_ik(θ),
+
+and `RewardFamily.costs` gives these numbers. Bernoulli rewards need nothing but their sum.
 
 A family checks what it is given when it is made by `RewardFamily.checked`, and never again.
 """
@@ -22,7 +31,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Numbers, Range
+from fpbandits.checks import Numbers, Range, range_text
 from fpbandits.table import Names
 
 
@@ -49,12 +58,21 @@ class RewardFamily(ABC):
     """The word for it in problem files."""
     fields: ClassVar[tuple[str, ...]] = ()
     """What a problem file says of it, besides a row of numbers per parameter."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """What it may say, and need not."""
     law_type: ClassVar[type]
     """The named tuple that `law` returns; the compiled loop finds `draw_sum` by it."""
     sum_in_one_draw: ClassVar[bool]
     """Whether `draw_sum` costs one draw, however many plays it adds up."""
     all_or_nothing: ClassVar[bool] = False
     """Whether every reward is 0 or 1 on [0, 1]."""
+    bounded: ClassVar[bool] = True
+    """Whether rewards have a range."""
+    takes_range: ClassVar[bool] = True
+    """Whether that range is for the user to say."""
+    statistics_stay_near: ClassVar[bool] = True
+    """Whether sums of statistics stay as near to their expectation as those of rewards do: within
+    √(m·spread) over m plays, see `fpbandits.policies.envelope`."""
 
     means: Floats
     range: Range = (0.0, 1.0)
@@ -86,19 +104,34 @@ class RewardFamily(ABC):
         """The rows that `checked` makes the same family of."""
         return np.asarray(self.content["rows"])
 
+    def __str__(self) -> str:
+        """Return what kind of rewards these are, in words."""
+        return f"{self.name} rewards in {range_text(self.range)}"
+
     @cached_property
     def unit_means(self) -> Floats:
         """μ_i(θ) on [0, 1]."""
         return frozen(self.to_unit(self.means))
 
     @property
+    def statistics(self) -> int:
+        """How many numbers are kept of an arm's rewards beside their sum."""
+        return 0
+
+    @property
+    def zero(self) -> float:
+        """What 0 is in the user's units."""
+        return self.range[0]
+
+    @property
     def width(self) -> float:
-        """How many of the user's units the range spans."""
+        """How many of the user's units make one unit; the width of the range."""
         return self.range[1] - self.range[0]
 
     def to_unit(self, values: Floats) -> Floats:
         """Map the user's units to [0, 1]."""
-        return values if self.range == (0.0, 1.0) else (values - self.range[0]) / self.width
+        same = self.zero == 0 and self.width == 1
+        return values if same else (values - self.zero) / self.width
 
     @abstractmethod
     def law(self, parameter: int) -> Any:
@@ -106,8 +139,26 @@ class RewardFamily(ABC):
 
     @staticmethod
     @abstractmethod
-    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
-        """Draw the sum of ``plays`` rewards of an arm, with exactly its law; compiled."""
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+        """Draw the sum of ``plays`` rewards of an arm, with exactly its law; compiled.
+
+        What was drawn is added to the arm's ``statistics`` as well.
+        """
+
+    def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
+        """Return the statistics of one reward, in units, or say that it is impossible."""
+        return ()
+
+    def costs(self) -> tuple[Floats, Floats] | None:
+        """Return base[θ, arm] and cost[θ, arm, k], which make up −ℓ: see the module's docstring.
+
+        None where the sum of rewards is enough, and its likelihood that of Bernoulli rewards.
+        """
+        return None
+
+    def expected(self, parameter: int) -> Floats:
+        """Return the expectation of each statistic of one reward, [arm, k]."""
+        return np.zeros((self.means.shape[1], 0))
 
     @abstractmethod
     def reordered(self, parameters: Ints, arms: Ints) -> Self:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range
-from fpbandits.families.base import MeansFamily
+from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.information import information
+from fpbandits.families.two_point import TwoPoint
 from fpbandits.table import Names, checked_means
 
 
@@ -25,17 +26,20 @@ class Bernoulli(MeansFamily):
     name = "bernoulli"
     law_type = BernoulliLaw
     sum_in_one_draw = True
+    optional = ("value",)
     all_or_nothing = True
 
     @classmethod
-    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Bernoulli:
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> RewardFamily:  # type: ignore[override]  # with values it is another class
+        if "value" in fields:
+            return TwoPoint.checked(rows, names, range, **fields)
         return cls(means=checked_means(rows, names, range), range=range)
 
     def law(self, parameter: int) -> BernoulliLaw:
         return BernoulliLaw(self.unit_means[parameter])
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw a binomial."""
         if plays == 1:
             return 1.0 if random.random() < law.success[arm] else 0.0

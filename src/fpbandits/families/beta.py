@@ -1,10 +1,13 @@
 """Beta rewards: Beta(cμ, c(1 − μ)) on [0, 1], with one concentration c for all arms.
 
-Their mean μ lies strictly inside the range, and their variance is μ(1 − μ)/(c + 1).
+Their mean μ lies strictly inside the range, and their variance is μ(1 − μ)/(c + 1). The statistics
+are ln r and ln(1 − r), whose sums have no law of their own: rewards are drawn one by one. A reward
+at an end of the range, impossible but for rounding, counts as half a rounding error away from it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +20,8 @@ from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import log_gamma_bregman
 from fpbandits.table import Names, checked_means
+
+_LEAST = 2.0**-54
 
 
 class BetaLaw(NamedTuple):
@@ -34,6 +39,7 @@ class Beta(MeansFamily):
     fields = ("concentration",)
     law_type = BetaLaw
     sum_in_one_draw = False
+    statistics_stay_near = False
 
     concentration: float
 
@@ -72,12 +78,37 @@ class Beta(MeansFamily):
         return BetaLaw(a[parameter], b[parameter])
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw rewards one by one: their sum has no law of its own."""
         total = 0.0
         for _ in range(plays):
-            total += random.beta(law.a[arm], law.b[arm])
+            reward = random.beta(law.a[arm], law.b[arm])
+            total += reward
+            statistics[0] += math.log(max(reward, _LEAST))
+            statistics[1] += math.log(max(1.0 - reward, _LEAST))
         return total
+
+    @property
+    def statistics(self) -> int:
+        return 2
+
+    def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
+        return math.log(max(reward, _LEAST)), math.log(max(1 - reward, _LEAST))
+
+    def costs(self) -> tuple[Floats, Floats]:
+        from scipy.special import betaln
+
+        a, b = self._shapes
+        base: Floats = betaln(a, b)
+        return base, np.stack([1 - a, 1 - b], axis=-1)
+
+    def expected(self, parameter: int) -> Floats:
+        from scipy.special import digamma
+
+        a, b = (shape[parameter] for shape in self._shapes)
+        both = digamma(self.concentration)
+        expected: Floats = np.stack([digamma(a) - both, digamma(b) - both], axis=-1)
+        return expected
 
     def divergence(self, true: int, others: Ints) -> Floats:
         a, b = self._shapes

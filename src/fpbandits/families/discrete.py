@@ -1,4 +1,7 @@
-"""Discrete rewards: a common finite support, with probabilities of its own for each arm and θ."""
+"""Discrete rewards: a common finite support, with probabilities of its own for each arm and θ.
+
+The statistics are how often each value came.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
-from fpbandits.families.information import information
+from fpbandits.families.information import information, minus_log
 from fpbandits.table import Names, from_array
 
 
@@ -67,7 +70,7 @@ class Discrete(RewardFamily):
         return DiscreteLaw(self.unit_support, chances)
 
     @staticmethod
-    def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often each value comes, by binomials."""
         total = 0.0
         left = plays
@@ -77,10 +80,31 @@ class Discrete(RewardFamily):
             else:
                 count = random.binomial(left, law.chances[arm, value])
             total += count * law.support[value]
+            statistics[value] += count
             left -= count
             if left == 0:
                 break
         return total
+
+    @property
+    def statistics(self) -> int:
+        return len(self.support)
+
+    def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
+        came = np.abs(self.unit_support - reward) <= TOLERANCE
+        if not came.any():
+            possible = ", ".join(map(number_text, self.support[:8].tolist()))
+            more = ", …" if len(self.support) > 8 else ""
+            given = number_text(self.zero + self.width * reward)
+            raise InputError(f"{given} is not in the support [{possible}{more}]")
+        return tuple(came.astype(float).tolist())
+
+    def costs(self) -> tuple[Floats, Floats]:
+        return np.zeros_like(self.means), minus_log(self.probabilities)
+
+    def expected(self, parameter: int) -> Floats:
+        expected: Floats = self.probabilities[parameter]
+        return expected
 
     def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
         return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])

@@ -12,6 +12,9 @@ import numpy as np
 
 from fpbandits.arrays import Floats
 
+IMPOSSIBLE = 1e250
+"""The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
+
 
 def information(p: Floats, q: Floats) -> Floats:
     """Return p·ln(p/q) − p + q, which adds up over the outcomes to the divergence of p from q.
@@ -29,6 +32,12 @@ def information(p: Floats, q: Floats) -> Floats:
         log_ratio = np.where(np.abs(u) < 0.5, np.log1p(u), np.log(q) - np.log(p))
         information = np.where(small, p * series, (q - p) - p * log_ratio)
     return np.where(p == 0, q, information)
+
+
+def minus_log(p: Floats) -> Floats:
+    """Return −ln p, or `IMPOSSIBLE` where p is 0."""
+    with np.errstate(divide="ignore"):
+        return np.minimum(-np.log(p), IMPOSSIBLE)
 
 
 def log_gamma_bregman(x: Floats, y: Floats) -> Floats:

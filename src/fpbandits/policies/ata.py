@@ -20,8 +20,8 @@ import numpy as np
 from fpbandits.policies.base import CLOCK, REFERENCE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import LOW, NOW, Theta, ThetaPolicy, theta
-from fpbandits.policies.likelihood import bracket, stays_best, weigh
+from fpbandits.policies.levels import LOW, NOW, Theta
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
 from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
@@ -35,7 +35,7 @@ class ATAKnown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ATA(ThetaPolicy):
+class ATA(LikelihoodPolicy):
     """Certainty equivalence, with exploration at the lower bound's rate."""
 
     c: float = 1.0
@@ -46,11 +46,11 @@ class ATA(ThetaPolicy):
 
     def prepare(self, problem: Problem) -> ATAKnown:
         """Sort Θ into levels and solve the lower bound's program for each model."""
-        found = rates(problem)
+        found = rates(problem, self.likelihood)
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
         shares = np.where(totals > 0, found.over_a / np.maximum(totals, 1e-300), 0.0)
-        sorted_theta = theta(problem)
+        sorted_theta = self.theta(problem)
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[true]] = 0.0

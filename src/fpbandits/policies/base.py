@@ -49,6 +49,9 @@ LEADER, BOUND, CHANCES = range(3)
 from here on each arm's chance of not having done so."""
 
 
+NO_STATISTICS = np.zeros((0, 0))
+
+
 class Tally(NamedTuple):
     """What a run or an agent has seen, and what its policy remembers.
 
@@ -60,12 +63,17 @@ class Tally(NamedTuple):
         `CLOCK`, `REACH`, `MISFITS` and `STAGE`.
     pending
         What a leap has drawn for the plan after it; empty live, where nothing leaps.
+    statistics
+        What else the reward family keeps of each arm's rewards, [arm, k]; see
+        `fpbandits.families.base`. Whoever draws a reward, or is told one, adds to it; a policy only
+        looks.
     """
 
     plays: Counts
     sums: Floats
     counters: Counts
     pending: Floats
+    statistics: Floats = NO_STATISTICS
 
 
 REFERENCE, LENGTH = range(2)
@@ -130,6 +138,8 @@ class Policy(ABC):
     def __post_init__(self) -> None:
         for option in fields(self):
             value: Any = getattr(self, option.name)
+            if isinstance(option.default, str):
+                continue  # a word, which whoever has it checks
             if not is_real(value):
                 raise InputError(f"{self.name}: {option.name} must be a number, not {quote(value)}")
             if not 0 <= value <= 1e100:
@@ -166,6 +176,7 @@ class Policy(ABC):
             np.zeros(arms),
             np.zeros(COUNTERS, np.int64),
             np.zeros(CHANCES + arms),
+            np.zeros((arms, problem.rewards.statistics)),
         )
 
     def room(self, known: Any) -> tuple[int, int]:
@@ -224,9 +235,10 @@ class Policy(ABC):
 
 
 class Arms(NamedTuple):
-    """How many arms there are: all that a policy blind to Θ must know."""
+    """How many arms there are, and whether rewards are normal: all that a blind policy knows."""
 
     arms: int
+    normal: bool
 
 
 class BlindPolicy(Policy):
@@ -234,10 +246,11 @@ class BlindPolicy(Policy):
 
     knows = "the number of arms"
     known_type: ClassVar[Any]
-    """A named tuple, of a type of its own: the number of arms, and the policy's options."""
+    """A named tuple, of a type of its own: the number of arms, whether rewards are normal with
+    deviation ½ and not in [0, 1], and the policy's options."""
 
     def prepare(self, problem: Problem) -> Any:
-        return self.known_type(len(problem.arms), *vars(self).values())
+        return self.known_type(len(problem.arms), not problem.rewards.bounded, *vars(self).values())
 
 
 def check_policy(given: object) -> Policy:

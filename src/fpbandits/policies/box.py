@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import mean_ahead
+from fpbandits.policies.envelope import mean_ahead, spare
 from fpbandits.policies.levels import HIGH, LOW, NOW
 
 
@@ -53,8 +53,8 @@ def box_ahead(
             continue
         if arm == scratch.cycle[0]:
             low, high = mean_ahead(tally, envelope, arm, more)
-            inner = math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
-            outer = math.sqrt(scale * math.log(t + more) / n) + 1e-15
+            inner = math.sqrt(scale * math.log(t) / (n + more)) - spare(max(abs(low), abs(high)))
+            outer = math.sqrt(scale * math.log(t + more) / n) + spare(max(abs(low), abs(high)))
         else:
             # To the last bit as in `box_now`: see FP-UCB.
             low = high = tally.sums[arm] / n

@@ -11,12 +11,13 @@ the others' means. Draws are one at a time.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE
 from fpbandits.errors import InputError
 from fpbandits.policies.base import Plan, Policy
-from fpbandits.policies.envelope import furthest, mean_ahead
+from fpbandits.policies.envelope import furthest, mean_ahead, spare
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -51,7 +52,7 @@ class BPR(Policy):
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        highest = -1.0
+        highest = -math.inf
         for arm in range(known.arms):
             n = tally.plays[arm]
             # Live, an arm may have nothing told yet: it is played until something is.
@@ -78,7 +79,7 @@ class BPR(Policy):
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         leader, more = scratch.cycle[0], rounds - 1
         low, _ = mean_ahead(tally, envelope, leader, more)
-        low -= 1e-15
+        low -= spare(low)
         if low < known.largest - known.gap / 2:
             return False
         for arm in range(known.arms):

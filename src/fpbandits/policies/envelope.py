@@ -11,20 +11,24 @@ import math
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import Floats
-from fpbandits.policies.base import REACH
+from fpbandits.policies.base import NO_STATISTICS, REACH
 from fpbandits.policies.compiling import jitted, repeats
 
 
 class Envelope(NamedTuple):
     """How far the rewards of a stretch of plays can stray.
 
-    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x in [0, j], and
+    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
     |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
-    Hoeffding's maximal inequality. An infinite spread leaves the worst case alone.
+    Hoeffding's maximal inequality; and to one in [0, j] if rewards are ``bounded``. An infinite
+    spread leaves the worst case alone. Of the family's statistics each has such an interval around
+    j times what is ``expected`` of it, [arm, k].
     """
 
     means: Floats
     spread: float
+    bounded: bool = True
+    expected: Floats = NO_STATISTICS
 
 
 @jitted
@@ -53,14 +57,18 @@ def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> 
 
 
 @jitted
-def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, float]:
+def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, float, float, float]:
     """Return the corners of what up to ``more`` rewards of an arm can add up to.
 
     Besides the start (0, 0) these are, as (plays, sum): (down, 0), where the lower limits 0 and
     jp − w cross; (up, up), where the upper limits j and jp + w cross; and at the end
-    (more, least) and (more, most). Returned are down, up, least and most.
+    (more, least) and (more, most). Rewards without a range may stray at once: the first two are
+    (0, −w) and (0, w). Returned are these two, least and most.
     """
     mean = envelope.means[arm]
+    if not envelope.bounded:
+        stray = math.sqrt(more * envelope.spread)
+        return 0.0, -stray, 0.0, stray, more * mean - stray, more * mean + stray
     if (mean == 0 or mean == 1) and envelope.spread < math.inf:
         deviation = 0.0  # such rewards do not vary
     else:
@@ -69,7 +77,13 @@ def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, fl
     up = more if deviation >= more * (1 - mean) else deviation / (1 - mean)
     least = max(0.0, more * mean - deviation)
     most = min(float(more), more * mean + deviation)
-    return down, up, least, most
+    return down, 0.0, up, up, least, most
+
+
+@jitted
+def spare(number: float) -> float:
+    """Return a little for rounding, where a number of this size is compared with others."""
+    return 1e-15 * max(1.0, abs(number))
 
 
 @jitted
@@ -80,8 +94,8 @@ def mean_ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, f
     there: so it is largest at the crossing or at the end. The lowest likewise.
     """
     plays, total = tally.plays[arm], tally.sums[arm]
-    down, up, least, most = corners(envelope, arm, more)
+    low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
     end = plays + more
-    high = max((total + up) / (plays + up), (total + most) / end)
-    low = min(total / (plays + down), (total + least) / end)
+    high = max((total + high_sum) / (plays + high_plays), (total + most) / end)
+    low = min((total + low_sum) / (plays + low_plays), (total + least) / end)
     return low, high

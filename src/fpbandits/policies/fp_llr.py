@@ -23,8 +23,8 @@ from fpbandits.arrays import Counts, Floats
 from fpbandits.policies.base import CLOCK, LENGTH, REFERENCE, Plan, Tally, count
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy, theta
-from fpbandits.policies.likelihood import EQUAL, bracket, misfits, weigh
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.likelihood import EQUAL, LikelihoodPolicy, bracket, weigh
 from fpbandits.problem import Problem
 
 
@@ -36,7 +36,7 @@ class FPLLRKnown(NamedTuple):
     offset: float
 
 
-class FPLLR(ThetaPolicy):
+class FPLLR(LikelihoodPolicy):
     """FP-UCB with a joint likelihood test."""
 
     name = "fp-llr"
@@ -44,7 +44,7 @@ class FPLLR(ThetaPolicy):
 
     def prepare(self, problem: Problem) -> FPLLRKnown:
         """Sort Θ into levels."""
-        sorted_theta = theta(problem)
+        sorted_theta = self.theta(problem)
         arms = np.unique(sorted_theta.best)
         return FPLLRKnown(sorted_theta, arms, math.log(len(sorted_theta.best)))
 
@@ -52,7 +52,7 @@ class FPLLR(ThetaPolicy):
         """Return what is left of the threshold."""
         k = max(tally.counters[CLOCK], 1)
         threshold = 2 * math.log(k) + math.log(len(problem.parameters))
-        margins: Floats = threshold - misfits(problem, tally)
+        margins: Floats = threshold - self.misfits(problem, tally)
         return margins
 
     @staticmethod

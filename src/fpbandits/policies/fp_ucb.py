@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from fpbandits.arrays import Counts, Floats
 from fpbandits.policies.base import CLOCK, MISFITS, Plan, Policy, Tally, count
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest, mean_ahead
+from fpbandits.policies.envelope import furthest, mean_ahead, spare
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -204,7 +204,7 @@ class FPUCB(Policy):
                 low, high = mean_ahead(tally, envelope, arm, more)
                 center[i] = (low + high) / 2
                 # A little to spare for rounding, on the safe side of each question.
-                half = (high - low) / 2 + 1e-15
+                half = (high - low) / 2 + spare(center[i])
                 outer[i] = math.sqrt(3 * log_now / n) + known.slack + half
                 inner[i] = math.sqrt(3 * log_end / (n + more)) + known.slack - half
             else:

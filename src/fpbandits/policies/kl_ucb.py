@@ -1,4 +1,4 @@
-"""KL-UCB (Garivier, Cappé 2011): UCB1 with the confidence region of Bernoulli laws.
+"""KL-UCB (Garivier, Cappé 2011): UCB1 with the confidence region of Bernoulli, or normal, laws.
 
 Each arm once; then, after t plays, the arm with the largest index
 
@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 from fpbandits.policies.base import CLOCK, BlindPolicy, Plan
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest, mean_ahead
+from fpbandits.policies.envelope import furthest, mean_ahead, spare
 
 
 class KLUCBKnown(NamedTuple):
-    """How many arms there are, and c."""
+    """How many arms there are, whether rewards are normal, and c."""
 
     arms: int
+    normal: bool
     c: float
 
 
@@ -41,7 +42,7 @@ class KLUCB(BlindPolicy):
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        best_index = -1.0
+        best_index = -math.inf
         for arm in range(known.arms):
             # Live, an arm may have nothing told yet: it is played until something is.
             if tally.plays[arm] == 0:
@@ -50,7 +51,7 @@ class KLUCB(BlindPolicy):
         threshold = _threshold(known, tally.counters[CLOCK])
         for arm in range(known.arms):
             n = tally.plays[arm]
-            index = _index(tally.sums[arm] / n, threshold / n)
+            index = _index(tally.sums[arm] / n, threshold / n, known.normal)
             if index > best_index:
                 best_index = index
                 scratch.cycle[0] = arm
@@ -61,7 +62,10 @@ class KLUCB(BlindPolicy):
         leader, more, t = scratch.cycle[0], rounds - 1, tally.counters[CLOCK]
         n = tally.plays[leader]
         low, _ = mean_ahead(tally, envelope, leader, more)
-        least = _index(max(low, 0.0), _threshold(known, t) / (n + more)) - 1e-12
+        if not known.normal:
+            low = max(low, 0.0)
+        least = _index(low, _threshold(known, t) / (n + more), known.normal)
+        least -= 1000 * spare(least)
         threshold = _threshold(known, t + more)
         for arm in range(known.arms):
             if arm == leader:
@@ -69,13 +73,15 @@ class KLUCB(BlindPolicy):
             # The index is below ``least`` if the divergence there is above what is allowed.
             plays = tally.plays[arm]
             mean = tally.sums[arm] / plays
-            if mean >= least or plays * _divergence(mean, least) <= threshold + 1e-12:
+            if mean >= least or plays * _divergence(mean, least, known.normal) <= threshold + 1e-12:
                 return False
         return True
 
 
 @jitted
-def _divergence(p: float, q: float) -> float:
+def _divergence(p: float, q: float, normal: bool) -> float:
+    if normal:
+        return 2 * (p - q) ** 2
     value = 0.0
     if p > 0:
         value += p * math.log(p / q)
@@ -93,8 +99,10 @@ def _threshold(known: Any, t: int) -> float:
 
 
 @jitted
-def _index(mean: float, bound: float) -> float:
+def _index(mean: float, bound: float, normal: bool) -> float:
     """Return the largest q ≥ mean with kl(mean, q) ≤ bound: an interval halved, then Newton."""
+    if normal:
+        return mean + math.sqrt(bound / 2)
     # kl(p, q) ≥ 2(p − q)²: it cannot be further away than that.
     low, high = mean, min(1.0, mean + math.sqrt(bound / 2))
     for halvings in range(60):
@@ -102,7 +110,7 @@ def _index(mean: float, bound: float) -> float:
         if halvings >= 12 and high < 1:
             break
         middle = (low + high) / 2
-        if middle < 1 and _divergence(mean, middle) <= bound:
+        if middle < 1 and _divergence(mean, middle, False) <= bound:
             low = middle
         else:
             high = middle
@@ -111,5 +119,5 @@ def _index(mean: float, bound: float) -> float:
         # From above, on a convex function: it comes down to the root and never below.
         if q >= 1 or q <= mean:
             break
-        q -= (_divergence(mean, q) - bound) * q * (1 - q) / (q - mean)
+        q -= (_divergence(mean, q, False) - bound) * q * (1 - q) / (q - mean)
     return min(max(q, low), high)

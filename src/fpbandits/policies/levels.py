@@ -1,7 +1,7 @@
 """Θ by level, for policies that look at every model.
 
-An arm's means take few distinct values as a rule, its *levels*: what depends on an arm's mean is
-computed once per level, and looked up for every model.
+An arm's laws are few as a rule, its *levels*: what depends on an arm's law is computed once per
+level, and looked up for every model. Where a policy looks at means alone, levels are means.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fpbandits.arrays import Bools, Counts, Floats
+from fpbandits.arrays import Bools, Counts, Floats, Ints
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import Policy
 from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
-LIKELIHOOD, SQUARES = 0, 1
+LIKELIHOOD, SQUARES, LINEAR = range(3)
 """What a misfit is made of; see `fpbandits.policies.likelihood`."""
 
 NOW, LOW, HIGH = range(3)
 """Rows of scratch space by model and by level: a number, and how low and how high it can get."""
-
-IMPOSSIBLE = 1e250
-"""The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
 
 
 class Theta(NamedTuple):
@@ -32,18 +30,24 @@ class Theta(NamedTuple):
     Attributes
     ----------
     kind
-        `LIKELIHOOD` or `SQUARES`.
+        `LIKELIHOOD`, `SQUARES` or `LINEAR`.
+    normal
+        Whether rewards are normal, with deviation ½, and not in [0, 1].
     best, top, is_best
         a*(θ) and its mean for every θ; which arms are best under it, is_best[arm, θ].
     codes
         codes[arm, θ]: which level of the arm's means.
     levels, counts
-        levels[arm, level], and how many each arm has.
+        levels[arm, level], the mean, and how many levels each arm has.
     win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs.
+        [arm, level]: what a reward of 1, and one of 0, costs; none where `LINEAR`.
+    base, cost
+        [arm, level] and [arm, level, k]: what a play costs, and one unit of each statistic, where
+        `LINEAR`.
     """
 
     kind: int
+    normal: bool
     best: Counts
     top: Floats
     is_best: Bools
@@ -52,35 +56,60 @@ class Theta(NamedTuple):
     counts: Counts
     win: Floats
     loss: Floats
+    base: Floats
+    cost: Floats
 
 
 def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
-    """Sort the means of Θ into levels."""
+    """Sort the laws of Θ into levels: by their means, or by all that their likelihood takes."""
     structure = Structure(problem)
     means = structure.means
-    found = [np.unique(column, return_inverse=True) for column in means.T]
+    laws = means[:, :, np.newaxis]
+    if kind == LINEAR:
+        costs = problem.rewards.costs()
+        if costs is None:
+            kind = LIKELIHOOD
+        else:
+            laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
+    found = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
     counts = np.array([len(levels) for levels, _ in found], np.int64)
-    table = np.full((len(found), counts.max()), 0.5)
+    table = np.full((len(found), counts.max(), laws.shape[2]), 0.5)
     for row, (levels, _) in zip(table, found, strict=True):
         row[: len(levels)] = levels
-    if kind == SQUARES:
-        win, loss = (1 - table) ** 2, table**2
+    levels, base, cost = table[:, :, 0], np.zeros((0, 0)), np.zeros((0, 0, 0))
+    win = loss = base
+    if kind == LINEAR:
+        base, cost = table[:, :, 1], table[:, :, 2:]
+    elif kind == SQUARES:
+        win, loss = (1 - levels) ** 2, levels**2
     else:
         with np.errstate(divide="ignore"):
-            win = np.minimum(-np.log(table), IMPOSSIBLE)
-            loss = np.minimum(-np.log1p(-table), IMPOSSIBLE)
+            win = np.minimum(-np.log(levels), IMPOSSIBLE)
+            loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
     everyone = np.arange(len(means))
     return Theta(
         kind=kind,
+        normal=not problem.rewards.bounded,
         best=structure.best_arm.astype(np.int64),
         top=means[everyone, structure.best_arm].copy(),
         is_best=np.ascontiguousarray(structure.best_arms.T),
-        codes=np.array([codes.reshape(-1) for _, codes in found], np.int32),
-        levels=table,
+        codes=np.array([codes for _, codes in found], np.int32),
+        levels=np.ascontiguousarray(levels),
         counts=counts,
         win=win,
         loss=loss,
+        base=np.ascontiguousarray(base),
+        cost=np.ascontiguousarray(cost),
     )
+
+
+def _distinct(laws: Floats) -> tuple[Floats, Ints]:
+    """Return the distinct rows, and which of them each row is."""
+    if laws.shape[1] == 1:  # far faster than rows
+        levels, codes = np.unique(laws[:, 0], return_inverse=True)
+        return levels[:, np.newaxis], codes.reshape(-1)
+    levels, codes = np.unique(laws, axis=0, return_inverse=True)
+    return levels, codes.reshape(-1)
 
 
 class ThetaPolicy(Policy):

@@ -1,34 +1,42 @@
 r"""What policies that weigh the models against one another share.
 
 Such a policy looks at the rewards through one number per model, its *misfit*: Σ_i of the misfit of
-arm i's rewards with the mean μ_i(θ). Two kinds are used, and for both the misfit of n rewards on
-[0, 1] that add up to S is a linear function of S and n, but for a term that all models share:
+arm i's rewards with their law under θ. Three kinds are used, and each is a linear function of the
+plays n and of sums over rewards, but for a term that all models share:
 
-* likelihood: n·kl(S/n, q), with kl the Kullback–Leibler divergence of Bernoulli laws. For 0/1
-  rewards this is −ln of the likelihood at mean q over its maximum. For any other rewards in [0, 1]
-  it is what the inequality behind the guarantees needs (see ``docs/policies.md``): policies use
-  means alone, whatever the family.
+* linear: −ℓ(θ) = n·base + Σ_k s_k·cost_k, by the law of the problem's family and its sufficient
+  statistics (`fpbandits.families.base`).
+* likelihood: n·kl(S/n, q), with S the sum of rewards, q the mean and kl the divergence of Bernoulli
+  laws. For 0/1 rewards this is −ln of the likelihood at mean q over its maximum, so it is the law.
+  For other rewards in [0, 1] it is what the inequality behind the guarantees needs (see
+  ``docs/policies.md``) and takes nothing but means: ``likelihood="means"``, for rewards whose law
+  is not to be trusted.
 * squares: n·(S/n − q)².
 
-A reward r costs model θ ``r·win + (1 − r)·loss``, of which only differences between models count.
-So over a stretch of plays, the difference in misfit between two models is linear in the plays j and
-the new rewards x, and lies between its values at the corners of the envelope: `bracket` gives, for
-every model, how low and how high its misfit can get, less that of a reference model.
+Of what a reward costs the models only differences count. So over a stretch of plays, the difference
+in misfit between two models is linear in the plays j and the new sums, and lies between its values
+at the corners of the envelope: `bracket` gives, for every model, how low and how high its misfit
+can get, less that of a reference model.
 
-Where two models have the same mean on an arm, the arm adds exactly 0 to their difference: so a
+Where two models have the same law on an arm, the arm adds exactly 0 to their difference: so a
 model that looks like the reference on all arms played has a misfit that does not move by a bit.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from fpbandits.arrays import Floats
+from fpbandits.errors import InputError, quote
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import LEAST, Tally
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners
-from fpbandits.policies.levels import HIGH, IMPOSSIBLE, LOW, NOW, SQUARES
+from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, SQUARES, Theta, ThetaPolicy, theta
 from fpbandits.problem import Problem
 
 EQUAL = 1e-9
@@ -38,20 +46,63 @@ _ROUNDING = 1e-7
 """What is left to spare where rewards move a misfit."""
 
 
-def misfits(problem: Problem, tally: Tally) -> Floats:
-    """Return the likelihood misfit of every model, less the least."""
+LAW, MEANS = "law", "means"
+
+
+@dataclass(frozen=True)
+class LikelihoodPolicy(ThetaPolicy):
+    """A policy that weighs models by their likelihood: that of their laws, or of means alone."""
+
+    knows = "Θ: the law of every arm under every parameter"
+    likelihood: str = field(default=LAW, kw_only=True)
+    """"law": of the rewards' own family; "means": as if they were 0 or 1, which for rewards in
+    [0, 1] needs nothing but their means."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.likelihood not in (LAW, MEANS):
+            raise InputError(
+                f"{self.name}: likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}"
+            )
+
+    def theta(self, problem: Problem) -> Theta:
+        """Sort Θ into levels of what this policy looks at."""
+        if self.likelihood == LAW:
+            return theta(problem, LINEAR)
+        if not problem.rewards.bounded:
+            raise InputError(
+                f"{self.name}: likelihood={MEANS} takes rewards in a range, and "
+                f"{problem.rewards.name} ones have none: leave it out"
+            )
+        return theta(problem)
+
+    def prepare(self, problem: Problem) -> Any:
+        own = (option.name for option in fields(self) if option.name != "likelihood")
+        return self.known_type(self.theta(problem), *(getattr(self, name) for name in own))
+
+    def misfits(self, problem: Problem, tally: Tally) -> Floats:
+        """Return the misfit of every model, less the least."""
+        costs = problem.rewards.costs() if self.likelihood == LAW else None
+        misfit = _of_means(problem, tally)
+        if costs is not None:
+            base, cost = costs
+            misfit = base @ tally.plays + np.einsum("mak,ak->m", cost, tally.statistics)
+        above: Floats = misfit - misfit.min()
+        return above
+
+
+def _of_means(problem: Problem, tally: Tally) -> Floats:
     from scipy.special import rel_entr
 
     played = tally.plays > 0
     n, total = tally.plays[played], tally.sums[played]
     q = problem.rewards.unit_means[:, played]
-    costs = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
-    above: Floats = costs - costs.min()
-    return above
+    misfit: Floats = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
+    return misfit
 
 
 @jitted
-def likelihood_misfit(n: int, total: float, q: float) -> float:
+def likelihood_misfit(n: float, total: float, q: float) -> float:
     """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
     rest = n - total
     excess = total - n * q
@@ -64,11 +115,19 @@ def likelihood_misfit(n: int, total: float, q: float) -> float:
 
 
 @jitted
+def mean_misfit(n: int, total: float, q: float, normal: bool) -> float:
+    """Return n times the divergence of the mean ``q`` from that of n rewards that add up so."""
+    if normal:
+        return 2 * (total - n * q) ** 2 / n
+    return likelihood_misfit(n, total, q)
+
+
+@jitted
 def weigh(theta: Any, tally: Any, scratch: Any) -> int:
     """Fill by_model[NOW] with every model's misfit less the least; return the first that has it.
 
     by_level[NOW] holds each level's misfit less that of the best model's level, and values[LEAST]
-    the least misfit itself.
+    the least misfit itself, which means nothing where it is `LINEAR`.
     """
     misfit, table = scratch.by_model[NOW], scratch.by_level[NOW]
     arms, models = theta.codes.shape
@@ -83,6 +142,11 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
             q = theta.levels[arm, level]
             if theta.kind == SQUARES:
                 table[arm, level] = n * (total / n - q) ** 2
+            elif theta.kind == LINEAR:
+                costs = n * theta.base[arm, level]
+                for k in range(theta.cost.shape[2]):
+                    costs += tally.statistics[arm, k] * theta.cost[arm, level, k]
+                table[arm, level] = costs
             else:
                 table[arm, level] = likelihood_misfit(n, total, q)
         for model in range(models):
@@ -109,6 +173,56 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
 
 
 @jitted
+def surprise(theta: Any, n: float, total: float, q: float) -> float:
+    """Return by how much n rewards fit the mean ``q`` worse than the best means they could have.
+
+    For rewards in [0, 1] this is n·kl(S/n, q), for normal ones 2n(S/n − q)² · n/(n + 1).
+    """
+    if theta.normal:
+        return 2 * (total - n * q) ** 2 / (n + 1)
+    return likelihood_misfit(n, total, q)
+
+
+@jitted
+def allowance(tally: Any) -> float:
+    """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
+    total = 0.0
+    for arm in range(tally.plays.size):
+        total += math.log(tally.plays[arm] + 1)
+    return total
+
+
+@jitted
+def nothing_fits(theta: Any, tally: Any, scratch: Any, reference: int, alarm: float) -> bool:
+    """Tell whether the means of every model surprise by more than ``alarm`` + Σ ln(n_i + 1).
+
+    Under θ° its own surprise does so, at whatever time, with probability at most e^{−alarm}: a
+    mixture of likelihoods over means, uniform ones for rewards in [0, 1], normal ones of a reward's
+    own deviation for normal rewards, is a supermartingale from 1 when divided by that of θ°, and at
+    least e^{surprise}/Π(n_i + 1); then it is Ville's inequality.
+    """
+    limit = alarm + allowance(tally)
+    if theta.kind != LINEAR:
+        return bool(scratch.values[LEAST] > limit)
+    if _fits(theta, tally, reference, limit):  # as a rule, and then no one else matters
+        return False
+    nobody = True
+    for model in range(theta.best.size):
+        nobody = nobody and not _fits(theta, tally, model, limit)
+    return nobody
+
+
+@jitted
+def _fits(theta: Any, tally: Any, model: int, limit: float) -> bool:
+    total = 0.0
+    for arm in range(tally.plays.size):
+        if tally.plays[arm] > 0:
+            q = theta.levels[arm, theta.codes[arm, model]]
+            total += surprise(theta, tally.plays[arm], tally.sums[arm], q)
+    return total <= limit
+
+
+@jitted
 def bracket(
     theta: Any, envelope: Any, scratch: Any, length: int, more: int, reference: int
 ) -> None:
@@ -125,25 +239,68 @@ def bracket(
         high[model] = now[model]
     for place in range(length):
         arm = scratch.cycle[place]
-        down, up, least, most = corners(envelope, arm, more)
+        low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
         own = theta.codes[arm, reference]
         for level in range(theta.counts[arm]):
             if level == own:
                 lowest[arm, level] = 0.0
                 highest[arm, level] = 0.0
                 continue
-            win = theta.win[arm, level] - theta.win[arm, own]
-            loss = theta.loss[arm, level] - theta.loss[arm, own]
-            a = down * loss
-            b = up * win
-            c = least * win + (more - least) * loss
-            d = most * win + (more - most) * loss
+            if theta.kind == LINEAR:
+                a, b, c, d = _linear_corners(theta, envelope, arm, level, own, more)
+            else:
+                win = theta.win[arm, level] - theta.win[arm, own]
+                loss = theta.loss[arm, level] - theta.loss[arm, own]
+                a = low_sum * win + (low_plays - low_sum) * loss
+                b = high_sum * win + (high_plays - high_sum) * loss
+                c = least * win + (more - least) * loss
+                d = most * win + (more - most) * loss
             spare = _ROUNDING + 1e-12 * max(abs(c), abs(d))
             lowest[arm, level] = min(min(0.0, a), min(b, min(c, d))) - spare
             highest[arm, level] = max(max(0.0, a), max(b, max(c, d))) + spare
         for model in range(models):
             low[model] += lowest[arm, theta.codes[arm, model]]
             high[model] += highest[arm, theta.codes[arm, model]]
+
+
+@jitted
+def _linear_corners(
+    theta: Any, envelope: Any, arm: int, level: int, own: int, more: int
+) -> tuple[float, float, float, float]:
+    """Return between which values the difference in −ℓ of two levels stays, for ``more`` plays.
+
+    A play adds y = base + Σ_k cost_k·s_k to it. After j ≤ m plays the sum of these is within W of
+    j·E[y], with W = √(m·spread)·Σ_k |cost_k|, as each statistic's sum is near to its expectation;
+    and where rewards are in a range it is between j·min y and j·max y. There each statistic counts
+    how often a value came: together they make up the plays, so any number may be taken from all
+    costs. Between the corners both limits are straight lines.
+    """
+    base = theta.base[arm, level] - theta.base[arm, own]
+    values = theta.cost.shape[2]
+    mean = base
+    for k in range(values):
+        mean += envelope.expected[arm, k] * (theta.cost[arm, level, k] - theta.cost[arm, own, k])
+    middle = mean if envelope.bounded else 0.0
+    lowest, highest, total = math.inf, -math.inf, 0.0
+    for k in range(values):
+        if envelope.bounded and envelope.expected[arm, k] == 0:
+            continue  # such a value never comes
+        cost = theta.cost[arm, level, k] - theta.cost[arm, own, k]
+        total += abs(cost - middle)
+        lowest, highest = min(lowest, base + cost), max(highest, base + cost)
+    deviation = math.sqrt(more * envelope.spread) * total
+    if not envelope.bounded:
+        return -deviation, deviation, more * mean - deviation, more * mean + deviation
+    if lowest == highest:
+        return 0.0, 0.0, more * mean, more * mean
+    down = more if deviation >= more * (mean - lowest) else deviation / (mean - lowest)
+    up = more if deviation >= more * (highest - mean) else deviation / (highest - mean)
+    return (
+        down * lowest,
+        up * highest,
+        max(more * lowest, more * mean - deviation),
+        min(more * highest, more * mean + deviation),
+    )
 
 
 @jitted

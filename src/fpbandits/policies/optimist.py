@@ -12,12 +12,9 @@ e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is 
 probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the proof
 that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else logarithmic.
 
-**When no model fits.** Σ_i n_i kl(μ̂_i, μ_i(θ)) is what the rewards cost model θ against the best
-means they could have had. Under θ° it exceeds x + Σ_i ln(n_i + 1), at whatever time, with
-probability at most e^{−x} (a uniform mixture over means is a martingale; Ville's inequality). So
-beyond that for every model, none of them is true but for a chance of e^{−x}. ``safe=x`` makes the
-policy then give up Θ for good and go on with IMED, which is blind to it; without it, such plays are
-just counted.
+**When no model fits.** `nothing_fits` raises an alarm that is false, ever, with probability at most
+e^{−x}. ``safe=x`` makes the policy then give up Θ for good and go on with IMED, which is blind to
+it; without it, such plays are just counted.
 
 The cycle is one arm. It is sure to be repeated if no model that could become plausible has a larger
 top, each that has the same top has this arm among its best, and one such is sure to stay plausible.
@@ -30,12 +27,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE, Floats
-from fpbandits.policies.base import CLOCK, LEAST, MISFITS, REFERENCE, STAGE, TOP, Plan, Tally
+from fpbandits.policies.base import CLOCK, MISFITS, REFERENCE, STAGE, TOP, Plan, Tally
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners, furthest
 from fpbandits.policies.imed import imed_plan, imed_repeats
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
-from fpbandits.policies.likelihood import EQUAL, bracket, likelihood_misfit, misfits, weigh
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.likelihood import (
+    EQUAL,
+    LikelihoodPolicy,
+    allowance,
+    bracket,
+    nothing_fits,
+    surprise,
+    weigh,
+)
 from fpbandits.problem import Problem
 
 _COUNTED = 7.0
@@ -52,7 +57,7 @@ class OptimistKnown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Optimist(ThetaPolicy):
+class Optimist(LikelihoodPolicy):
     """Optimism over the likelihood set."""
 
     delta: float = 0.1
@@ -67,7 +72,7 @@ class Optimist(ThetaPolicy):
         """Return what is left of the threshold."""
         t = max(tally.counters[CLOCK], 1)
         threshold = (1 + self.delta) * math.log(t) + self.offset
-        margins: Floats = threshold - misfits(problem, tally)
+        margins: Floats = threshold - self.misfits(problem, tally)
         return margins
 
     @staticmethod
@@ -75,21 +80,21 @@ class Optimist(ThetaPolicy):
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
             tally.counters[MISFITS] += 1
             rounds = 1
-            if imed_plan(tally, scratch) and budget > 1:
+            if imed_plan(tally, scratch, known.theta.normal) and budget > 1:
                 rounds = furthest(known, tally, envelope, scratch, budget)
             return 1, rounds
         reference = weigh(known.theta, tally, scratch)
         alarm = known.safe if known.safe > 0 else _COUNTED
-        if scratch.values[LEAST] > alarm + _allowance(tally):
+        if nothing_fits(known.theta, tally, scratch, reference, alarm):
             tally.counters[MISFITS] += 1
             if known.safe > 0:
                 tally.counters[STAGE] = 1
-                imed_plan(tally, scratch)
+                imed_plan(tally, scratch, known.theta.normal)
                 return 1, 1
         misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
         arms, models = known.theta.codes.shape
         threshold = _threshold(known, tally.counters[CLOCK])
-        top = 0.0
+        top = -math.inf
         for parameter in range(models):
             if misfit[parameter] <= threshold + EQUAL:
                 top = max(top, known.theta.top[parameter])
@@ -115,7 +120,7 @@ class Optimist(ThetaPolicy):
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         if tally.counters[STAGE] == 1:
-            return imed_repeats(tally, envelope, scratch, rounds)
+            return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
         if known.safe > 0 and not _keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
@@ -158,34 +163,25 @@ def _threshold(known: Any, t: int) -> float:
 
 
 @jitted
-def _allowance(tally: Any) -> float:
-    """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
-    total = 0.0
-    for arm in range(tally.plays.size):
-        total += math.log(tally.plays[arm] + 1)
-    return total
-
-
-@jitted
 def _keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
     """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
 
     Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
     """
     played, reference = scratch.cycle[0], scratch.notes[REFERENCE]
-    misfit, most = 0.0, 0.0
+    theta, misfit, most = known.theta, 0.0, 0.0
     for arm in range(tally.plays.size):
         n, total = tally.plays[arm], tally.sums[arm]
-        q = known.theta.levels[arm, known.theta.codes[arm, reference]]
+        q = theta.levels[arm, theta.codes[arm, reference]]
         if arm != played:
             if n > 0:
-                misfit += likelihood_misfit(n, total, q)
+                misfit += surprise(theta, n, total, q)
             continue
-        down, up, least, largest = corners(envelope, arm, more)
+        low_plays, low_sum, high_plays, high_sum, least, largest = corners(envelope, arm, more)
         if n > 0:
-            most = likelihood_misfit(n, total, q)
-        most = max(most, likelihood_misfit(n + down, total, q))
-        most = max(most, likelihood_misfit(n + up, total + up, q))
-        most = max(most, likelihood_misfit(n + more, total + least, q))
-        most = max(most, likelihood_misfit(n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= known.safe + _allowance(tally))
+            most = surprise(theta, n, total, q)
+        most = max(most, surprise(theta, n + low_plays, total + low_sum, q))
+        most = max(most, surprise(theta, n + high_plays, total + high_sum, q))
+        most = max(most, surprise(theta, n + more, total + least, q))
+        most = max(most, surprise(theta, n + more, total + largest, q))
+    return bool(misfit + most + 1e-6 <= known.safe + allowance(tally))

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from fpbandits.policies.base import CLOCK, REFERENCE, STAGE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import Theta, ThetaPolicy, theta
-from fpbandits.policies.likelihood import bracket, stays_best, weigh
+from fpbandits.policies.levels import Theta
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
 from fpbandits.policies.rates import Rates, rates
 from fpbandits.problem import Problem
 
@@ -34,7 +34,7 @@ class OSSBKnown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OSSB(ThetaPolicy):
+class OSSB(LikelihoodPolicy):
     """OSSB with the estimate confined to Θ."""
 
     gamma: float = 0.0
@@ -45,7 +45,9 @@ class OSSB(ThetaPolicy):
 
     def prepare(self, problem: Problem) -> OSSBKnown:
         """Sort Θ into levels and solve the lower bound's program for each model."""
-        return OSSBKnown(theta(problem), rates(problem), 1 + self.gamma, self.epsilon)
+        return OSSBKnown(
+            self.theta(problem), rates(problem, self.likelihood), 1 + self.gamma, self.epsilon
+        )
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

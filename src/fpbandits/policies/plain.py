@@ -71,9 +71,9 @@ class Seen:
 
     def _update(self, arm: int) -> None:
         """Take over an arm's sum from the tally, into the user's units."""
-        low, high = self.problem.range
+        rewards = self.problem.rewards
         plays = self._tally.plays[arm]
-        total = low * plays + (high - low) * self._tally.sums[arm]
+        total = rewards.zero * plays + rewards.width * self._tally.sums[arm]
         self.sums[arm] = total
         self.means[arm] = total / plays
 
@@ -148,9 +148,9 @@ def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
 def take_in(policy: PlainPolicy, seen: Seen, arm: int, reward: float) -> None:
     """Count a reward, on [0, 1], and let the policy update its memory."""
     seen.count(arm, reward)
-    low, high = seen.problem.range
+    rewards = seen.problem.rewards
     try:
-        policy.update(seen, arm, low + (high - low) * reward)
+        policy.update(seen, arm, rewards.zero + rewards.width * reward)
     except Exception as error:
         raise _failure(policy, f"update, at t = {seen.t}", error) from error
 

@@ -1,7 +1,8 @@
 """How often each arm should be explored: Theorem 2's program, solved once for every model.
 
 Policies that explore at the rate of the lower bound need its minimiser for whichever model fits
-best. They look at means alone, so the divergences are those of Bernoulli laws, whatever the family.
+best. The divergences are those of what they look at: of the laws, or, where they look at means
+alone, of Bernoulli laws, whatever the family.
 Each program is solved with arms and models in the order of their names, so that its solution does
 not depend, to the last bit, on the order in which a run meets them, nor on who solved it before.
 """
@@ -15,6 +16,7 @@ import numpy as np
 
 from fpbandits.arrays import Counts, Floats, Ints
 from fpbandits.errors import InputError
+from fpbandits.policies.likelihood import LAW, MEANS
 from fpbandits.problem import Problem
 from fpbandits.theory.lower import cheapest
 from fpbandits.theory.structure import Structure
@@ -36,9 +38,9 @@ class Rates(NamedTuple):
 _MOST_MODELS = 5_000
 
 
-def rates(problem: Problem) -> Rates:
+def rates(problem: Problem, likelihood: str = LAW) -> Rates:
     """Solve Theorem 2's program for every model of a problem."""
-    if not problem.rewards.all_or_nothing:
+    if likelihood == MEANS and not problem.rewards.all_or_nothing:
         problem = Problem.bernoulli(
             problem.rewards.unit_means,
             arms=problem.arms,

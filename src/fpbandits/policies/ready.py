@@ -16,7 +16,7 @@ import numpy as np
 from fpbandits.errors import InputError
 from fpbandits.policies import plain
 from fpbandits.policies.base import Policy, Scratch, Tally
-from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
+from fpbandits.policies.compiling import compile_for, compiled, jitted, plan, prepare
 from fpbandits.policies.envelope import Envelope
 from fpbandits.policies.plain import PlainPolicy, Seen
 from fpbandits.problem import Problem
@@ -25,10 +25,16 @@ NO_STREAM = np.random.default_rng(0)
 """For policies that draw nothing."""
 
 
+@jitted
+def sure_of_nothing(tally: Any) -> Envelope:
+    """Return an envelope for a plan that does not reach ahead."""
+    return Envelope(tally.sums, np.inf, True, tally.statistics)
+
+
 @compiled
 def plan_once(known: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Plan one round, for live use; return its length."""
-    length: int = plan(known, tally, Envelope(tally.sums, np.inf), scratch, 1, random)[0]
+    length: int = plan(known, tally, sure_of_nothing(tally), scratch, 1, random)[0]
     return length
 
 
@@ -69,6 +75,7 @@ class Ready:
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
         """Take in one reward, on [0, 1], and return the memory from here on."""
+        tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
         self.policy.observe(self.known, tally, arm, 1, reward, random)
         return memory
 

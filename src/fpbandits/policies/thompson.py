@@ -2,7 +2,8 @@
 
 Draw a mean for every arm from its posterior Beta(1 + S, 1 + n − S) and play the arm with the
 largest one, the first of equals. For rewards in [0, 1] that are not 0 or 1, a reward r counts as a
-success with probability r, so that the posterior is that of a Bernoulli arm of the same mean.
+success with probability r, so that the posterior is that of a Bernoulli arm of the same mean. The
+means of normal rewards have a flat prior, and each arm is played once to begin with.
 
 With 0/1 rewards it can leap. Take a threshold y below the leader's mean: if the leader's draw is at
 least y and all others are below, the leader is played. Over a window of m plays of the leader its
@@ -34,9 +35,10 @@ _LEAST_PLAYS = 200
 
 
 class ThompsonKnown(NamedTuple):
-    """Thompson sampling on arms knows how many there are, and whether rewards are 0 or 1."""
+    """Thompson sampling on arms knows how many there are, and whether rewards are 0/1 or normal."""
 
     arms: int
+    normal: bool
     binary: bool
 
 
@@ -49,7 +51,8 @@ class Thompson(BlindPolicy):
 
     def prepare(self, problem: Problem) -> ThompsonKnown:
         """Return the number of arms, and whether leaps are possible."""
-        return ThompsonKnown(len(problem.arms), problem.rewards.all_or_nothing)
+        rewards = problem.rewards
+        return ThompsonKnown(len(problem.arms), not rewards.bounded, rewards.all_or_nothing)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
@@ -61,10 +64,15 @@ class Thompson(BlindPolicy):
             rounds = _leap(known, tally, scratch, budget, random)
             if rounds > 0:
                 return 1, rounds
-        best, best_mean = 0, -1.0
+        best, best_mean = 0, -math.inf
         for arm in range(known.arms):
-            wins = tally.sums[arm]
-            mean = random.beta(1 + wins, 1 + (tally.plays[arm] - wins))
+            wins, n = tally.sums[arm], tally.plays[arm]
+            if not known.normal:
+                mean = random.beta(1 + wins, 1 + (n - wins))
+            elif n == 0:  # nothing is known of it: it is played
+                mean = math.inf
+            else:
+                mean = wins / n + 0.5 * random.standard_normal() / math.sqrt(n)
             if mean > best_mean:
                 best, best_mean = arm, mean
         scratch.cycle[0] = best
@@ -73,7 +81,7 @@ class Thompson(BlindPolicy):
     @staticmethod
     def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         # Only 0/1 rewards come in more than one at a time.
-        if plays == 1 and 0.0 < total < 1.0:
+        if not known.normal and plays == 1 and 0.0 < total < 1.0:
             total = 1.0 if random.random() < total else 0.0
         count(tally, arm, plays, total)
 

@@ -24,11 +24,12 @@ import numpy as np
 from fpbandits.arrays import Floats
 from fpbandits.checks import is_real, plain_text
 from fpbandits.errors import InputError, quote
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, IMPOSSIBLE, LOW, NOW, Theta, ThetaPolicy, theta
-from fpbandits.policies.likelihood import bracket, weigh
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, weigh
 from fpbandits.problem import Problem
 
 _LARGEST = float(np.finfo(float).max)
@@ -42,18 +43,23 @@ class ThompsonThetaKnown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ThompsonTheta(ThetaPolicy):
+class ThompsonTheta(LikelihoodPolicy):
     """Thompson sampling from the posterior over models."""
 
     prior: Any = None
-    """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``; none: all alike."""
+    """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``, others 0; by default
+    the problem's own prior, and if it has none, all alike."""
 
     name = "thompson-theta"
-    knows = "Θ: the mean of every arm under every parameter; optionally a prior"
+    knows = "Θ: the law of every arm under every parameter; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True
 
     def __post_init__(self) -> None:
+        prior = self.prior
+        object.__setattr__(self, "prior", 0.0)  # no number, which all other options are
+        super().__post_init__()
+        object.__setattr__(self, "prior", prior)
         if self.prior is None:
             return
         given = _read(self.prior) if isinstance(self.prior, str) else self.prior
@@ -81,14 +87,19 @@ class ThompsonTheta(ThetaPolicy):
         return text
 
     def __str__(self) -> str:
-        if self.prior is None:
-            return self.name
-        parts = ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
-        return f"{self.name}:prior={parts}"
+        words = [self.name]
+        if self.likelihood != LAW:
+            words.append(f"likelihood={self.likelihood}")
+        if self.prior is not None:
+            parts = (f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
+            words.append(f"prior={','.join(parts)}")
+        return ":".join(words)
 
     def prepare(self, problem: Problem) -> ThompsonThetaKnown:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.parameters))
+        if problem.prior is not None:
+            weights[:] = problem.prior
         if self.prior is not None:
             weights[:] = 0.0
             for model, weight in self.prior:
@@ -97,7 +108,7 @@ class ThompsonTheta(ThetaPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaKnown(theta(problem), cost)
+        return ThompsonThetaKnown(self.theta(problem), cost)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:

@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from fpbandits.policies.base import CLOCK, Arms, BlindPolicy, Plan
-from fpbandits.policies.envelope import corners, furthest
+from fpbandits.policies.envelope import corners, furthest, spare
 
 
 class UCB1Known(Arms):
@@ -38,7 +38,7 @@ class UCB1(BlindPolicy):
                 scratch.cycle[arm] = arm
             return known.arms, 1
         twice_log = 2 * math.log(t)
-        best_index = -1.0
+        best_index = -math.inf
         for arm in range(known.arms):
             n = tally.plays[arm]
             # Live, an arm may have nothing told yet: optimism plays it until something is.
@@ -63,17 +63,17 @@ class UCB1(BlindPolicy):
         mean, inverse = scratch.numbers[0], scratch.numbers[1]
         more = rounds - 1
         n, total = tally.plays[leader], tally.sums[leader]
-        crossing, _, least_sum, _ = corners(envelope, leader, more)
+        crossing, low_sum, _, _, least_sum, _ = corners(envelope, leader, more)
         twice_log = 2 * math.log(t)
         end = n + more
         least = min(
-            total / (n + crossing) + math.sqrt(twice_log / (n + crossing)),
+            (total + low_sum) / (n + crossing) + math.sqrt(twice_log / (n + crossing)),
             (total + least_sum) / end + math.sqrt(twice_log / end),
         )
         twice_log = 2 * math.log(t + more)
         for arm in range(known.arms):
             # A little to spare for rounding, and ties count against the leader.
             index = mean[arm] + math.sqrt(twice_log * inverse[arm])
-            if arm != leader and index >= least - 1e-15:
+            if arm != leader and index >= least - spare(least):
                 return False
         return True

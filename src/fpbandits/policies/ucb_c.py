@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fpbandits.policies.base import CLOCK, MISFITS, Plan
 from fpbandits.policies.box import box_ahead, box_now
-from fpbandits.policies.envelope import furthest, mean_ahead
+from fpbandits.policies.envelope import furthest, mean_ahead, spare
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
 
 
@@ -49,7 +49,7 @@ class UCBC(ThetaPolicy):
                 nothing_fits = False
         if nothing_fits and t > 1:
             tally.counters[MISFITS] += 1
-        best_index = -1.0
+        best_index = -math.inf
         for arm in range(arms):
             n = tally.plays[arm]
             index = math.inf
@@ -70,7 +70,7 @@ class UCBC(ThetaPolicy):
         box_ahead(known.theta, tally, envelope, scratch, scale, t, more)
         n = tally.plays[played]
         low, _ = mean_ahead(tally, envelope, played, more)
-        least = low + math.sqrt(scale * math.log(t) / (n + more)) - 1e-15
+        least = low + math.sqrt(scale * math.log(t) / (n + more)) - spare(low)
         sure, rival = False, scratch.marks[1]
         for arm in range(rival.size):
             rival[arm] = 0

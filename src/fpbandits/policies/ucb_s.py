@@ -41,14 +41,14 @@ class UCBS(ThetaPolicy):
         t = max(tally.counters[CLOCK], 1)
         box_now(known.theta, tally, scratch, known.alpha / 4, t)
         arms, models = known.theta.codes.shape
-        top = -1.0
+        top = -math.inf
         for parameter in range(models):
             if scratch.by_model[NOW, parameter] >= 0:
                 top = max(top, known.theta.top[parameter])
-        if top < 0:
+        if top == -math.inf:
             if t > 1:
                 tally.counters[MISFITS] += 1
-            best_index = -1.0
+            best_index = -math.inf
             for arm in range(arms):
                 n = tally.plays[arm]
                 index = math.inf

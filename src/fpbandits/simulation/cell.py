@@ -28,6 +28,7 @@ from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.policies.compiling import prepare, uncompilable
 from fpbandits.policies.envelope import Envelope
+from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy
 from fpbandits.policies.ready import Ready, ready
 from fpbandits.problem import Problem
@@ -116,12 +117,19 @@ class Cell:
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
+        if not self._can_leap(truth):
+            longest = 1
         try:
             return play(
                 known,
                 self.policy.tally(problem),
                 truth.law(0),
-                Envelope(np.array(truth.unit_means[0]), spread),
+                Envelope(
+                    np.array(truth.unit_means[0]),
+                    spread,
+                    truth.bounded,
+                    np.array(truth.expected(0)),
+                ),
                 scratch,
                 random,
                 self.times,
@@ -131,6 +139,11 @@ class Cell:
             )
         except NumbaError as error:
             raise uncompilable(self.policy, error) from error
+
+    def _can_leap(self, truth: RewardFamily) -> bool:
+        """Tell whether something is sure of what this policy will look at."""
+        by_law = getattr(self.policy, "likelihood", None) == LAW
+        return (truth.bounded or not self.exact) and (truth.statistics_stay_near or not by_law)
 
     def make_ready(self) -> None:
         """Prepare the policy for the problem now, and keep what it knows."""
@@ -156,7 +169,8 @@ class Cell:
             seed=self.seed,
             times=self.times,
             settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
-            leap_error=LEAP_ERROR,
+            # Each statistic has an envelope of its own.
+            leap_error=LEAP_ERROR * max(1, self.problem.rewards.statistics),
         )
 
 

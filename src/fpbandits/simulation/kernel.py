@@ -12,7 +12,8 @@ import numpy as np
 from numba.extending import overload
 
 from fpbandits.arrays import Counts
-from fpbandits.families import FAMILIES
+from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies.compiling import COMPILED, compiled, observe, plan
 
 TIME, STOP, RUNS, END = range(4)
@@ -24,15 +25,16 @@ def new_meter() -> Counts:
     return np.zeros(4, np.int64)
 
 
-def draw_sum(law: Any, arm: int, plays: int, random: Any) -> float:
-    """Draw the sum of ``plays`` rewards of an arm."""
+def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+    """Draw the sum of ``plays`` rewards of an arm, and add to its statistics."""
     raise NotImplementedError
 
 
 @overload(draw_sum, strict=False, jit_options=COMPILED)
 def _choose_draw_sum(law: Any, *others: Any) -> Any:
     kind = getattr(law, "instance_class", None)
-    return next((f.draw_sum for f in FAMILIES.values() if f.law_type is kind), None)
+    families: list[type[RewardFamily]] = [*FAMILIES.values(), TwoPoint]
+    return next((family.draw_sum for family in families if family.law_type is kind), None)
 
 
 @compiled
@@ -63,7 +65,8 @@ def play(
         plans += 1
         for place in range(length):
             arm = scratch.cycle[place]
-            observe(known, tally, arm, rounds, draw_sum(law, arm, rounds, random), random)
+            total = draw_sum(law, arm, rounds, random, tally.statistics[arm])
+            observe(known, tally, arm, rounds, total, random)
             t += rounds
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:

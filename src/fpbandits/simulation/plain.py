@@ -22,11 +22,12 @@ def play_plainly(
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
     law, draw_sum = truth.law(0), truth.draw_sum
+    statistics = np.zeros(truth.statistics)  # which no plain policy sees
     seen = Seen(problem, policy.tally(problem), 0, start(policy, problem))
     for recorded, time in enumerate(times.tolist()):
         while seen.t < time:
             arm = decide(policy, seen, random)
-            reward = draw_sum(law, arm, 1, random)
+            reward = draw_sum(law, arm, 1, random, statistics)
             seen.t += 1
             take_in(policy, seen, arm, reward)
             if seen.t % 128 == 0:

@@ -1,0 +1,111 @@
+"""Gaussian rewards: normal with mean μ_i(θ) and one known deviation σ, in the user's units.
+
+They have no range. One unit is 2σ: then the deviation is ½ and a reward is sub-Gaussian with
+parameter ½, as any reward in [0, 1] is. So FP-UCB's radius √(3 ln k/n), Theorem 1 and the envelope
+of leaps hold as they stand, for they rest on Hoeffding's inequality alone, which is the same here;
+gaps and bounds scale with 2σ in place of the width of a range; and the divergence of two laws is
+2(μ − μ')². What does not carry over is μ ≤ 1: an α or a Δ may be larger than one unit.
+
+The statistic is the sum. 0 is put between the smallest and the largest mean of Θ, so that sums of
+many rewards keep their digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits import checks
+from fpbandits.arrays import Floats, Ints
+from fpbandits.checks import Numbers, Range, number_text
+from fpbandits.errors import InputError, quote
+from fpbandits.families.base import MeansFamily
+from fpbandits.table import Names, checked_means
+
+UNBOUNDED: Range = (-math.inf, math.inf)
+_LARGEST = 1e100
+_FURTHEST = 1e6
+
+
+class GaussianLaw(NamedTuple):
+    """The mean of every arm, in units of 2σ."""
+
+    mean: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gaussian(MeansFamily):
+    """Normal rewards of known deviation."""
+
+    name = "gaussian"
+    fields = ("deviation",)
+    law_type = GaussianLaw
+    sum_in_one_draw = True
+    bounded = False
+    takes_range = False
+
+    deviation: float
+    zero: float = 0.0
+    range: Range = UNBOUNDED
+
+    @classmethod
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Gaussian:
+        matrix = checked_means(rows, names, (-_LARGEST, _LARGEST))
+        given = fields["deviation"]
+        deviation = checks.number(given, "deviation")
+        if not 1e-100 <= deviation <= _LARGEST:
+            raise InputError(
+                f"deviation is {quote(given)}: it must be above 0, the standard deviation of a "
+                "reward in your own units"
+            )
+        low, high = float(matrix.min()), float(matrix.max())
+        if high - low > _FURTHEST * deviation:
+            raise InputError(
+                f"the means lie between {number_text(low)} and {number_text(high)}, more than a "
+                f"million times the deviation {number_text(deviation)} apart: one reward tells all"
+            )
+        return cls(means=matrix, deviation=deviation, zero=(low + high) / 2)
+
+    def __str__(self) -> str:
+        return f"{self.name} rewards of deviation {number_text(self.deviation)}"
+
+    @property
+    def width(self) -> float:
+        """2σ."""
+        return 2 * self.deviation
+
+    def of_means(self, means: Numbers, names: Names) -> Gaussian:
+        """Check the means as those of a problem are, and keep 0 where it is."""
+        return replace(super().of_means(means, names), zero=self.zero)
+
+    def law(self, parameter: int) -> GaussianLaw:
+        return GaussianLaw(self.unit_means[parameter])
+
+    @staticmethod
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+        """Draw a normal: the sum of n rewards has n times their mean and √n times the deviation."""
+        total = plays * law.mean[arm] + 0.5 * math.sqrt(plays) * random.standard_normal()
+        statistics[0] += total
+        return float(total)
+
+    @property
+    def statistics(self) -> int:
+        return 1
+
+    def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
+        return (reward,)
+
+    def costs(self) -> tuple[Floats, Floats]:
+        # −ln of the density is 2(r − μ)², of which 2r² is shared by all.
+        return 2 * self.unit_means**2, -4 * self.unit_means[:, :, np.newaxis]
+
+    def expected(self, parameter: int) -> Floats:
+        expected: Floats = self.unit_means[parameter][:, np.newaxis]
+        return expected
+
+    def divergence(self, true: int, others: Ints) -> Floats:
+        divergence: Floats = 2 * (self.unit_means[true] - self.unit_means[others]) ** 2
+        return divergence

@@ -1,0 +1,139 @@
+"""Two-point rewards: an arm pays its own value with a probability, else nothing.
+
+A price is paid or not, and it differs from arm to arm. In a problem file these are Bernoulli
+rewards with a ``value`` for each arm, and a row holds probabilities; the mean reward of an arm is
+its probability times its value. The range is that of all rewards together, nothing included.
+
+The statistics are how often an arm paid, and how often it did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits import checks
+from fpbandits.arrays import TOLERANCE, Floats, Ints
+from fpbandits.checks import Numbers, Range, number_text
+from fpbandits.errors import InputError, counted, quote
+from fpbandits.families.base import RewardFamily, frozen
+from fpbandits.families.information import information, minus_log
+from fpbandits.table import Names, checked_means
+
+
+class TwoPointLaw(NamedTuple):
+    """For every arm the probability of its value, and what it and nothing are on [0, 1]."""
+
+    success: Floats
+    value: Floats
+    nothing: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoPoint(RewardFamily):
+    """``value`` of the arm with probability ``probabilities[θ, arm]``, else 0."""
+
+    name = "bernoulli"
+    fields = ("value",)
+    law_type = TwoPointLaw
+    sum_in_one_draw = True
+    takes_range = False
+
+    value: Floats
+    probabilities: Floats
+    means: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "means", np.clip(self.probabilities * self.value, *self.range))
+        super().__post_init__()
+
+    @classmethod
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> TwoPoint:
+        if range != (0.0, 1.0):
+            raise InputError("value says what each arm can pay: leave out the range")
+        value = _values(fields["value"], names)
+        limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
+        return cls(value=value, probabilities=checked_means(rows, names, (0.0, 1.0)), range=limits)
+
+    @property
+    def content(self) -> Mapping[str, Floats | float]:
+        return {"value": self.value, "rows": self.probabilities}
+
+    def __str__(self) -> str:
+        values = ", ".join(map(number_text, self.value[:4].tolist()))
+        return f"{self.name} rewards of 0 or {values}{', …' if len(self.value) > 4 else ''}"
+
+    @cached_property
+    def unit_value(self) -> Floats:
+        """The values on [0, 1]."""
+        return frozen(self.to_unit(self.value))
+
+    @property
+    def _nothing(self) -> float:
+        return float(self.to_unit(np.array(0.0)))
+
+    def law(self, parameter: int) -> TwoPointLaw:
+        return TwoPointLaw(self.probabilities[parameter], self.unit_value, self._nothing)
+
+    @staticmethod
+    def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+        """Draw how often the value is paid, by a binomial."""
+        if plays == 1:
+            paid = 1 if random.random() < law.success[arm] else 0
+        else:
+            paid = random.binomial(plays, law.success[arm])
+        statistics[0] += paid
+        statistics[1] += plays - paid
+        return float(paid * law.value[arm] + (plays - paid) * law.nothing)
+
+    @property
+    def statistics(self) -> int:
+        return 2
+
+    def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
+        if abs(reward - self.unit_value[arm]) <= TOLERANCE:
+            return 1.0, 0.0
+        if abs(reward - self._nothing) <= TOLERANCE:
+            return 0.0, 1.0
+        given, value = self.zero + self.width * reward, float(self.value[arm])
+        raise InputError(f"{number_text(given)} is neither 0 nor the value {number_text(value)}")
+
+    def costs(self) -> tuple[Floats, Floats]:
+        p = self.probabilities
+        return np.zeros_like(p), minus_log(np.stack([p, 1 - p], axis=-1))
+
+    def expected(self, parameter: int) -> Floats:
+        p = self.probabilities[parameter]
+        return np.stack([p, 1 - p], axis=-1)
+
+    def reordered(self, parameters: Ints, arms: Ints) -> TwoPoint:
+        chosen = self.probabilities[np.ix_(parameters, arms)]
+        return replace(self, probabilities=chosen, value=self.value[arms])
+
+    def of_means(self, means: Numbers, names: Names) -> TwoPoint:
+        """Take each mean for its arm's probability times its value."""
+        given = names.check_count(0, means)
+        chances = [checks.number(mean, names.place(0, arm)) for arm, mean in enumerate(given)]
+        return self.checked([(chances / self.value).tolist()], names, (0.0, 1.0), value=self.value)
+
+    def divergence(self, true: int, others: Ints) -> Floats:
+        p, q = self.probabilities[true], self.probabilities[others]
+        return information(p, q) + information(1 - p, 1 - q)
+
+
+def _values(given: Any, names: Names) -> Floats:
+    if not checks.is_list(given):
+        raise InputError(f"value must be a list with what each arm can pay, not {quote(given)}")
+    values = checks.plain_list(given)
+    if len(values) != len(names.arms):
+        raise InputError(f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}")
+    numbers = np.array(
+        [checks.number(v, f"value of {a}") for v, a in zip(values, names.arms, strict=True)]
+    )
+    for arm in np.flatnonzero(numbers == 0)[:1]:
+        raise InputError(f"value: arm {quote(names.arms[arm])} pays 0 at best: leave it out")
+    return numbers
