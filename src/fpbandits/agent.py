@@ -39,6 +39,7 @@ from fpbandits.errors import (
     InputError,
     StorageError,
     UnknownError,
+    listed,
     quote,
 )
 from fpbandits.files import the_problem
@@ -64,10 +65,15 @@ _NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.M
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Play ``arm``, and tell its reward under ``id``."""
+    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any."""
 
     id: int
     arm: str
+    context: str | None = None
+
+    def __repr__(self) -> str:
+        context = "" if self.context is None else f", context={self.context!r}"
+        return f"Decision(id={self.id}, arm={self.arm!r}{context})"
 
 
 def _packed(tally: Tally) -> Counts:
@@ -139,16 +145,21 @@ class Agent:
         self._to_hand_out: list[int] = []
         self._warned: tuple[int, ...] = ()
 
-    def ask(self) -> Decision:
-        """Return what to play next."""
+    def ask(self, context: str | None = None) -> Decision:
+        """Return what to play next, in a context if the problem has any."""
+        problem = self._ready.problem
+        place = self._context(context)
         with self._lock:
             if not self._to_hand_out:
                 number = self._ledger.next
                 stream = self._stream(number, PLANS)
-                arms, self._memory = self._ready.plan(self._tally, number, self._memory, stream)
+                arms, self._memory = self._ready.plan(
+                    self._tally, number, self._memory, stream, place
+                )
                 self._to_hand_out = arms[::-1]
             arm = self._to_hand_out.pop()
-            return Decision(self._ledger.hand_out(arm), self._ready.problem.arms[arm])
+            number = self._ledger.hand_out(place * len(problem.arms) + arm)
+        return Decision(number, problem.arms[arm], context)
 
     def tell(self, id: int, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
@@ -164,13 +175,14 @@ class Agent:
         with self._lock:
             self._settle(self._ledger.arm_of(id), int(id), None)
 
-    def observe(self, arm: str, reward: float) -> None:
+    def observe(self, arm: str, reward: float, context: str | None = None) -> None:
         """Take in a reward, in the user's units, of a decision that this agent did not make.
 
         For a warm start: the history of a user, told before the first `ask`.
         """
         arms = self._ready.problem.arms
         place = arms.index(known_name("arm", arm, arms))
+        place += self._context(context) * len(arms)
         value = self._unit(place, reward, f"arm {quote(arm)}")
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
@@ -191,20 +203,21 @@ class Agent:
     def outstanding(self) -> dict[int, str]:
         """The decisions that are out: neither told nor forgotten."""
         with self._lock:
-            return {number: self.problem.arms[arm] for number, arm in self._ledger.out.items()}
+            names = self.problem.pair_names
+            return {number: names[pair] for number, pair in self._ledger.out.items()}
 
     @property
     def waiting(self) -> dict[str, Waiting]:
         """The arms of which rewards were told that do not count yet, and what they wait for."""
         with self._lock:
-            arms = enumerate(self.problem.arms)
+            arms = enumerate(self.problem.pair_names)
             found = {name: self._ledger.waiting(arm) for arm, name in arms}
         return {name: waiting for name, waiting in found.items() if waiting is not None}
 
     @property
-    def plays(self) -> dict[str, int]:
-        """How many rewards of each arm count so far."""
-        return dict(zip(self.problem.arms, self._tally.plays.tolist(), strict=True))
+    def plays(self) -> dict[str, Any]:
+        """How many rewards of each arm count so far, by context if there are any."""
+        return self.problem.by_name(self._tally.plays.tolist())
 
     @property
     def misfits(self) -> int:
@@ -213,7 +226,7 @@ class Agent:
         FP-UCB's first episode, in which nothing can fit, is left out. More than a few mean that the
         truth is not among the models, or that rewards are biased.
         """
-        return int(self._tally.counters[MISFITS])
+        return int(self._tally.counters[MISFITS::COUNTERS].sum())
 
     def survivors(self) -> dict[str, float]:
         """Return the models that still fit, the best first, and by how much.
@@ -309,16 +322,16 @@ class Agent:
     @classmethod
     def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:
         agent = cls(problem, policy, seed=state["seed"], late=state["late"])
-        arms = range(len(problem.arms))
+        arms, pairs = range(len(problem.arms)), range(problem.pairs)
         counters = state["counters"]
-        if len(counters) == COUNTERS - 1:  # written before the last one was there
-            counters = [*counters, 0]
+        if len(counters) < COUNTERS:  # written before the last ones were there
+            counters = [*counters, *([0] * (COUNTERS - len(counters)))]
         tally = Tally(
             np.array(state["plays"], np.int64),
             np.array(state["sums"], np.float64),
             np.array(counters, np.int64),
             _NOTHING_PENDING,
-            np.array(state.get("statistics", []), np.float64).reshape(len(problem.arms), -1),
+            np.array(state.get("statistics", []), np.float64).reshape(problem.pairs, -1),
         )
         if problem.rewards.statistics and "statistics" not in state:
             raise StorageError(
@@ -336,7 +349,7 @@ class Agent:
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._from_history = int(state.get("observed", 0))
         agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
-        agent._ledger = Ledger.from_state(state, state["late"] == "in-order", arms)
+        agent._ledger = Ledger.from_state(state, state["late"] == "in-order", pairs)
         return agent
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -352,11 +365,27 @@ class Agent:
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
-        arms, counts = len(self._ready.problem.arms), self._packed_tally
-        plays, counters = counts[:arms], counts[arms : arms + COUNTERS]
-        numbers = counts[arms + COUNTERS :].view(np.float64)
-        statistics = numbers[arms:].reshape(arms, -1)
-        return Tally(plays, numbers[:arms], counters, _NOTHING_PENDING, statistics)
+        pairs, rewards = self._ready.problem.pairs, self._ready.problem.rewards
+        sizes = pairs * (1 + rewards.statistics)
+        counts, numbers = self._packed_tally[:-sizes], self._packed_tally[-sizes:].view(np.float64)
+        statistics = numbers[pairs:].reshape(pairs, rewards.statistics)
+        return Tally(counts[:pairs], numbers[:pairs], counts[pairs:], _NOTHING_PENDING, statistics)
+
+    def _context(self, given: str | None) -> int:
+        """Return the place of a context; it must be named where there are any."""
+        contexts = self._ready.problem.contexts
+        if not contexts:
+            if given is not None:
+                raise InputError(
+                    f"{self._ready.problem.name} has no contexts, such as {quote(given)}"
+                )
+            return 0
+        if given is None:
+            raise InputError(
+                f"{self._ready.problem.name} has contexts: say which one this is for, one of "
+                f"{listed(contexts)}"
+            )
+        return contexts.index(known_name("context", given, contexts))
 
     def _unit(self, arm: int, reward: float, place: str) -> float:
         """Return a reward on [0, 1], or say why it cannot be one."""
@@ -397,8 +426,8 @@ class Agent:
         self._warned += (arm,)
         first = waiting.decision
         return (
-            f"arm {quote(self.problem.arms[arm])}: {waiting.rewards} rewards wait for that of "
-            f"decision {first}, and none of them counts until it is told: tell({first}, …), or "
+            f"arm {quote(self.problem.pair_names[arm])}: {waiting.rewards} rewards wait for that "
+            f"of decision {first}, and none of them counts until it is told: tell({first}, …), or "
             f"forget({first}) if it will never come; late='any' counts rewards as they come, which "
             "is right where the delay does not depend on the reward"
         )

@@ -15,6 +15,8 @@ TOML holds everything::
     loyal = 3
 
 With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
+With `contexts = ["mobile", "desktop"]` a parameter is a table of one such list per context, and
+`shares = [0.6, 0.4]` says how often each comes.
 
 CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
 ``parameter,<arm>,<arm>…`` and a row per parameter. A name that begins with =, +, - or @ stands
@@ -49,7 +51,8 @@ from fpbandits.storage import cell_to_text, read_whole, shown, text_to_cell, wri
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_COMMON_FIELDS = ("name", "reward", "arms", "range", "true", "parameters", "prior")
+_NAMING = ("name", "arms", "range", "true", "prior", "contexts", "shares")
+_COMMON_FIELDS = (*_NAMING, "reward", "parameters")
 
 # The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
@@ -172,13 +175,13 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     rows = table["parameters"]
     if not isinstance(rows, dict):
         raise InputError(f"parameters must be a table of name = [values], not {quote(rows)}")
-    for field in ("arms", "range"):
+    for field in ("arms", "range", "contexts", "shares"):
         if not isinstance(table.get(field, []), list):
             raise InputError(f"{field} must be a list, not {quote(table[field])}")
     naming: Naming = {"parameters": list(rows), "name": name}
-    for key in ("name", "arms", "range", "true", "prior"):
+    for key in _NAMING:
         if key in table:
-            naming[key] = table[key]
+            naming[key] = table[key]  # type: ignore[literal-required]  # they are its keys
     return Problem.of_family(
         name_of_family,
         list(rows.values()),
@@ -282,11 +285,19 @@ def problem_to_toml(problem: Problem) -> str:
     lines += [
         f"{field} = {np.asarray(rewards.content[field]).tolist()!r}" for field in rewards.fields
     ]
-    lines += ["", "[parameters]"]
-    lines += [
-        f"{_toml_text(parameter)} = {row}"
-        for parameter, row in zip(problem.parameters, rewards.rows.tolist(), strict=True)
-    ]
+    if problem.contexts:
+        lines.append(f"contexts = [{', '.join(map(_toml_text, problem.contexts))}]")
+        lines.append(f"shares = {list(problem.shares)}")
+    else:
+        lines += ["", "[parameters]"]
+    for parameter, row in zip(problem.parameters, rewards.rows.tolist(), strict=True):
+        if not problem.contexts:
+            lines.append(f"{_toml_text(parameter)} = {row}")
+            continue
+        lines += ["", f"[parameters.{_toml_text(parameter)}]"]
+        arms = len(problem.arms)
+        for place, context in enumerate(problem.contexts):
+            lines.append(f"{_toml_text(context)} = {row[arms * place : arms * (place + 1)]}")
     if problem.prior is not None:
         shares = zip(problem.parameters, problem.prior, strict=True)
         lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]

@@ -19,7 +19,7 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, checked_range, known_name
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
-from fpbandits.table import Names, checked_prior, checked_rows
+from fpbandits.table import Names, checked_prior, checked_rows, checked_shares
 
 
 class Naming(TypedDict, total=False):
@@ -38,6 +38,9 @@ class Naming(TypedDict, total=False):
         The name of the parameter that is the truth in simulations, if one is set.
     name
         What to call the problem.
+    contexts, shares
+        Names of what is seen before a decision, one of them each time, and how often each comes, by
+        default all alike. With contexts a row holds, for each of them, a value for every arm.
     """
 
     arms: Sequence[str] | None
@@ -46,6 +49,8 @@ class Naming(TypedDict, total=False):
     prior: Mapping[str, float] | None
     true: str | None
     name: str
+    contexts: Sequence[str] | None
+    shares: Sequence[float] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +69,8 @@ class Problem:
         The parameter that simulations take for the truth unless told otherwise.
     prior
         How likely each parameter is, in order, if that was said.
+    contexts, shares
+        What is seen before a decision, and how often it comes; none without contexts.
 
     Examples
     --------
@@ -82,12 +89,14 @@ class Problem:
     rewards: RewardFamily
     true: str | None = None
     prior: tuple[float, ...] | None = None
+    contexts: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
-        names = self.parameters, self.arms
+        names = self.parameters, self.arms, self.contexts
         whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
-        if not whole or self.means.shape != tuple(map(len, names)):
+        if not whole or self.rewards.means.shape != (len(self.parameters), self.pairs):
             raise InputError(
                 "the names do not fit the rewards: make a problem by Problem.bernoulli, "
                 "Problem.beta, Problem.discrete or Problem.gaussian"
@@ -169,28 +178,70 @@ class Problem:
             naming.get("parameters"),
             naming.get("true"),
             naming.get("name", "problem"),
+            naming.get("contexts"),
         )
+        rows = names.flat(rows)
         if "range" in naming and not kind.takes_range:
             raise InputError(f"{kind.name} rewards have no range: leave it out")
         limits = checked_range(naming.get("range", (0, 1)))
         rewards = kind.checked(rows, names, limits, **fields)
         prior = checked_prior(naming.get("prior"), names.parameters)
-        return cls(names.name, names.arms, names.parameters, rewards, names.true, prior)
+        shares = checked_shares(naming.get("shares"), names.contexts)
+        return cls(
+            names.name,
+            names.arms,
+            names.parameters,
+            rewards,
+            names.true,
+            prior,
+            names.contexts,
+            shares,
+        )
 
     def reordered(self, parameters: Ints, arms: Ints) -> Problem:
-        """Return the same problem with parameters and arms in another order."""
+        """Return the same problem with parameters and arms, in every context, in another order."""
+        columns = self.columns(arms)
         return replace(
             self,
             arms=tuple(self.arms[arm] for arm in arms),
             parameters=tuple(self.parameters[parameter] for parameter in parameters),
-            rewards=self.rewards.reordered(parameters, arms),
+            rewards=self.rewards.reordered(parameters, columns),
             prior=None if self.prior is None else tuple(self.prior[p] for p in parameters),
         )
 
     @property
     def means(self) -> Floats:
-        """μ_i(θ) in the user's units: a row per parameter, a column per arm."""
-        return self.rewards.means
+        """μ_i(θ) in the user's units: [parameter, arm], or [parameter, context, arm]."""
+        means = self.rewards.means
+        if not self.contexts:
+            return means
+        return means.reshape(len(means), len(self.contexts), len(self.arms))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a context and an arm there are; without contexts, how many arms."""
+        return len(self.arms) * max(1, len(self.contexts))
+
+    @cached_property
+    def pair_names(self) -> tuple[str, ...]:
+        """What to call each pair: "mobile: 9 EUR"; without contexts, the arms."""
+        if not self.contexts:
+            return self.arms
+        return tuple(f"{context}: {arm}" for context in self.contexts for arm in self.arms)
+
+    def by_name(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return one value per pair as {arm: value}, or as {context: {arm: value}}."""
+        if not self.contexts:
+            return dict(zip(self.arms, values, strict=True))
+        starts = range(0, self.pairs, len(self.arms))
+        rows = [dict(zip(self.arms, values[s : s + len(self.arms)], strict=True)) for s in starts]
+        return dict(zip(self.contexts, rows, strict=True))
+
+    def columns(self, arms: Ints) -> Ints:
+        """Return where these arms stand in the table, in every context."""
+        starts = len(self.arms) * np.arange(max(1, len(self.contexts)))
+        columns: Ints = (starts[:, np.newaxis] + arms).reshape(-1)
+        return columns
 
     @property
     def range(self) -> tuple[float, float]:
@@ -207,13 +258,15 @@ class Problem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides how the problem plays: names, laws, range and prior.
+        """A digest of all that decides how the problem is played: names, laws, range and prior.
 
-        `name` and `true` are not part of it.
+        `name`, `true` and `shares` are not part of it.
         """
         digest = hashlib.sha256()
         for names in (self.arms, self.parameters, (self.rewards.name,)):
             digest.update(repr(names).encode())
+        if self.contexts:
+            digest.update(repr(self.contexts).encode())
         digest.update(np.asarray(self.range).tobytes())
         for part in self.rewards.content.values():
             digest.update(np.asarray(part, np.float64).tobytes())
@@ -230,7 +283,8 @@ class Problem:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
+        contexts = f"{counted(len(self.contexts), 'context')}, " if self.contexts else ""
         return (
             f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
-            f"{counted(len(self.arms), 'arm')}, {self.rewards})"
+            f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
         )

@@ -1,5 +1,8 @@
 """The table of a problem, checked once: a row per parameter, a column per arm, and their names.
 
+With contexts a column is a *pair* of a context and an arm: all arms in the first context, then all
+in the second, and so on.
+
 Compiled code trusts it to the last dimension, so it comes out as a plain array of floats.
 """
 
@@ -34,6 +37,7 @@ class Names:
     arms: tuple[str, ...]
     parameters: tuple[str, ...]
     true: str | None
+    contexts: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -43,8 +47,12 @@ class Names:
         parameters: Sequence[str] | None,
         true: str | None,
         name: str,
+        contexts: Sequence[str] | None = None,
     ) -> Names:
         """Check all names; where there are none, number the rows and what stands in the first."""
+        context_names = () if contexts is None else _checked_names("context", contexts)
+        if contexts is not None and not context_names:
+            raise InputError("there are no contexts: name at least one, or leave the field out")
         if len(rows) == 0:
             raise InputError("there are no parameters: Θ must hold at least one")
         if parameters is None:
@@ -56,6 +64,8 @@ class Names:
             )
         if arms is None:
             first = rows[0]
+            if contexts is not None:
+                first = _in_contexts(first, context_names, parameter_names[0], 0)[0]
             if not is_list(first):
                 raise InputError(
                     f"parameter {quote(parameter_names[0])}: expected a value for every arm, "
@@ -72,15 +82,48 @@ class Names:
             true = plain_text(true)
             if true not in parameter_names:
                 raise unknown("true parameter", true, parameter_names)
-        return cls(checked_name("the problem", name), arm_names, parameter_names, true)
+        return cls(
+            checked_name("the problem", name), arm_names, parameter_names, true, context_names
+        )
+
+    @property
+    def columns(self) -> int:
+        """How many values a parameter has: one for each arm, in every context."""
+        return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> str:
         """Return the words for a place in the table."""
-        return f"parameter {quote(self.parameters[row])}, arm {quote(self.arms[column])}"
+        context, arm = divmod(int(column), len(self.arms))
+        within = f"context {quote(self.contexts[context])}, " if self.contexts else ""
+        return f"parameter {quote(self.parameters[row])}, {within}arm {quote(self.arms[arm])}"
+
+    def flat(self, rows: Numbers) -> Numbers:
+        """Return rows of one value per column from rows of one list per context."""
+        if not self.contexts:
+            return rows
+        shape = len(self.parameters), len(self.contexts), len(self.arms)
+        if isinstance(rows, np.ndarray) and rows.shape[:3] == shape:
+            return rows.reshape(shape[0], self.columns, *rows.shape[3:])
+        flat: list[Any] = []
+        for row, by_context in enumerate(rows):
+            lists = _in_contexts(by_context, self.contexts, self.parameters[row], row)
+            values: list[Any] = []
+            for context, given in zip(self.contexts, lists, strict=True):
+                whose = f"parameter {quote(self.parameters[row])}, context {quote(context)}"
+                values.extend(self._one_for_each_arm(whose, given, row))
+            flat.append(values)
+        return flat
 
     def check_count(self, row: int, values: object) -> Numbers:
-        """Return one parameter's values if there is one for each arm."""
-        whose, arms = f"parameter {quote(self.parameters[row])}", counted(len(self.arms), "arm")
+        """Return one parameter's values if there is one for each column."""
+        if self.contexts and len(values) == self.columns:  # type: ignore[arg-type]  # made by flat
+            return values  # type: ignore[return-value]
+        whose = f"parameter {quote(self.parameters[row])}"
+        figures: Numbers = self._one_for_each_arm(whose, values, row)
+        return figures
+
+    def _one_for_each_arm(self, whose: str, values: object, row: int) -> Any:
+        arms = counted(len(self.arms), "arm")
         given: Any = values
         if not is_list(given):
             wanted = f"expected a list with a value for each of the {arms}"
@@ -97,8 +140,59 @@ class Names:
         if len(given) > len(self.arms):
             last = f"nothing follows arm {quote(self.arms[-1])}"
             raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
-        figures: Numbers = given
-        return figures
+        return given
+
+
+def _in_contexts(given: object, contexts: tuple[str, ...], parameter: str, row: int) -> list[Any]:
+    """Return what a parameter says of each context, in their order."""
+    whose = f"parameter {quote(parameter)}"
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in contexts:
+                raise unknown("context", str(name), contexts).at(whose)
+        for name in contexts:
+            if name not in given:
+                raise InputError(f"{whose}: nothing is said of context {quote(name)}", row=row)
+        return [given[name] for name in contexts]
+    lists: Any = given
+    if not is_list(lists):
+        raise InputError(
+            f"{whose}: expected a list of values for each of the "
+            f"{counted(len(contexts), 'context')}, not {quote(given)}",
+            row=row,
+        )
+    lists = plain_list(lists)
+    if len(lists) != len(contexts):
+        raise InputError(
+            f"{whose}: {len(lists)} lists of values for {counted(len(contexts), 'context')}",
+            row=row,
+        )
+    return list(lists)
+
+
+def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
+    """Return how often each context comes: as often as any other, if nothing is said."""
+    if given is None:
+        return tuple(1 / len(contexts) for _ in contexts)
+    if not contexts:
+        raise InputError("shares say how often each context comes, and there are no contexts")
+    shares: Any = given
+    if not is_list(shares):
+        raise InputError(f"shares must be a list with a number per context, not {quote(given)}")
+    if len(shares) != len(contexts):
+        raise InputError(f"{len(shares)} shares for {counted(len(contexts), 'context')}")
+    numbers = [
+        number(share, f"share of {quote(context)}")
+        for share, context in zip(plain_list(shares), contexts, strict=True)
+    ]
+    for share, context in zip(numbers, contexts, strict=True):
+        if not share > 0:
+            raise InputError(
+                f"the share of context {quote(context)} is {number_text(share)}: it must be above 0"
+            )
+    if abs(sum(numbers) - 1) > 1e-9:
+        raise InputError(f"the shares add up to {number_text(sum(numbers))}, not 1")
+    return tuple(numbers)
 
 
 def checked_prior(given: object, parameters: tuple[str, ...]) -> tuple[float, ...] | None:
@@ -162,7 +256,7 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
     if isinstance(given, np.ndarray):
         matrix = from_array(given, names, 2)
     else:
-        matrix = np.empty((len(names.parameters), len(names.arms)))
+        matrix = np.empty((len(names.parameters), names.columns))
         for row, figures in enumerate(given):
             values = names.check_count(row, figures)
             if set(map(type, values)) == {float}:

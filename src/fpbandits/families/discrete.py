@@ -145,7 +145,7 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
                 f"{laws.shape[2]} probabilities per arm for a support of {values} values"
             )
     else:
-        laws = np.empty((len(names.parameters), len(names.arms), values))
+        laws = np.empty((len(names.parameters), names.columns, values))
         for row, by_arm in enumerate(given):
             for column, law in enumerate(names.check_count(row, by_arm)):
                 place = names.place(row, column)

@@ -129,11 +129,12 @@ def _values(given: Any, names: Names) -> Floats:
     if not checks.is_list(given):
         raise InputError(f"value must be a list with what each arm can pay, not {quote(given)}")
     values = checks.plain_list(given)
-    if len(values) != len(names.arms):
+    if len(values) not in (len(names.arms), names.columns):
         raise InputError(f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}")
+    everyone = names.arms * (len(values) // len(names.arms))
     numbers = np.array(
-        [checks.number(v, f"value of {a}") for v, a in zip(values, names.arms, strict=True)]
+        [checks.number(v, f"value of {quote(a)}") for v, a in zip(values, everyone, strict=True)]
     )
     for arm in np.flatnonzero(numbers == 0)[:1]:
-        raise InputError(f"value: arm {quote(names.arms[arm])} pays 0 at best: leave it out")
-    return numbers
+        raise InputError(f"value: arm {quote(everyone[arm])} pays 0 at best: leave it out")
+    return np.tile(numbers, names.columns // len(numbers))

@@ -53,13 +53,13 @@ class ATA(LikelihoodPolicy):
         sorted_theta = self.theta(problem)
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
-            shares[true, sorted_theta.best[true]] = 0.0
+            shares[true, sorted_theta.best[0, true]] = 0.0
         return ATAKnown(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         reference = weigh(known.theta, tally, scratch)
-        scratch.cycle[0] = known.theta.best[reference]
+        scratch.cycle[0] = known.theta.best[0, reference]
         t = tally.counters[CLOCK] + 1
         if _least_ratio(known, scratch.by_model[NOW], reference) <= math.log(known.c * t):
             left = random.random()

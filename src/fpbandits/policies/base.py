@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote as escaped
 from urllib.parse import unquote
@@ -39,10 +40,11 @@ from fpbandits.problem import Problem
 Plan = tuple[int, int]
 """How many arms a cycle has, and how many times over it is played."""
 
-CLOCK, REACH, MISFITS, STAGE = range(4)
-COUNTERS = 4
+CLOCK, REACH, MISFITS, STAGE, CONTEXT = range(5)
+COUNTERS = 5
 """The counters of a tally: the policy's own clock (plays, or episodes), how far its last plan
-reached, in how many plans no model fitted, and one for whatever else a policy must remember."""
+reached, in how many plans no model fitted, one for whatever else a policy must remember, and the
+context that the next plan is for."""
 
 LEADER, BOUND, CHANCES = range(3)
 """What is pending after a leap of Thompson sampling: who led, below what bound others stayed, and
@@ -55,12 +57,15 @@ NO_STATISTICS = np.zeros((0, 0))
 class Tally(NamedTuple):
     """What a run or an agent has seen, and what its policy remembers.
 
+    With contexts, what is by arm is by pair of a context and an arm: all arms in the first context,
+    then all in the second, and so on.
+
     Attributes
     ----------
     plays, sums
         Plays and summed rewards, on [0, 1], of each arm.
     counters
-        `CLOCK`, `REACH`, `MISFITS` and `STAGE`.
+        `CLOCK`, `REACH`, `MISFITS`, `STAGE` and `CONTEXT`.
     pending
         What a leap has drawn for the plan after it; empty live, where nothing leaps.
     statistics
@@ -109,10 +114,39 @@ class Scratch(NamedTuple):
 
 
 @jitted
+def in_context(tally: Any, context: int, arms: int) -> Tally:
+    """Return the part of a tally that belongs to one context, its counters included."""
+    first, last = context * arms, (context + 1) * arms
+    counters = tally.counters
+    if counters.size > COUNTERS:
+        counters = counters[context * COUNTERS : (context + 1) * COUNTERS]
+    return Tally(
+        tally.plays[first:last],
+        tally.sums[first:last],
+        counters,
+        tally.pending,
+        tally.statistics[first:last],
+    )
+
+
+@jitted
 def count(tally: Any, arm: int, plays: int, total: float) -> None:
     """Count plays and add up rewards: all that most policies observe."""
     tally.plays[arm] += plays
     tally.sums[arm] += total
+
+
+class Contexts(Enum):
+    """What a policy makes of contexts, if a problem has them.
+
+    ``TOGETHER``: it looks at all of them at once, and decides for the one in ``counters[CONTEXT]``.
+    ``APART``: each is a problem of its own, with a tally of its own. In both cases a plan's first
+    arm alone is played, since the next context is not known.
+    """
+
+    REFUSED = "refused"
+    TOGETHER = "together"
+    APART = "apart"
 
 
 @dataclass(frozen=True)
@@ -134,6 +168,8 @@ class Policy(ABC):
     """Whether a plan can reach over more than one round."""
     randomised: ClassVar[bool] = False
     """Whether it draws random numbers of its own."""
+    contexts: ClassVar[Contexts] = Contexts.REFUSED
+    """What it makes of problems with contexts."""
 
     def __post_init__(self) -> None:
         for option in fields(self):
@@ -170,13 +206,15 @@ class Policy(ABC):
 
     def tally(self, problem: Problem) -> Tally:
         """Return the tally of someone who has seen nothing."""
-        arms = len(problem.arms)
+        pairs, apart = problem.pairs, 1
+        if self.contexts is Contexts.APART:
+            apart = max(1, len(problem.contexts))
         return Tally(
-            np.zeros(arms, np.int64),
-            np.zeros(arms),
-            np.zeros(COUNTERS, np.int64),
-            np.zeros(CHANCES + arms),
-            np.zeros((arms, problem.rewards.statistics)),
+            np.zeros(pairs, np.int64),
+            np.zeros(pairs),
+            np.zeros(COUNTERS * apart, np.int64),
+            np.zeros(CHANCES + len(problem.arms)),
+            np.zeros((pairs, problem.rewards.statistics)),
         )
 
     def room(self, known: Any) -> tuple[int, int]:
@@ -242,7 +280,9 @@ class Arms(NamedTuple):
 
 
 class BlindPolicy(Policy):
-    """A policy that is blind to Θ."""
+    """A policy that is blind to Θ: it plays each context as a bandit of its own."""
+
+    contexts = Contexts.APART
 
     knows = "the number of arms"
     known_type: ClassVar[Any]

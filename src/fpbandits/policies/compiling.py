@@ -110,6 +110,11 @@ def prepare(policy: Policy, problem: Problem) -> Any:
         raise InputError(
             f"{policy.name}: its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
         )
+    if problem.contexts and policy.contexts.value == "refused":
+        raise InputError(
+            f"{policy.name} knows nothing of contexts, and {problem.name} has "
+            f"{len(problem.contexts)}: choose another policy"
+        )
     known, kind = policy.prepare(problem), type(policy)
     made: Any = type(known)
     if kind.__module__.startswith(PACKAGE):

@@ -32,6 +32,12 @@ class Envelope(NamedTuple):
 
 
 @jitted
+def sure_of_nothing(tally: Any) -> Envelope:
+    """Return an envelope for a plan that does not reach ahead."""
+    return Envelope(tally.sums, math.inf, True, tally.statistics)
+
+
+@jitted
 def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
     """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
 

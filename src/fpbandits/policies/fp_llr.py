@@ -8,6 +8,9 @@ and each arm that is best under some consistent θ is played once. e^{ℓ(θ) �
 of mean 1 under θ°, so θ° is inconsistent in episode k with probability at most 1/k²: the split into
 bounded and logarithmic regret is that of FP-UCB, with a far smaller constant.
 
+**With contexts** there are no episodes: k counts the plays, and of the arms that are best in the
+context at hand under some consistent model the one that was played there least comes next.
+
 The cycle is an episode. It is sure to be repeated if every model that could become consistent has
 its best arm in it, and each arm in it has some model that is sure to stay.
 """
@@ -20,7 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import CLOCK, LENGTH, REFERENCE, Plan, Tally, count
+from fpbandits.policies.base import (
+    CLOCK,
+    CONTEXT,
+    LENGTH,
+    REFERENCE,
+    Contexts,
+    Plan,
+    Tally,
+    count,
+)
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
@@ -40,13 +52,14 @@ class FPLLR(LikelihoodPolicy):
     """FP-UCB with a joint likelihood test."""
 
     name = "fp-llr"
+    contexts = Contexts.TOGETHER
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
     def prepare(self, problem: Problem) -> FPLLRKnown:
         """Sort Θ into levels."""
         sorted_theta = self.theta(problem)
         arms = np.unique(sorted_theta.best)
-        return FPLLRKnown(sorted_theta, arms, math.log(len(sorted_theta.best)))
+        return FPLLRKnown(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
@@ -58,6 +71,8 @@ class FPLLR(LikelihoodPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         k = tally.counters[CLOCK]
+        if known.theta.best.shape[0] > 1:
+            return _plan_in_context(known, tally, scratch)
         if k == 0:
             for place in range(known.arms.size):
                 scratch.cycle[place] = known.arms[place]
@@ -67,9 +82,9 @@ class FPLLR(LikelihoodPolicy):
         playing, threshold = scratch.marks[0], _threshold(known, k)
         for arm in range(playing.size):
             playing[arm] = 0
-        for parameter in range(known.theta.best.size):
+        for parameter in range(known.theta.best.shape[1]):
             if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
-                playing[known.theta.best[parameter]] = 1
+                playing[known.theta.best[0, parameter]] = 1
         length = 0
         for arm in range(playing.size):
             if playing[arm] == 1:
@@ -97,12 +112,12 @@ class FPLLR(LikelihoodPolicy):
         low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
         now, end = _threshold(known, k), _threshold(known, k + rounds - 1)
         least = 0.0
-        for parameter in range(known.theta.best.size):
+        for parameter in range(known.theta.best.shape[1]):
             least = min(least, low[parameter])
         for arm in range(playing.size):
             sure[arm] = 0
-        for parameter in range(known.theta.best.size):
-            arm = known.theta.best[parameter]
+        for parameter in range(known.theta.best.shape[1]):
+            arm = known.theta.best[0, parameter]
             if low[parameter] <= end + EQUAL and playing[arm] == 0:
                 return False
             if high[parameter] - least <= now:
@@ -115,6 +130,22 @@ class FPLLR(LikelihoodPolicy):
     @staticmethod
     def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
         count(tally, arm, plays, total)  # the clock counts episodes
+
+
+@jitted
+def _plan_in_context(known: Any, tally: Any, scratch: Any) -> Plan:
+    weigh(known.theta, tally, scratch)
+    context, arms = tally.counters[CONTEXT], known.theta.arms
+    tally.counters[CLOCK] += 1
+    threshold, fewest = _threshold(known, tally.counters[CLOCK]), -1
+    for parameter in range(known.theta.best.shape[1]):
+        if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
+            arm = known.theta.best[context, parameter]
+            plays = tally.plays[context * arms + arm]
+            if fewest < 0 or plays < fewest or (plays == fewest and arm < scratch.cycle[0]):
+                fewest = plays
+                scratch.cycle[0] = arm
+    return 1, 1
 
 
 @jitted

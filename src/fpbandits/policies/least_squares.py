@@ -38,7 +38,7 @@ class LeastSquares(ThetaPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         reference = weigh(known.theta, tally, scratch)
-        scratch.cycle[0] = known.theta.best[reference]
+        scratch.cycle[0] = known.theta.best[0, reference]
         scratch.notes[REFERENCE] = reference
         return 1, furthest(known, tally, envelope, scratch, budget)
 

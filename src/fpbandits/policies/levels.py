@@ -11,11 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fpbandits.arrays import Bools, Counts, Floats, Ints
+from fpbandits.arrays import TOLERANCE, Bools, Counts, Floats, Ints
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import Policy
 from fpbandits.problem import Problem
-from fpbandits.theory.structure import Structure
 
 LIKELIHOOD, SQUARES, LINEAR = range(3)
 """What a misfit is made of; see `fpbandits.policies.likelihood`."""
@@ -33,8 +32,11 @@ class Theta(NamedTuple):
         `LIKELIHOOD`, `SQUARES` or `LINEAR`.
     normal
         Whether rewards are normal, with deviation ½, and not in [0, 1].
+    arms
+        How many arms there are. Where a row is "by arm", with contexts it is by pair of a context
+        and an arm: all arms in the first context, then all in the second, and so on.
     best, top, is_best
-        a*(θ) and its mean for every θ; which arms are best under it, is_best[arm, θ].
+        [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ].
     codes
         codes[arm, θ]: which level of the arm's means.
     levels, counts
@@ -48,6 +50,7 @@ class Theta(NamedTuple):
 
     kind: int
     normal: bool
+    arms: int
     best: Counts
     top: Floats
     is_best: Bools
@@ -62,8 +65,10 @@ class Theta(NamedTuple):
 
 def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
     """Sort the laws of Θ into levels: by their means, or by all that their likelihood takes."""
-    structure = Structure(problem)
-    means = structure.means
+    means = problem.rewards.unit_means
+    by_context = means.reshape(len(means), -1, len(problem.arms))
+    top = by_context.max(axis=2)
+    is_best = by_context >= top[:, :, np.newaxis] - TOLERANCE
     laws = means[:, :, np.newaxis]
     if kind == LINEAR:
         costs = problem.rewards.costs()
@@ -86,13 +91,13 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         with np.errstate(divide="ignore"):
             win = np.minimum(-np.log(levels), IMPOSSIBLE)
             loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
-    everyone = np.arange(len(means))
     return Theta(
         kind=kind,
         normal=not problem.rewards.bounded,
-        best=structure.best_arm.astype(np.int64),
-        top=means[everyone, structure.best_arm].copy(),
-        is_best=np.ascontiguousarray(structure.best_arms.T),
+        arms=len(problem.arms),
+        best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
+        top=np.ascontiguousarray(_first_best(by_context, is_best).T),
+        is_best=np.ascontiguousarray(is_best.reshape(len(means), -1).T),
         codes=np.array([codes for _, codes in found], np.int32),
         levels=np.ascontiguousarray(levels),
         counts=counts,
@@ -101,6 +106,12 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         base=np.ascontiguousarray(base),
         cost=np.ascontiguousarray(cost),
     )
+
+
+def _first_best(means: Floats, is_best: Bools) -> Floats:
+    """Return the mean of the first of the best arms, [θ, context]."""
+    first = is_best.argmax(axis=2)[:, :, np.newaxis]
+    return np.take_along_axis(means, first, axis=2)[:, :, 0]
 
 
 def _distinct(laws: Floats) -> tuple[Floats, Ints]:

@@ -207,7 +207,7 @@ def nothing_fits(theta: Any, tally: Any, scratch: Any, reference: int, alarm: fl
     if _fits(theta, tally, reference, limit):  # as a rule, and then no one else matters
         return False
     nobody = True
-    for model in range(theta.best.size):
+    for model in range(theta.best.shape[1]):
         nobody = nobody and not _fits(theta, tally, model, limit)
     return nobody
 
@@ -311,8 +311,8 @@ def stays_best(theta: Any, scratch: Any, reference: int, arm: int) -> bool:
     counts, and equals stay equal where no reward moves them.
     """
     low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
-    for model in range(theta.best.size):
-        if model == reference or (arm >= 0 and theta.best[model] == arm):
+    for model in range(theta.best.shape[1]):
+        if model == reference or (arm >= 0 and theta.best[0, model] == arm):
             continue
         equal = low[model] == high[model] == 0 and model > reference
         if low[model] <= EQUAL and not equal:

@@ -16,6 +16,9 @@ that regret is then bounded where B(θ°) is empty, if θ° has a unique best ar
 e^{−x}. ``safe=x`` makes the policy then give up Θ for good and go on with IMED, which is blind to
 it; without it, such plays are just counted.
 
+**With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
+what its best arm pays in the context at hand.
+
 The cycle is one arm. It is sure to be repeated if no model that could become plausible has a larger
 top, each that has the same top has this arm among its best, and one such is sure to stay plausible.
 """
@@ -27,7 +30,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.arrays import TOLERANCE, Floats
-from fpbandits.policies.base import CLOCK, MISFITS, REFERENCE, STAGE, TOP, Plan, Tally
+from fpbandits.policies.base import (
+    CLOCK,
+    CONTEXT,
+    MISFITS,
+    REFERENCE,
+    STAGE,
+    TOP,
+    Contexts,
+    Plan,
+    Tally,
+    in_context,
+)
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners, furthest
 from fpbandits.policies.imed import imed_plan, imed_repeats
@@ -65,6 +79,7 @@ class Optimist(LikelihoodPolicy):
     safe: float = 0.0
 
     name = "optimist"
+    contexts = Contexts.TOGETHER
     known_type = OptimistKnown
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
 
@@ -80,7 +95,8 @@ class Optimist(LikelihoodPolicy):
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
             tally.counters[MISFITS] += 1
             rounds = 1
-            if imed_plan(tally, scratch, known.theta.normal) and budget > 1:
+            here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
+            if imed_plan(here, scratch, known.theta.normal) and budget > 1:
                 rounds = furthest(known, tally, envelope, scratch, budget)
             return 1, rounds
         reference = weigh(known.theta, tally, scratch)
@@ -89,25 +105,25 @@ class Optimist(LikelihoodPolicy):
             tally.counters[MISFITS] += 1
             if known.safe > 0:
                 tally.counters[STAGE] = 1
-                imed_plan(tally, scratch, known.theta.normal)
+                here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
+                imed_plan(here, scratch, known.theta.normal)
                 return 1, 1
         misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
-        arms, models = known.theta.codes.shape
+        arms, models = known.theta.arms, known.theta.codes.shape[1]
+        tops = known.theta.top[tally.counters[CONTEXT]]
+        first = tally.counters[CONTEXT] * arms  # of the pairs in this context
         threshold = _threshold(known, tally.counters[CLOCK])
         top = -math.inf
         for parameter in range(models):
             if misfit[parameter] <= threshold + EQUAL:
-                top = max(top, known.theta.top[parameter])
+                top = max(top, tops[parameter])
         for arm in range(arms):
             mass[arm] = -1.0
         for parameter in range(models):
-            if (
-                misfit[parameter] <= threshold + EQUAL
-                and known.theta.top[parameter] >= top - TOLERANCE
-            ):
+            if misfit[parameter] <= threshold + EQUAL and tops[parameter] >= top - TOLERANCE:
                 weight = math.exp(-misfit[parameter])
                 for arm in range(arms):
-                    if known.theta.is_best[arm, parameter]:
+                    if known.theta.is_best[first + arm, parameter]:
                         mass[arm] = max(mass[arm], 0.0) + weight
         scratch.cycle[0] = 0
         for arm in range(1, arms):
@@ -138,9 +154,9 @@ class Optimist(LikelihoodPolicy):
         for parameter in range(models):
             if low[parameter] > end + EQUAL:
                 continue
-            if known.theta.top[parameter] > top + TOLERANCE:
+            if known.theta.top[0, parameter] > top + TOLERANCE:
                 return False
-            if known.theta.top[parameter] < top - TOLERANCE:
+            if known.theta.top[0, parameter] < top - TOLERANCE:
                 continue
             if not known.theta.is_best[played, parameter]:
                 return False

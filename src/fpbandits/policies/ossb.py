@@ -54,7 +54,7 @@ class OSSB(LikelihoodPolicy):
         reference = weigh(known.theta, tally, scratch)
         t = tally.counters[CLOCK] + 1
         if _explored(known, tally, reference, t):
-            scratch.cycle[0] = known.theta.best[reference]
+            scratch.cycle[0] = known.theta.best[0, reference]
             rounds = 1
             if budget > 1:
                 scratch.notes[REFERENCE] = reference
@@ -89,6 +89,6 @@ def _explored(known: Any, tally: Any, reference: int, t: int) -> bool:
     """Tell whether every arm but the best has been played as often as the lower bound asks."""
     for arm in range(known.theta.codes.shape[0]):
         needed = known.factor * known.rates.over_all[reference, arm] * math.log(t)
-        if arm != known.theta.best[reference] and tally.plays[arm] < needed:
+        if arm != known.theta.best[0, reference] and tally.plays[arm] < needed:
             return False
     return True

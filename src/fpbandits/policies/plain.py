@@ -31,7 +31,7 @@ import numpy as np
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import Error, InputError, listed, quote
-from fpbandits.policies.base import Policy, Tally
+from fpbandits.policies.base import Contexts, Policy, Tally, in_context
 from fpbandits.problem import Problem
 
 
@@ -52,7 +52,8 @@ class Seen:
     memory
         What the policy keeps beyond that; see `PlainPolicy.start`.
     context
-        None: problems have no contexts yet.
+        The name of the context that the decision is for; None where there are none. Then plays,
+        sums and means are those in this context.
     """
 
     __slots__ = ("_tally", "context", "means", "memory", "plays", "problem", "sums", "t")
@@ -61,9 +62,12 @@ class Seen:
     sums: Floats
     means: Floats
 
-    def __init__(self, problem: Problem, tally: Tally, t: int, memory: Any) -> None:
-        self.problem, self.t, self.memory, self.context = problem, t, memory, None
-        self._tally = tally
+    def __init__(
+        self, problem: Problem, tally: Tally, t: int, memory: Any, context: int = 0
+    ) -> None:
+        self.problem, self.t, self.memory = problem, t, memory
+        self.context = problem.contexts[context] if problem.contexts else None
+        tally = self._tally = in_context(tally, context, len(problem.arms))
         self.plays = tally.plays
         self.sums, self.means = np.zeros(len(tally.plays)), np.full(len(tally.plays), np.nan)
         for arm in np.flatnonzero(tally.plays).tolist():
@@ -93,6 +97,7 @@ class PlainPolicy(Policy):
 
     leaps = False
     randomised = True
+    contexts = Contexts.TOGETHER
 
     def __post_init__(self) -> None:
         """Take options as they are: what they may be is the policy's own business."""

@@ -15,20 +15,14 @@ import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.policies import plain
-from fpbandits.policies.base import Policy, Scratch, Tally
-from fpbandits.policies.compiling import compile_for, compiled, jitted, plan, prepare
-from fpbandits.policies.envelope import Envelope
+from fpbandits.policies.base import CONTEXT, Contexts, Policy, Scratch, Tally, in_context
+from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
+from fpbandits.policies.envelope import sure_of_nothing
 from fpbandits.policies.plain import PlainPolicy, Seen
 from fpbandits.problem import Problem
 
 NO_STREAM = np.random.default_rng(0)
 """For policies that draw nothing."""
-
-
-@jitted
-def sure_of_nothing(tally: Any) -> Envelope:
-    """Return an envelope for a plan that does not reach ahead."""
-    return Envelope(tally.sums, np.inf, True, tally.statistics)
 
 
 @compiled
@@ -53,29 +47,44 @@ class Ready:
         try:
             room: Scratch = self._own.scratch
         except AttributeError:
-            room = self._own.scratch = self.policy.scratch(self.known, len(self.problem.arms))
+            room = self._own.scratch = self.policy.scratch(self.known, self.problem.pairs)
         return room
 
     def start(self) -> Any:
         """Return what a policy remembers beyond its tally, to begin with."""
         return None
 
-    def plan(self, tally: Tally, asked: int, memory: Any, random: Any) -> tuple[list[int], Any]:
+    def plan(
+        self, tally: Tally, asked: int, memory: Any, random: Any, context: int = 0
+    ) -> tuple[list[int], Any]:
         """Return the arms to play next, in order, and the memory from here on.
 
-        ``asked`` decisions were made before.
+        ``asked`` decisions were made before. Where there are several contexts it is one arm.
         """
-        scratch = self.scratch
+        scratch, several = self.scratch, len(self.problem.contexts) > 1
+        if several:
+            tally = self._here(tally, context)
         arguments = self.known, tally, scratch, random
         if self._machine_code is None:
             self._machine_code = compile_for(self.policy, plan_once, arguments)
-        return scratch.cycle[: self._machine_code(*arguments)].tolist(), memory
+        length = self._machine_code(*arguments)
+        return scratch.cycle[: 1 if several else length].tolist(), memory
+
+    def _here(self, tally: Tally, context: int) -> Tally:
+        """Return what the policy looks at to decide in a context."""
+        if self.policy.contexts is Contexts.APART:
+            return in_context(tally, context, len(self.problem.arms))
+        tally.counters[CONTEXT] = context
+        return tally
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
         """Take in one reward, on [0, 1], and return the memory from here on."""
         tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
+        if len(self.problem.contexts) > 1 and self.policy.contexts is Contexts.APART:
+            context, arm = divmod(arm, len(self.problem.arms))
+            tally = in_context(tally, context, len(self.problem.arms))
         self.policy.observe(self.known, tally, arm, 1, reward, random)
         return memory
 
@@ -91,14 +100,17 @@ class PlainReady(Ready):
     def start(self) -> Any:
         return plain.start(self.policy, self.problem)
 
-    def plan(self, tally: Tally, asked: int, memory: Any, random: Any) -> tuple[list[int], Any]:
-        seen = Seen(self.problem, tally, asked, memory)
+    def plan(
+        self, tally: Tally, asked: int, memory: Any, random: Any, context: int = 0
+    ) -> tuple[list[int], Any]:
+        seen = Seen(self.problem, tally, asked, memory, context)
         return [plain.decide(self.policy, seen, random)], seen.memory
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
-        seen = Seen(self.problem, tally, asked, memory)
+        context, arm = divmod(arm, len(self.problem.arms))
+        seen = Seen(self.problem, tally, asked, memory, context)
         plain.take_in(self.policy, seen, arm, reward)
         return seen.memory
 

@@ -1,6 +1,7 @@
 """Thompson sampling on Θ (Gopalan, Mannor, Mansour 2014): play the best arm of a model drawn.
 
-The posterior of a model is its prior times e^{ℓ(θ)}; draw a model from it and play its best arm.
+The posterior of a model is its prior times e^{ℓ(θ)}; draw a model from it and play its best arm, in
+the context at hand.
 The prior is uniform, or given by the models' names. Regret is heavy-tailed: look at quantiles.
 
 Leaps are by thinning. Call the arm that carries most posterior mass the leader. While it alone is
@@ -25,7 +26,7 @@ from fpbandits.arrays import Floats
 from fpbandits.checks import is_real, plain_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import BOUND, LEADER, REFERENCE, STAGE, Plan
+from fpbandits.policies.base import BOUND, CONTEXT, LEADER, REFERENCE, STAGE, Contexts, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
@@ -54,6 +55,7 @@ class ThompsonTheta(LikelihoodPolicy):
     knows = "Θ: the law of every arm under every parameter; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True
+    contexts = Contexts.TOGETHER
 
     def __post_init__(self) -> None:
         prior = self.prior
@@ -113,11 +115,12 @@ class ThompsonTheta(LikelihoodPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         reference = weigh(known.theta, tally, scratch)
-        energy, arms = scratch.by_model[NOW], known.theta.codes.shape[0]
+        energy, arms = scratch.by_model[NOW], known.theta.arms
+        best = known.theta.best[tally.counters[CONTEXT]]
         for parameter in range(known.cost.size):
             energy[parameter] += known.cost[parameter]
         if budget == 1 and tally.counters[STAGE] == 0:
-            scratch.cycle[0] = known.theta.best[_draw(known, scratch, -1, random)]
+            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
             return 1, 1
 
         if tally.counters[STAGE] == 1:  # a candidate is due
@@ -130,15 +133,15 @@ class ThompsonTheta(LikelihoodPolicy):
         for arm in range(arms):
             mass[arm] = 0.0
         for parameter in range(known.cost.size):
-            mass[known.theta.best[parameter]] += math.exp(least - energy[parameter])
+            mass[best[parameter]] += math.exp(least - energy[parameter])
         leader = 0
         for arm in range(1, arms):
             if mass[arm] > mass[leader]:
                 leader = arm
         scratch.cycle[0] = leader
-        odds = _odds(known, energy, energy, leader)
+        odds = _odds(known, best, energy, energy, leader)
         if odds > 0.3:
-            scratch.cycle[0] = known.theta.best[_draw(known, scratch, -1, random)]
+            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
             return 1, 1
         tally.pending[LEADER] = leader
         scratch.notes[REFERENCE] = reference
@@ -157,7 +160,8 @@ class ThompsonTheta(LikelihoodPolicy):
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         """Tell whether the odds of another arm surely stay below the pending bound."""
         bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
-        odds = _odds(known, scratch.by_model[LOW], scratch.by_model[HIGH], scratch.cycle[0])
+        best, leader = known.theta.best[0], scratch.cycle[0]
+        odds = _odds(known, best, scratch.by_model[LOW], scratch.by_model[HIGH], leader)
         return bool(odds <= tally.pending[BOUND])
 
 
@@ -176,20 +180,20 @@ def _read(text: str) -> Mapping[str, float]:
 
 
 @jitted
-def _draw(known: Any, scratch: Any, leader: int, random: Any) -> int:
+def _draw(known: Any, scratch: Any, best: Any, leader: int, random: Any) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
     energy = scratch.by_model[NOW]
     least, total = math.inf, 0.0
     for parameter in range(known.cost.size):
-        if known.theta.best[parameter] != leader:
+        if best[parameter] != leader:
             least = min(least, energy[parameter])
     for parameter in range(known.cost.size):
-        if known.theta.best[parameter] != leader:
+        if best[parameter] != leader:
             total += math.exp(least - energy[parameter])
     left = random.random() * total
     drawn = 0
     for parameter in range(known.cost.size):
-        if known.theta.best[parameter] != leader:
+        if best[parameter] != leader:
             weight = math.exp(least - energy[parameter])
             if weight > 0:
                 drawn = parameter
@@ -200,14 +204,14 @@ def _draw(known: Any, scratch: Any, leader: int, random: Any) -> int:
 
 
 @jitted
-def _odds(known: Any, against: Any, for_it: Any, leader: int) -> float:
+def _odds(known: Any, best: Any, against: Any, for_it: Any, leader: int) -> float:
     """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
     least, others, own = math.inf, 0.0, 0.0
     for parameter in range(known.cost.size):
-        if known.theta.best[parameter] == leader:
+        if best[parameter] == leader:
             least = min(least, for_it[parameter])
     for parameter in range(known.cost.size):
-        if known.theta.best[parameter] == leader:
+        if best[parameter] == leader:
             own += math.exp(least - for_it[parameter])
         else:
             others += math.exp(min(least - against[parameter], 700.0))
@@ -218,8 +222,9 @@ def _odds(known: Any, against: Any, for_it: Any, leader: int) -> float:
 def _settle(known: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
     leader = int(tally.pending[LEADER])
-    odds = _odds(known, scratch.by_model[NOW], scratch.by_model[NOW], leader)
+    best, energy = known.theta.best[0], scratch.by_model[NOW]
+    odds = _odds(known, best, energy, energy, leader)
     scratch.cycle[0] = leader
     if random.random() * tally.pending[BOUND] < odds / (1 + odds):
-        scratch.cycle[0] = known.theta.best[_draw(known, scratch, leader, random)]
+        scratch.cycle[0] = best[_draw(known, scratch, best, leader, random)]
     return 1

@@ -45,7 +45,7 @@ class UCBC(ThetaPolicy):
         nothing_fits = True
         for parameter in range(models):
             if scratch.by_model[NOW, parameter] >= 0:
-                competitive[known.theta.best[parameter]] = 1
+                competitive[known.theta.best[0, parameter]] = 1
                 nothing_fits = False
         if nothing_fits and t > 1:
             tally.counters[MISFITS] += 1
@@ -74,8 +74,8 @@ class UCBC(ThetaPolicy):
         sure, rival = False, scratch.marks[1]
         for arm in range(rival.size):
             rival[arm] = 0
-        for parameter in range(known.theta.best.size):
-            arm = known.theta.best[parameter]
+        for parameter in range(known.theta.best.shape[1]):
+            arm = known.theta.best[0, parameter]
             if arm == played:
                 sure = sure or scratch.by_model[LOW, parameter] >= 0
             elif scratch.by_model[HIGH, parameter] >= 0:

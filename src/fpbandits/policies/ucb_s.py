@@ -44,7 +44,7 @@ class UCBS(ThetaPolicy):
         top = -math.inf
         for parameter in range(models):
             if scratch.by_model[NOW, parameter] >= 0:
-                top = max(top, known.theta.top[parameter])
+                top = max(top, known.theta.top[0, parameter])
         if top == -math.inf:
             if t > 1:
                 tally.counters[MISFITS] += 1
@@ -62,9 +62,9 @@ class UCBS(ThetaPolicy):
         for parameter in range(models):
             if (
                 scratch.by_model[NOW, parameter] >= 0
-                and known.theta.top[parameter] >= top - TOLERANCE
+                and known.theta.top[0, parameter] >= top - TOLERANCE
             ):
-                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[parameter])
+                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[0, parameter])
         rounds = 1
         if budget > 1 and tally.plays[scratch.cycle[0]] > 0:
             scratch.values[TOP] = top
@@ -76,14 +76,17 @@ class UCBS(ThetaPolicy):
         t, top, played = max(tally.counters[CLOCK], 1), scratch.values[TOP], scratch.cycle[0]
         box_ahead(known.theta, tally, envelope, scratch, known.alpha / 4, t, rounds - 1)
         sure = False
-        for parameter in range(known.theta.best.size):
+        for parameter in range(known.theta.best.shape[1]):
             if (
                 scratch.by_model[HIGH, parameter] < 0
-                or known.theta.top[parameter] < top - TOLERANCE
+                or known.theta.top[0, parameter] < top - TOLERANCE
             ):
                 continue
-            if known.theta.top[parameter] > top + TOLERANCE or known.theta.best[parameter] < played:
+            if (
+                known.theta.top[0, parameter] > top + TOLERANCE
+                or known.theta.best[0, parameter] < played
+            ):
                 return False
-            if known.theta.best[parameter] == played and scratch.by_model[LOW, parameter] >= 0:
+            if known.theta.best[0, parameter] == played and scratch.by_model[LOW, parameter] >= 0:
                 sure = True
         return sure

@@ -60,7 +60,7 @@ def save_result(result: Result, path: Path) -> None:
 
 def check_fit(result: Result) -> Result:
     """Return what was read from a file, if its parts are of their kinds and fit together."""
-    names, times, arms = result.policies, result.times, len(result.problem.arms)
+    names, times, arms = result.policies, result.times, result.problem.pairs
     _check("policies", bool(names) and all(isinstance(name, str) for name in names))
     _check("true", isinstance(result.true, str))
     _check("seed", type(result.seed) is int and result.seed >= 0)

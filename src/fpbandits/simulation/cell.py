@@ -25,14 +25,14 @@ from fpbandits.arrays import Counts
 from fpbandits.checks import flag, is_list, plain_list, plain_text, whole_number
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
-from fpbandits.policies.base import Policy, check_policy
+from fpbandits.policies.base import Contexts, Policy, check_policy
 from fpbandits.policies.compiling import prepare, uncompilable
 from fpbandits.policies.envelope import Envelope
 from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy
 from fpbandits.policies.ready import Ready, ready
 from fpbandits.problem import Problem
-from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play, play_in_contexts
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream
@@ -75,25 +75,26 @@ class Cell:
         Once the deadline has passed no other run is begun, and those played are returned; whoever
         sets ``meter[STOP]`` also ends the run under way, which then does not count.
         """
-        arms = len(self.problem.arms)
-        pulls = np.zeros((len(runs), len(self.times), arms), np.int64)
+        arms, pairs = len(self.problem.arms), self.problem.pairs
+        pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
         plans = np.zeros(len(runs), np.int64)
         meter[END] = self.horizon
         played = 0
         for run in runs:
-            counts = np.zeros((len(self.times), arms), np.int64)
-            order = np.arange(arms)
+            counts = np.zeros((len(self.times), pairs), np.int64)
+            columns = np.arange(pairs)
             problem, truth = self.problem, self.truth
             if self.shuffle:
                 stream = order_stream(self.seed, run)
                 order = stream.permutation(arms)
                 parameters = stream.permutation(len(self.problem.parameters))
+                columns = self.problem.columns(order)
                 problem = self.problem.reordered(parameters, order)
-                truth = self.truth.reordered(np.array([0]), order)
+                truth = self.truth.reordered(np.array([0]), columns)
             plans[played] = self._play_one(run, problem, truth, meter, counts)
             if meter[STOP] != 0:
                 break
-            pulls[played][:, order] = counts
+            pulls[played][:, columns] = counts
             played += 1
             meter[TIME] = 0
             meter[RUNS] += 1
@@ -113,7 +114,20 @@ class Cell:
             known, scratch = own.known, own.scratch
         else:
             known = prepare(self.policy, problem)
-            scratch = self.policy.scratch(known, len(problem.arms))
+            scratch = self.policy.scratch(known, problem.pairs)
+        if len(problem.contexts) > 1:
+            return play_in_contexts(
+                known,
+                self.policy.tally(problem),
+                truth.law(0),
+                scratch,
+                random,
+                self.times,
+                np.cumsum(problem.shares),
+                self.policy.contexts is Contexts.APART,
+                meter,
+                pulls,
+            )
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
@@ -222,15 +236,15 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
                 f"{listed(problem.parameters)}"
             )
         true = problem.true
-    everything = np.arange(len(problem.arms))
+    everything = np.arange(problem.pairs)
     if isinstance(true, str):
         true = plain_text(true)
         return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
     if not is_list(true):
         raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
-    names = Names(problem.name, problem.arms, ("the truth",), None)
-    true = plain_list(true)
-    return problem.rewards.of_means(true, names), ",".join(repr(float(mean)) for mean in true)
+    names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
+    (means,) = names.flat([plain_list(true)])
+    return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:

@@ -1,4 +1,6 @@
-"""The one compiled loop: every compiled policy, every reward family, stepwise and leaping.
+"""The compiled loops: every compiled policy, every reward family, stepwise and leaping.
+
+`play` is for one bandit, `play_in_contexts` for one whose decisions each have a context.
 
 The policy's `plan` and `observe` and the reward law's draw are found by the types of ``known``
 and ``law`` and compiled into the loop. Nothing is validated here.
@@ -14,7 +16,9 @@ from numba.extending import overload
 from fpbandits.arrays import Counts
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
+from fpbandits.policies.base import CONTEXT, in_context
 from fpbandits.policies.compiling import COMPILED, compiled, observe, plan
+from fpbandits.policies.envelope import sure_of_nothing
 
 TIME, STOP, RUNS, END = range(4)
 """What a meter shows: the time in the run under way, whether to stop, runs finished, and T."""
@@ -78,3 +82,49 @@ def play(
         meter[TIME] = t
         if meter[STOP] != 0:
             return -1
+
+
+@compiled
+def play_in_contexts(
+    known: Any,
+    tally: Any,
+    law: Any,
+    scratch: Any,
+    random: Any,
+    times: Any,
+    upto: Any,
+    apart: bool,
+    meter: Any,
+    pulls: Any,
+) -> int:
+    """Play one run step by step, each step in a context of its own; fill pulls[time, pair].
+
+    Of a uniform draw, what is below ``upto[context]``, and not below that of the context before,
+    makes that context. With ``apart`` each context is a bandit of its own. Returned is how many
+    steps there were, or −1 if someone stopped it.
+    """
+    arms = pulls.shape[1] // upto.size
+    recorded = 0
+    for t in range(1, times[-1] + 1):
+        drawn, context = random.random(), 0
+        while context < upto.size - 1 and drawn >= upto[context]:
+            context += 1
+        here = tally
+        if apart:
+            here = in_context(tally, context, arms)
+        else:
+            tally.counters[CONTEXT] = context
+        plan(known, here, sure_of_nothing(here), scratch, 1, random)
+        arm = scratch.cycle[0]
+        pair = context * arms + arm
+        total = draw_sum(law, pair, 1, random, tally.statistics[pair])
+        observe(known, here, arm if apart else pair, 1, total, random)
+        if t == times[recorded]:
+            for column in range(pulls.shape[1]):
+                pulls[recorded, column] = tally.plays[column]
+            recorded += 1
+        if t % 1024 == 0:
+            meter[TIME] = t
+            if meter[STOP] != 0:
+                return -1
+    return int(times[-1])

@@ -21,18 +21,25 @@ def play_plainly(
     pulls: Counts,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
-    law, draw_sum = truth.law(0), truth.draw_sum
+    law, draw_sum, tally = truth.law(0), truth.draw_sum, policy.tally(problem)
     statistics = np.zeros(truth.statistics)  # which no plain policy sees
-    seen = Seen(problem, policy.tally(problem), 0, start(policy, problem))
+    memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
+    views = [Seen(problem, tally, 0, memory, context) for context in contexts]
+    upto, t = np.cumsum(problem.shares)[:-1], 0
     for recorded, time in enumerate(times.tolist()):
-        while seen.t < time:
+        while t < time:
+            context = int((random.random() >= upto).sum()) if len(views) > 1 else 0
+            seen = views[context]
+            seen.t, seen.memory = t, memory
             arm = decide(policy, seen, random)
-            reward = draw_sum(law, arm, 1, random, statistics)
-            seen.t += 1
+            pair = context * len(problem.arms) + arm
+            reward = draw_sum(law, pair, 1, random, statistics)
+            seen.t = t = t + 1
             take_in(policy, seen, arm, reward)
-            if seen.t % 128 == 0:
-                meter[TIME] = seen.t
+            memory = seen.memory
+            if t % 128 == 0:
+                meter[TIME] = t
                 if meter[STOP]:
                     return -1
-        pulls[recorded] = seen.plays
-    return seen.t
+        pulls[recorded] = tally.plays
+    return t

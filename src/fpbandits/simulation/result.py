@@ -130,8 +130,9 @@ class Result:
 
     @cached_property
     def gaps(self) -> Floats:
-        """What a play of each arm loses under the truth, in the user's units."""
-        gaps: Floats = self.true_means.max() - self.true_means
+        """What a play of each arm, in each context, loses under the truth, in the user's units."""
+        means = self.true_means.reshape(-1, len(self.problem.arms))  # a row per context
+        gaps: Floats = (means.max(axis=1, keepdims=True) - means).reshape(-1)
         return gaps
 
     def first(self, runs: int) -> Result:
@@ -183,15 +184,14 @@ class Result:
         mean, half = regret.mean(axis=0), half_width(regret, level)
         return mean - half, mean + half
 
-    def mean_pulls(self, policy: str) -> dict[str, float]:
-        """Return how often each arm was played up to T, on average."""
-        means = self._pulls(policy)[:, -1].mean(axis=0).tolist()
-        return dict(zip(self.problem.arms, means, strict=True))
+    def mean_pulls(self, policy: str) -> dict[str, Any]:
+        """Return how often each arm was played up to T, on average, by context if there are any."""
+        return self.problem.by_name(self._pulls(policy)[:, -1].mean(axis=0).tolist())
 
     def total_variation(self, policy: str) -> float:
         """Bound how far the law of a run is from that of a stepwise one, in total variation."""
         self._pulls(policy)
-        return float(self.plans[policy].max()) * len(self.problem.arms) * self.leap_error
+        return float(self.plans[policy].max()) * self.problem.pairs * self.leap_error
 
     def compare(self, first: str, second: str, level: float = 0.95) -> Comparison:
         """Compare two policies by the paired differences of their final regret."""
@@ -215,8 +215,8 @@ class Result:
                     "time": moment,
                     **{name: float(values[place]) for name, values in columns.items()},
                     **{
-                        f"pulls {arm}": float(pulls[place, number])
-                        for number, arm in enumerate(self.problem.arms)
+                        f"pulls {pair}": float(pulls[place, number])
+                        for number, pair in enumerate(self.problem.pair_names)
                     },
                 }
 

@@ -180,7 +180,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     try:
         problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
         tables = Tables(
-            (entry["runs"], len(times[entry["times"]]), len(problems[entry["problem"]].arms))
+            (entry["runs"], len(times[entry["times"]]), problems[entry["problem"]].pairs)
             for entry in entries
         )
     except InputError as error:

@@ -187,7 +187,7 @@ def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int, room: int) -> li
     pieces: list[Piece] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
-        size = 8 * len(cells[cell].times) * len(cells[cell].problem.arms)
+        size = 8 * len(cells[cell].times) * cells[cell].problem.pairs
         taken = min(runs, stop - start, math.ceil(room / size))
         pieces.append(Piece(cell, start, start + taken))
         if start + taken < stop:

@@ -178,10 +178,11 @@ def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
     g(k_i + j) = g(k_i) + j − c·log1p(j/k_i), accurate at any size of k_i.
     """
     c = 12 / alpha**2
-    root = 2 * c * np.log(2 * c)
+    # To the right of the root also where α is above 1, as it can be without a range.
+    root = np.maximum(2 * c * np.log(2 * c), 3.0)
     for _ in range(30):  # Newton from the right on a convex function
         root = root - (root - 1 - c * np.log(root)) / (1 - c / root)
-    first = np.ceil(root)
+    first = np.maximum(np.ceil(root), 3.0)
     start = first - c * np.log(first)
     j = np.arange(_EXACT_TERMS + 1)
     with np.errstate(over="ignore"):
@@ -209,7 +210,7 @@ def _first_exactly(alpha: float, near: float) -> tuple[int, float]:
         root = Decimal(near)
         for _ in range(3):
             root -= (root - 1 - c * root.ln()) / (1 - c / root)
-        k = int(root.to_integral_value(rounding="ROUND_CEILING"))
+        k = max(3, int(root.to_integral_value(rounding="ROUND_CEILING")))
         return k, float(k - c * Decimal(k).ln())
 
 
