@@ -19,7 +19,7 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, checked_range, known_name
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
-from fpbandits.table import Names, checked_prior, checked_rows, checked_shares
+from fpbandits.table import Names, checked_prior, checked_rows, checked_shares, products
 
 
 class Naming(TypedDict, total=False):
@@ -159,6 +159,42 @@ class Problem:
         Problem('problem': 1 parameter, 2 arms, discrete rewards in [0, 1])
         """
         return cls.of_family("discrete", probabilities, {"support": support}, **naming)
+
+    @classmethod
+    def linear(
+        cls, weights: Numbers, features: Numbers, deviation: float, **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem of normal rewards whose means are linear in known features.
+
+        The mean of an arm is the product of weights[parameter] with features[arm], or with
+        features[context][arm] if there are ``contexts``; see `gaussian`.
+
+        >>> Problem.linear([[2, 1], [-1, 1]], [[1, 0], [0, 3]], deviation=2).means
+        array([[ 2.,  3.],
+               [-1.,  3.]])
+        """
+        return cls.gaussian(products(weights, features), deviation, **naming)
+
+    @classmethod
+    def logistic(
+        cls,
+        weights: Numbers,
+        features: Numbers,
+        *,
+        value: Sequence[float] | Floats | None = None,
+        **naming: Unpack[Naming],
+    ) -> Problem:
+        """Make a problem of Bernoulli arms whose chances are logistic in known features.
+
+        An arm pays with probability 1/(1 + e^{−x}), x the product of weights[parameter] with
+        features[arm], or with features[context][arm]; see `bernoulli`.
+
+        >>> Problem.logistic([[2, 1], [-1, 1]], [[0, 0], [0, 3]]).means.round(3)
+        array([[0.5  , 0.953],
+               [0.5  , 0.953]])
+        """
+        chances = 1 / (1 + np.exp(-products(weights, features)))
+        return cls.bernoulli(chances, value=value, **naming)
 
     @classmethod
     def of_family(

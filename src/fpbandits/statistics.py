@@ -16,12 +16,21 @@ _AT_ONCE = 2**20
 
 
 def regret_of(pulls: Counts, gaps: Floats) -> Floats:
-    """Return what pulls[run, …, arm] cost; some runs at a time, lest all be copied."""
+    """Return what pulls[run, …, arm] cost; some runs at a time, lest all be copied.
+
+    The gaps are those of each arm, or of each run and arm.
+    """
     regret = np.empty(pulls.shape[:-1])
     # In blocks of 64: what is left of one goes through another kernel, and rounds differently.
     some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
     for start in range(0, len(pulls), some):
-        regret[start : start + some] = pulls[start : start + some] @ gaps
+        if gaps.ndim == 1:
+            regret[start : start + some] = pulls[start : start + some] @ gaps
+        else:
+            own = gaps[start : start + some]
+            regret[start : start + some] = np.einsum(
+                "r...a,ra->r...", pulls[start : start + some], own
+            )
     return regret
 
 

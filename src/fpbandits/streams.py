@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_REWARDS, _ORDER = 0, 1
+_REWARDS, _ORDER, _TRUTH = range(3)
 PLANS, TOLD, HISTORY = range(3)
 """What an agent draws for: its plans, rewards that it is told, and those that it observes."""
 
@@ -22,6 +22,11 @@ def run_stream(seed: int, run: int) -> np.random.Generator:
 def order_stream(seed: int, run: int) -> np.random.Generator:
     """Return the stream that shuffles arms and parameters in a run."""
     return _stream(seed, run, _ORDER)
+
+
+def truth_stream(seed: int, run: int) -> np.random.Generator:
+    """Return the stream that draws a run's truth from the prior, alike for all policies."""
+    return _stream(seed, run, _TRUTH)
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:

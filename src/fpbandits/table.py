@@ -219,6 +219,34 @@ def checked_prior(given: object, parameters: tuple[str, ...]) -> tuple[float, ..
     return tuple(shares.tolist())
 
 
+def products(weights: Numbers, features: Numbers) -> Floats:
+    """Return the product of each row of weights with the features of each arm, in each context."""
+    vectors = []
+    for what, given, dimensions in (("weights", weights, (2,)), ("features", features, (2, 3))):
+        table = np.array([]) if not is_list(given) else _numbers(given, what)
+        if table.ndim not in dimensions or not table.size:
+            shape = "a list of numbers per arm" if what == "features" else "one per parameter"
+            raise InputError(f"{what} must be {shape}, not {quote(given)}")
+        vectors.append(table)
+    if vectors[0].shape[-1] != vectors[1].shape[-1]:
+        raise InputError(
+            f"{vectors[0].shape[-1]} weights per parameter for {vectors[1].shape[-1]} features "
+            "per arm: they must be as many"
+        )
+    means: Floats = np.tensordot(vectors[0], vectors[1], axes=(-1, -1))
+    return means
+
+
+def _numbers(given: Any, what: str) -> Floats:
+    try:
+        table = np.array(plain_list(given))
+    except ValueError:  # lists of different lengths
+        raise InputError(f"{what} must be equally many numbers in each row") from None
+    if table.dtype.kind not in "fiu" or not np.isfinite(table).all():
+        raise InputError(f"{what} must be numbers, not {quote(given)}")
+    return table.astype(np.float64)
+
+
 def checked_rows(given: object) -> Numbers:
     """Return the rows of a table, as yet unchecked, as a plain list or array."""
     rows: Any = given

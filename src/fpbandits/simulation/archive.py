@@ -74,9 +74,9 @@ def check_fit(result: Result) -> Result:
     _check("times", times.dtype == np.int64 and times.ndim == 1 and len(times) > 0)
     _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
     means = result.true_means
-    _check("true_means", means.dtype == np.float64 and means.shape == (arms,))
-    _check("true_means", bool(np.isfinite(means).all()))
     runs = len(result.plans[names[0]]) if result.plans[names[0]].ndim else 0
+    _check("true_means", means.dtype == np.float64 and means.shape in ((arms,), (runs, arms)))
+    _check("true_means", bool(np.isfinite(means).all()))
     for name in names:
         pulls, plans = result.pulls[name], result.plans[name]
         _check("plans", plans.dtype == np.int64 and plans.shape == (runs,) and runs > 0)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
-from fpbandits.arrays import Counts
+from fpbandits.arrays import Counts, Floats, Ints
 from fpbandits.checks import flag, is_list, plain_list, plain_text, whole_number
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
@@ -35,7 +35,7 @@ from fpbandits.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play, play_in_contexts
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
-from fpbandits.streams import order_stream, run_stream
+from fpbandits.streams import order_stream, run_stream, truth_stream
 from fpbandits.table import Names
 
 LEAP_ERROR = 1e-18
@@ -50,7 +50,8 @@ _MOST_RUNS = 10**15
 class Cell:
     """All that decides what a run will be, but for its number; see `make_cell`.
 
-    ``true`` is what the truth is called, and ``truth`` its laws.
+    ``true`` is what the truth is called, and ``truth`` its laws; if that is drawn for each run, all
+    that it may be.
     """
 
     problem: Problem
@@ -76,6 +77,7 @@ class Cell:
         sets ``meter[STOP]`` also ends the run under way, which then does not count.
         """
         arms, pairs = len(self.problem.arms), self.problem.pairs
+        rows = truths(self.problem, self.true, self.seed, runs)
         pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
         plans = np.zeros(len(runs), np.int64)
         meter[END] = self.horizon
@@ -84,13 +86,15 @@ class Cell:
             counts = np.zeros((len(self.times), pairs), np.int64)
             columns = np.arange(pairs)
             problem, truth = self.problem, self.truth
+            if rows is not None:
+                truth = truth.reordered(rows[run - runs.start : run - runs.start + 1], columns)
             if self.shuffle:
                 stream = order_stream(self.seed, run)
                 order = stream.permutation(arms)
                 parameters = stream.permutation(len(self.problem.parameters))
                 columns = self.problem.columns(order)
                 problem = self.problem.reordered(parameters, order)
-                truth = self.truth.reordered(np.array([0]), columns)
+                truth = truth.reordered(np.array([0]), columns)
             plans[played] = self._play_one(run, problem, truth, meter, counts)
             if meter[STOP] != 0:
                 break
@@ -172,19 +176,20 @@ class Cell:
         return {key: value for key, value in vars(self).items() if key != "_ready"}
 
     def result(self, pulls: Counts, plans: Counts) -> Result:
-        """Return the runs of this cell as a result, under the policy's own name."""
+        """Return the first runs of this cell as a result, under the policy's own name."""
         return Result.of_policy(
             str(self.policy),
             pulls,
             plans,
             problem=self.problem,
             true=self.true,
-            true_means=self.truth.means[0],
+            true_means=true_means(
+                self.problem, self.true, self.seed, len(pulls), self.truth.means[0]
+            ),
             seed=self.seed,
             times=self.times,
             settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
-            # Each statistic has an envelope of its own.
-            leap_error=LEAP_ERROR * max(1, self.problem.rewards.statistics),
+            leap_error=leap_error(self.problem),
         )
 
 
@@ -227,6 +232,36 @@ def make_cell(
     )
 
 
+def leap_error(problem: Problem) -> float:
+    """Return the chance of an error per leap and arm: each statistic has its own envelope."""
+    return LEAP_ERROR * max(1, problem.rewards.statistics)
+
+
+PRIOR = "prior"
+
+
+def is_drawn(problem: Problem, true: str) -> bool:
+    """Tell whether the truth of each run is drawn from the prior."""
+    return true == PRIOR and PRIOR not in problem.parameters
+
+
+def truths(problem: Problem, true: str, seed: int, runs: range) -> Ints | None:
+    """Return which parameter is true in each of these runs, if that is drawn for each."""
+    if not is_drawn(problem, true):
+        return None
+    count = len(problem.parameters)
+    weights = np.full(count, 1 / count) if problem.prior is None else np.array(problem.prior)
+    upto = np.cumsum(weights)
+    draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
+    return np.searchsorted(upto, draws, side="right")
+
+
+def true_means(problem: Problem, true: str, seed: int, runs: int, means: Floats) -> Floats:
+    """Return the true means, or a row of them for each of the first runs if they are drawn."""
+    rows = truths(problem, true, seed, range(runs))
+    return means if rows is None else problem.rewards.means[rows]
+
+
 def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
     """Return the laws of the truth as a family of one parameter, and what to call it."""
     if true is None:
@@ -239,6 +274,8 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
     everything = np.arange(problem.pairs)
     if isinstance(true, str):
         true = plain_text(true)
+        if is_drawn(problem, true):
+            return problem.rewards, true
         return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
     if not is_list(true):
         raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")

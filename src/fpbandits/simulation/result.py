@@ -57,7 +57,8 @@ class Result:
     Attributes
     ----------
     problem, true, true_means
-        The candidate models, what the truth is called, and its means in the user's units.
+        The candidate models, what the truth is called, and its means in the user's units; a row of
+        them for each run if its truth was drawn from the prior.
     seed, times, settings
         What was asked for.
     pulls
@@ -131,15 +132,18 @@ class Result:
     @cached_property
     def gaps(self) -> Floats:
         """What a play of each arm, in each context, loses under the truth, in the user's units."""
-        means = self.true_means.reshape(-1, len(self.problem.arms))  # a row per context
-        gaps: Floats = (means.max(axis=1, keepdims=True) - means).reshape(-1)
+        shape = max(1, len(self.problem.contexts)), len(self.problem.arms)
+        means = self.true_means.reshape(*self.true_means.shape[:-1], *shape)
+        gaps: Floats = (means.max(axis=-1, keepdims=True) - means).reshape(self.true_means.shape)
         return gaps
 
     def first(self, runs: int) -> Result:
         """Return the first runs alone: what a simulation of so many would have found."""
         runs = whole_number("runs", runs, least=1)
+        means = self.true_means if self.true_means.ndim == 1 else self.true_means[:runs]
         return replace(
             self,
+            true_means=means,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
             plans={policy: plans[:runs] for policy, plans in self.plans.items()},
         )

@@ -36,7 +36,7 @@ from fpbandits.checks import checked_path
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
 from fpbandits.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
-from fpbandits.simulation.cell import LEAP_ERROR, Cell
+from fpbandits.simulation.cell import Cell, leap_error, true_means
 from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.workers import Piece, Played, Tables
@@ -207,11 +207,17 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 plans[:runs],
                 problem=problems[entry["problem"]],
                 true=entry["true"],
-                true_means=np.array(entry["true_means"], np.float64),
+                true_means=true_means(
+                    problems[entry["problem"]],
+                    entry["true"],
+                    entry["seed"],
+                    runs,
+                    np.array(entry["true_means"], np.float64),
+                ),
                 seed=entry["seed"],
                 times=times[entry["times"]],
                 settings={key: entry[key] for key in ("shuffle", "leap", "exact")},
-                leap_error=LEAP_ERROR,  # the same in all versions
+                leap_error=leap_error(problems[entry["problem"]]),  # the same in all versions
                 versions=manifest["versions"],
             )
             try:

@@ -22,14 +22,25 @@ one of its kind, whatever the order of arms and parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
+from fpbandits.problem import Problem
 from fpbandits.theory.structure import Structure
 
 _SPARE, _SAME = 1e-9, 1e-6
 """How much dearer than the cheapest counts as cheap, and what difference between plays as none."""
+
+
+class WithGaps(Protocol):
+    """What the program needs to know: the problem, and what a play of each arm, or pair, costs."""
+
+    problem: Problem
+
+    def gaps(self, true: int) -> Floats:
+        """Return Δ of each."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def theorem2(structure: Structure, true: int) -> Theorem2:
     )
 
 
-def cheapest(structure: Structure, true: int, against: Ints, arms: Ints) -> Cheapest:
+def cheapest(structure: WithGaps, true: int, against: Ints, arms: Ints) -> Cheapest:
     """Find the cheapest plays of ``arms`` that tell θ° from all the parameters ``against``."""
     gaps = structure.gaps(true)[arms]
     information = structure.problem.rewards.divergence(true, against)[:, arms]

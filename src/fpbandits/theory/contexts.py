@@ -1,0 +1,185 @@
+"""What a set of models allows where decisions have contexts.
+
+A context x is seen before each decision. Everything that is by arm becomes by *pair* (x, a). Let
+a*(x) be the best arm in x under θ°, the smallest index where arms tie.
+
+* B(θ°) is the set of models that give (x, a*(x)) the same law as θ° for every context x, and under
+  which a*(x) is not a best arm in some x: whoever plays well in every context cannot tell them from
+  the truth, and must.
+* The lower bound: regret grows at least as ln T · min Σ c(x, a) Δ(x, a) over plays c ≥ 0 with
+  Σ c(x, a) D_{x,a}(θ°‖θ) ≥ 1 for every θ in B(θ°). How often each context comes drops out, as long
+  as each comes at all: it is only a matter of waiting for it.
+
+So one context may tell for free what another would have to pay for. What UCB1 guarantees is added
+up over contexts, each a bandit of its own that is played no more than T times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.problem import Problem
+from fpbandits.theory.bounds import ucb1_bound
+from fpbandits.theory.lower import cheapest
+from fpbandits.theory.verdicts import first_of, named
+
+
+class PairStructure:
+    """The definitions above, for one problem; θ° is the index ``true`` of a parameter."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.means = problem.rewards.unit_means.reshape(
+            len(problem.parameters), -1, len(problem.arms)
+        )
+
+    @cached_property
+    def best_arms(self) -> Bools:
+        """Tell which arms are best, [θ, context, arm]."""
+        best: Bools = self.means >= self.means.max(axis=2, keepdims=True) - TOLERANCE
+        return best
+
+    @cached_property
+    def best_arm(self) -> Ints:
+        """a*(x) under every θ, [θ, context]."""
+        best: Ints = self.best_arms.argmax(axis=2)
+        return best
+
+    def best_pairs(self, true: int) -> Ints:
+        """Return the pairs (x, a*(x)), by their columns."""
+        contexts = np.arange(self.means.shape[1])
+        pairs: Ints = contexts * self.means.shape[2] + self.best_arm[true]
+        return pairs
+
+    def gaps(self, true: int) -> Floats:
+        """Δ(x, a) of every pair; 0 for all arms that tie for best."""
+        means = self.means[true]
+        gaps: Floats = means.max(axis=1, keepdims=True) - means
+        return np.where(self.best_arms[true], 0.0, gaps).reshape(-1)
+
+    def told_by(self, true: int) -> Bools:
+        """Tell in which contexts playing well gives every θ away, [θ, context]."""
+        same = [self.problem.rewards.same_law(true, pair) for pair in self.best_pairs(true)]
+        return ~np.stack(same, axis=1)
+
+    def plays_worse(self, true: int) -> Bools:
+        """Tell under which θ playing as is best under θ° would not be best somewhere."""
+        contexts = np.arange(self.means.shape[1])
+        still_best = self.best_arms[:, contexts, self.best_arm[true]]
+        worse: Bools = np.logical_not(still_best.all(axis=1))
+        return worse
+
+    def confusion_set(self, true: int) -> Ints:
+        """B(θ°)."""
+        return np.flatnonzero(self.plays_worse(true) & ~self.told_by(true).any(axis=1))
+
+
+@dataclass(frozen=True)
+class PairBound:
+    """lim inf E[R(T)]/ln T ≥ coefficient; ``pulls``, by context and arm, per unit of ln T."""
+
+    coefficient: float
+    pulls: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class SumBound:
+    """What UCB1 guarantees if each context is a bandit of its own."""
+
+    log_coefficient: float
+    constant: float
+
+
+@dataclass(frozen=True)
+class ContextCase:
+    """What follows if ``true`` is the true parameter, where there are contexts.
+
+    ``best_arm`` and ``gaps`` are by context, in the user's units. ``told_by`` names, for every
+    other parameter that calls for other decisions, the contexts in which playing well tells it
+    from the truth.
+    """
+
+    true: str
+    best_arm: dict[str, str]
+    regime: Literal["bounded", "logarithmic"]
+    verdict: str
+    confusion_set: tuple[str, ...]
+    told_by: dict[str, tuple[str, ...]]
+    gaps: dict[str, dict[str, float]]
+    theorem2: PairBound
+    ucb1: SumBound
+
+    def __str__(self) -> str:
+        least = self.theorem2.coefficient
+        best = ", ".join(f"{arm} in {context}" for context, arm in self.best_arm.items())
+        lines = [
+            f"{self.true}: {self.verdict}",
+            f"  best arm       {best}",
+            f"  UCB1 in each   regret ≤ {self.ucb1.constant:,.1f} + "
+            f"{self.ucb1.log_coefficient:.4g} · ln T",
+            f"  any policy     regret ≥ {least:.4g} · ln T in the long run"
+            if least
+            else "  any policy     need not let regret grow",
+        ]
+        return "\n".join(lines)
+
+
+def context_case(structure: PairStructure, true: int) -> ContextCase:
+    """Say what follows from one truth."""
+    problem, width = structure.problem, structure.problem.rewards.width
+    gaps, confused = structure.gaps(true), structure.confusion_set(true)
+    others = np.setdiff1d(np.arange(problem.pairs), structure.best_pairs(true))
+    least = cheapest(structure, true, confused, others)
+    pulls = np.zeros(problem.pairs)
+    pulls[list(least.pulls)] = list(least.pulls.values())
+    ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
+    told, worse = structure.told_by(true), structure.plays_worse(true)
+    told_by = {
+        problem.parameters[other]: named(problem.contexts, np.flatnonzero(told[other]))
+        for other in np.flatnonzero(worse)
+    }
+    regime: Literal["bounded", "logarithmic"] = "logarithmic" if least.coefficient else "bounded"
+    return ContextCase(
+        true=problem.parameters[true],
+        best_arm=dict(
+            zip(problem.contexts, named(problem.arms, structure.best_arm[true]), strict=True)
+        ),
+        regime=regime,
+        verdict=_verdict(regime, named(problem.parameters, confused), told_by, problem.contexts),
+        confusion_set=named(problem.parameters, confused),
+        told_by=told_by,
+        gaps=problem.by_name((gaps * width).tolist()),
+        theorem2=PairBound(least.coefficient * width, problem.by_name(pulls.tolist())),
+        ucb1=SumBound(
+            width * sum(log for log, _ in ucb1), width * sum(constant for _, constant in ucb1)
+        ),
+    )
+
+
+def _verdict(
+    regime: str,
+    confused: tuple[str, ...],
+    told_by: dict[str, tuple[str, ...]],
+    contexts: tuple[str, ...],
+) -> str:
+    """Say what regret must be, and why: who is told from whom, by which context."""
+    if regime == "logarithmic":
+        return f"logarithmic, because it looks like {first_of(confused)} while you play well"
+    if confused:
+        return (
+            f"bounded: it looks like {first_of(confused)} while you play well, but it costs "
+            "nothing to tell them apart"
+        )
+    if not told_by:
+        return "bounded, because the same decisions are best under every parameter"
+    telling = [
+        (context, tuple(name for name, by in told_by.items() if context in by))
+        for context in contexts
+    ]
+    words = [f"{context} tells it from {first_of(names)}" for context, names in telling if names]
+    return f"bounded; for free, {', '.join(words[:3])}{' …' if len(words) > 3 else ''}"
