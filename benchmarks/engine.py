@@ -91,6 +91,8 @@ def run_once(
             policy.scratch(known, arms),
             np.random.default_rng(next(seeds)),
             np.array([horizon]),
+            np.array([0]),
+            envelope,
             1 if stepwise else horizon,
             new_meter(),
             pulls,

@@ -40,7 +40,9 @@ def played(
 ) -> tuple[int, Counts]:
     truth = problem.rewards.reordered(np.array([0]), np.arange(len(problem.arms)))
     pulls = np.zeros((len(times), len(problem.arms)), np.int64)
-    steps = play_plainly(policy, problem, truth, run_stream(5, run), np.array(times), meter, pulls)
+    steps = play_plainly(
+        policy, problem, truth, run_stream(5, run), np.array(times), np.array([0]), meter, pulls
+    )
     return steps, pulls
 
 

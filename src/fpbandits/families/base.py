@@ -23,7 +23,7 @@ A family checks what it is given when it is made by `RewardFamily.checked`, and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -165,6 +165,14 @@ class RewardFamily(ABC):
         """Return the same laws with parameters and arms in another order, or some of them."""
 
     @abstractmethod
+    def side_by_side(self) -> Self:
+        """Return one parameter with the arms of the first, then those of the second, and so on."""
+
+    @abstractmethod
+    def stacked(self, others: Sequence[Self]) -> Self:
+        """Return these parameters and, below them, those of others that are alike in all else."""
+
+    @abstractmethod
     def of_means(self, means: Numbers, names: Names) -> Self:
         """Return laws of one parameter with these means, alike in all else, if means are enough."""
 
@@ -194,6 +202,14 @@ class MeansFamily(RewardFamily):
     def reordered(self, parameters: Ints, arms: Ints) -> Self:
         """Take means from other places."""
         return replace(self, means=self.means[np.ix_(parameters, arms)])
+
+    def stacked(self, others: Sequence[Self]) -> Self:
+        """Put the means below one another."""
+        return replace(self, means=np.vstack([self.means, *(other.means for other in others)]))
+
+    def side_by_side(self) -> Self:
+        """Put the means side by side."""
+        return replace(self, means=self.means.reshape(1, -1))
 
     def of_means(self, means: Numbers, names: Names) -> Self:
         """Check the means as those of a problem are."""

@@ -5,7 +5,7 @@ The statistics are how often each value came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -108,6 +108,13 @@ class Discrete(RewardFamily):
 
     def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
         return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])
+
+    def stacked(self, others: Sequence[Discrete]) -> Discrete:
+        rows = [self.probabilities, *(other.probabilities for other in others)]
+        return replace(self, probabilities=np.concatenate(rows))
+
+    def side_by_side(self) -> Discrete:
+        return replace(self, probabilities=self.probabilities.reshape(1, -1, len(self.support)))
 
     def of_means(self, means: Numbers, names: Names) -> Discrete:
         raise InputError("means alone do not make a discrete law: name a true parameter instead")

@@ -9,7 +9,7 @@ The statistics are how often an arm paid, and how often it did not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -113,6 +113,15 @@ class TwoPoint(RewardFamily):
     def reordered(self, parameters: Ints, arms: Ints) -> TwoPoint:
         chosen = self.probabilities[np.ix_(parameters, arms)]
         return replace(self, probabilities=chosen, value=self.value[arms])
+
+    def stacked(self, others: Sequence[TwoPoint]) -> TwoPoint:
+        rows = [self.probabilities, *(other.probabilities for other in others)]
+        return replace(self, probabilities=np.concatenate(rows))
+
+    def side_by_side(self) -> TwoPoint:
+        rows = len(self.probabilities)
+        one = self.probabilities.reshape(1, -1)
+        return replace(self, probabilities=one, value=np.tile(self.value, rows))
 
     def of_means(self, means: Numbers, names: Names) -> TwoPoint:
         """Take each mean for its arm's probability times its value."""

@@ -51,6 +51,7 @@ def save_result(result: Result, path: Path) -> None:
         "leap_error": result.leap_error,
         "policies": list(result.policies),
         "versions": result.versions,
+        "starts": list(result.starts),
     }
     arrays = {"times": result.times, "true_means": result.true_means}
     for place, policy in enumerate(result.policies):
@@ -75,7 +76,11 @@ def check_fit(result: Result) -> Result:
     _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
     means = result.true_means
     runs = len(result.plans[names[0]]) if result.plans[names[0]].ndim else 0
-    _check("true_means", means.dtype == np.float64 and means.shape in ((arms,), (runs, arms)))
+    starts = result.starts
+    _check("starts", all(type(start) is int for start in starts) and starts[:1] == (0,))
+    _check("starts", bool((np.diff(starts) > 0).all()) and set(starts[1:]) <= set(times.tolist()))
+    shapes = [(len(starts), arms)] if len(starts) > 1 else [(arms,), (runs, arms)]
+    _check("true_means", means.dtype == np.float64 and means.shape in shapes)
     _check("true_means", bool(np.isfinite(means).all()))
     for name in names:
         pulls, plans = result.pulls[name], result.plans[name]
@@ -109,6 +114,7 @@ def load_result(path: Path) -> Result:
             settings=header["settings"],
             leap_error=header["leap_error"],
             versions=header["versions"],
+            starts=tuple(header.get("starts", (0,))),
         )
         return check_fit(result)
     except StorageError as error:

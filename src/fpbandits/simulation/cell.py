@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,9 @@ from fpbandits.simulation.result import Result
 from fpbandits.streams import order_stream, run_stream, truth_stream
 from fpbandits.table import Names
 
+Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
+"""What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""
+
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
 
@@ -50,8 +53,8 @@ _MOST_RUNS = 10**15
 class Cell:
     """All that decides what a run will be, but for its number; see `make_cell`.
 
-    ``true`` is what the truth is called, and ``truth`` its laws; if that is drawn for each run, all
-    that it may be.
+    ``true`` is what the truth is called, and ``truth`` its laws: a row for each stage, which begins
+    after ``starts`` plays; or, if the truth is drawn for each run, for all that it may be.
     """
 
     problem: Problem
@@ -64,6 +67,7 @@ class Cell:
     shuffle: bool = False
     leap: bool = True
     exact: bool = False
+    starts: tuple[int, ...] = (0,)
 
     @property
     def horizon(self) -> int:
@@ -94,7 +98,7 @@ class Cell:
                 parameters = stream.permutation(len(self.problem.parameters))
                 columns = self.problem.columns(order)
                 problem = self.problem.reordered(parameters, order)
-                truth = truth.reordered(np.array([0]), columns)
+                truth = truth.reordered(np.arange(len(truth.means)), columns)
             plans[played] = self._play_one(run, problem, truth, meter, counts)
             if meter[STOP] != 0:
                 break
@@ -110,9 +114,13 @@ class Cell:
         self, run: int, problem: Problem, truth: RewardFamily, meter: Counts, pulls: Counts
     ) -> int:
         """Play one run and fill pulls[time, arm]; return how many plans it took."""
-        random = run_stream(self.seed, run)
+        random, starts = run_stream(self.seed, run), np.array(self.starts)
+        if len(starts) > 1:
+            truth = truth.side_by_side()
         if isinstance(self.policy, PlainPolicy):
-            return play_plainly(self.policy, problem, truth, random, self.times, meter, pulls)
+            return play_plainly(
+                self.policy, problem, truth, random, self.times, starts, meter, pulls
+            )
         if problem is self.problem:
             own = self._ready
             known, scratch = own.known, own.scratch
@@ -127,6 +135,7 @@ class Cell:
                 scratch,
                 random,
                 self.times,
+                starts,
                 np.cumsum(problem.shares),
                 self.policy.contexts is Contexts.APART,
                 meter,
@@ -137,20 +146,24 @@ class Cell:
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
         if not self._can_leap(truth):
             longest = 1
+        stages = Envelope(
+            np.array(truth.unit_means[0]), spread, truth.bounded, np.array(truth.expected(0))
+        )
+        now = stages._replace(
+            means=stages.means[: problem.pairs].copy(),
+            expected=stages.expected[: problem.pairs].copy(),
+        )
         try:
             return play(
                 known,
                 self.policy.tally(problem),
                 truth.law(0),
-                Envelope(
-                    np.array(truth.unit_means[0]),
-                    spread,
-                    truth.bounded,
-                    np.array(truth.expected(0)),
-                ),
+                now,
                 scratch,
                 random,
                 self.times,
+                starts,
+                stages,
                 longest if self.leap else 1,
                 meter,
                 pulls,
@@ -162,6 +175,11 @@ class Cell:
         """Tell whether something is sure of what this policy will look at."""
         by_law = getattr(self.policy, "likelihood", None) == LAW
         return (truth.bounded or not self.exact) and (truth.statistics_stay_near or not by_law)
+
+    @property
+    def fixed_means(self) -> Floats:
+        """The true means, where they are not drawn for each run; by stage if there are several."""
+        return self.truth.means if len(self.starts) > 1 else self.truth.means[0]
 
     def make_ready(self) -> None:
         """Prepare the policy for the problem now, and keep what it knows."""
@@ -183,9 +201,8 @@ class Cell:
             plans,
             problem=self.problem,
             true=self.true,
-            true_means=true_means(
-                self.problem, self.true, self.seed, len(pulls), self.truth.means[0]
-            ),
+            true_means=true_means(self.problem, self.true, self.seed, len(pulls), self.fixed_means),
+            starts=self.starts,
             seed=self.seed,
             times=self.times,
             settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
@@ -197,7 +214,7 @@ def make_cell(
     problem: Problem,
     policy: Policy,
     *,
-    true: str | Sequence[float] | None = None,
+    true: Truth | None = None,
     horizon: float = 10**5,
     runs: float = 100,
     seed: int = 0,
@@ -210,11 +227,15 @@ def make_cell(
     if not isinstance(problem, Problem):
         raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
     check_policy(policy)
-    truth, label = _truth(problem, true)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
+    if isinstance(true, Mapping):
+        starts, truth, label = _stages(problem, true, T)
+    else:
+        starts, (truth, label) = (0,), _truth(problem, true)
     count = whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds")
     seed = whole_number("seed", seed)
-    moments = _times(times, T)
+    # Where the truth changes is recorded, so that regret can be told from pulls.
+    moments = np.union1d(_times(times, T), np.array(starts[1:], np.int64))
     shuffle, leap, exact = flag("shuffle", shuffle), flag("leap", leap), flag("exact", exact)
     if exact and not leap:
         raise InputError("exact=True says how to leap, and leap=False not to: choose one")
@@ -229,6 +250,7 @@ def make_cell(
         shuffle=shuffle,
         leap=leap,
         exact=exact,
+        starts=starts,
     )
 
 
@@ -282,6 +304,32 @@ def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
     names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
     (means,) = names.flat([plain_list(true)])
     return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)
+
+
+def _stages(
+    problem: Problem, given: Mapping[Any, Any], horizon: int
+) -> tuple[tuple[int, ...], RewardFamily, str]:
+    """Return when each stage of a changing truth begins, its laws row by row, and a label."""
+    stages: dict[int, Any] = {}
+    for key, true in given.items():
+        try:
+            start = int(key) if isinstance(key, str) else key
+        except ValueError:
+            start = key
+        start = whole_number("the start of a truth", start, most=horizon - 1, why="before T")
+        if start in stages:
+            raise InputError(f"two truths begin after {start:,} plays")
+        stages[start] = true
+    if 0 not in stages:
+        raise InputError("no truth begins at 0: say what is true from the start, as {0: NAME, …}")
+    starts = tuple(sorted(stages))
+    found = [_truth(problem, stages[start]) for start in starts]
+    for _, label in found:
+        if is_drawn(problem, label):
+            raise InputError("a truth drawn from the prior does not change within a run")
+    labels = [f"from {start} {label}" for start, (_, label) in zip(starts, found, strict=True)]
+    first, *rest = (truth for truth, _ in found)
+    return starts, first.stacked(rest), ", ".join([found[0][1], *labels[1:]])
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:

@@ -53,7 +53,7 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
                 "name": name,
                 "problem": problems.setdefault(texts[key], len(problems)),
                 "true": cell.true,
-                "true_means": cell.truth.means[0].tolist(),
+                "true_means": cell.fixed_means.reshape(-1).tolist(),
                 "policy": str(cell.policy),
                 "code": code_of(cell.policy),
                 "seed": cell.seed,
@@ -62,6 +62,7 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
                 "leap": cell.leap,
                 "exact": cell.exact,
                 "runs": cell.runs,
+                **({"starts": list(cell.starts)} if len(cell.starts) > 1 else {}),
             }
         )
     manifest = {
@@ -102,12 +103,13 @@ def _is_sound(manifest: Mapping[str, Any]) -> bool:
         and all(_are(int, each) and each and 0 < each[0] and max(each) < 2**63 for each in times)
         and _are(dict, cells)
         and all(
-            cell.keys() == _CELL.keys()
+            cell.keys() - {"starts"} == _CELL.keys()
             and all(type(cell[key]) in kinds for key, kinds in _CELL.items())
             and 0 <= cell["problem"] < len(problems)
             and 0 <= cell["times"] < len(times)
             and 0 < cell["runs"]
             and _are(float, cell["true_means"])
+            and _are(int, cell.get("starts", [0]))
             for cell in cells
         )
         and isinstance(manifest.get("question"), str)

@@ -17,6 +17,7 @@ def play_plainly(
     truth: RewardFamily,
     random: np.random.Generator,
     times: Counts,
+    starts: Counts,
     meter: Counts,
     pulls: Counts,
 ) -> int:
@@ -28,12 +29,14 @@ def play_plainly(
     upto, t = np.cumsum(problem.shares)[:-1], 0
     for recorded, time in enumerate(times.tolist()):
         while t < time:
+            stage = int((t >= starts[1:]).sum()) if len(starts) > 1 else 0
             context = int((random.random() >= upto).sum()) if len(views) > 1 else 0
             seen = views[context]
             seen.t, seen.memory = t, memory
             arm = decide(policy, seen, random)
             pair = context * len(problem.arms) + arm
-            reward = draw_sum(law, pair, 1, random, statistics)
+            column = stage * problem.pairs + pair
+            reward = draw_sum(law, column, 1, random, statistics)
             seen.t = t = t + 1
             take_in(policy, seen, arm, reward)
             memory = seen.memory

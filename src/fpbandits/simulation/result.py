@@ -57,8 +57,10 @@ class Result:
     Attributes
     ----------
     problem, true, true_means
-        The candidate models, what the truth is called, and its means in the user's units; a row of
-        them for each run if its truth was drawn from the prior.
+        The candidate models, what the truth is called, and its means in the user's units: a row of
+        them for each stage if the truth changes, or for each run if it was drawn from the prior.
+    starts
+        After how many plays each stage of the truth begins.
     seed, times, settings
         What was asked for.
     pulls
@@ -81,6 +83,7 @@ class Result:
     settings: dict[str, bool]
     leap_error: float
     versions: dict[str, str] = field(default_factory=versions)
+    starts: tuple[int, ...] = (0,)
 
     @classmethod
     def of_policy(
@@ -140,7 +143,8 @@ class Result:
     def first(self, runs: int) -> Result:
         """Return the first runs alone: what a simulation of so many would have found."""
         runs = whole_number("runs", runs, least=1)
-        means = self.true_means if self.true_means.ndim == 1 else self.true_means[:runs]
+        drawn = self.true_means.ndim == 2 and len(self.starts) == 1
+        means = self.true_means[:runs] if drawn else self.true_means
         return replace(
             self,
             true_means=means,
@@ -159,10 +163,19 @@ class Result:
 
     def regret(self, policy: str) -> Floats:
         """Return regret[run, time]."""
-        return regret_of(self._pulls(policy), self.gaps)
+        pulls = self._pulls(policy)
+        if len(self.starts) == 1:
+            return regret_of(pulls, self.gaps)
+        # Between recorded times the truth does not change.
+        stages = np.searchsorted(self.starts, self.times, side="left") - 1
+        played = np.diff(pulls, axis=1, prepend=0)
+        lost: Floats = np.einsum("rta,ta->rt", played, self.gaps[stages])
+        return lost.cumsum(axis=1)
 
     def final_regret(self, policy: str) -> Floats:
         """Return the regret of each run at T."""
+        if len(self.starts) > 1:
+            return self.regret(policy)[:, -1]
         return regret_of(self._pulls(policy)[:, -1], self.gaps)
 
     def mean_regret(self, policy: str) -> Floats:

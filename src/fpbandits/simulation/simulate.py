@@ -12,7 +12,7 @@ from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.problem import Problem
-from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.cell import Truth, make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
 
@@ -21,7 +21,7 @@ def simulate(
     problem: Problem | str | os.PathLike[str],
     policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None = None,
     *,
-    true: str | Sequence[float] | None = None,
+    true: Truth | None = None,
     horizon: float = 10**5,
     runs: float = 100,
     seed: int = 0,
@@ -44,7 +44,8 @@ def simulate(
         One, several, or a dictionary of names of your own; by default the default policy.
     true
         The true parameter, by name, or a list of the arms' true means, for a truth outside Θ; by
-        default `Problem.true`.
+        default `Problem.true`. "prior": drawn for each run from the problem's prior. A truth that
+        changes is {plays before it: one of these}, for instance {0: "loyal", 50_000: "thrifty"}.
     horizon
         T, the number of plays in a run: at most 2⁵³.
     runs, seed

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Counts
+from fpbandits.arrays import Counts, Floats
 from fpbandits.checks import checked_path
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
 from fpbandits.files import problem_from_toml
@@ -212,8 +212,9 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                     entry["true"],
                     entry["seed"],
                     runs,
-                    np.array(entry["true_means"], np.float64),
+                    _rows(entry),
                 ),
+                starts=tuple(entry.get("starts", (0,))),
                 seed=entry["seed"],
                 times=times[entry["times"]],
                 settings={key: entry[key] for key in ("shuffle", "leap", "exact")},
@@ -225,6 +226,15 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
             except StorageError as error:
                 raise error.at(shown(folder / _MANIFEST)) from None
     return results
+
+
+def _rows(entry: Mapping[str, Any]) -> Floats:
+    """Return the true means of a cell: a row of them for each stage, if there are several."""
+    means, stages = np.array(entry["true_means"], np.float64), len(entry.get("starts", (0,)))
+    try:
+        return means if stages == 1 else means.reshape(stages, -1)
+    except ValueError:
+        raise StorageError("its true_means do not fit the rest, or are none") from None
 
 
 def _checksum(content: bytes) -> str:
