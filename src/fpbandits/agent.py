@@ -78,7 +78,7 @@ class Decision:
 
 def _packed(tally: Tally) -> Counts:
     """Put a tally into one array: for a million agents, two headers less are worth having."""
-    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1)])
+    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
     return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
 
 
@@ -260,6 +260,7 @@ class Agent:
                 "plays": tally.plays.tolist(),
                 "sums": tally.sums.tolist(),
                 "statistics": tally.statistics.tolist(),
+                "beliefs": tally.beliefs.tolist(),
                 "counters": tally.counters.tolist(),
                 "memory": self._memory,
             }
@@ -332,6 +333,7 @@ class Agent:
             np.array(counters, np.int64),
             _NOTHING_PENDING,
             np.array(state.get("statistics", []), np.float64).reshape(problem.pairs, -1),
+            np.array(state.get("beliefs", []), np.float64),
         )
         if problem.rewards.statistics and "statistics" not in state:
             raise StorageError(
@@ -366,10 +368,17 @@ class Agent:
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
         pairs, rewards = self._ready.problem.pairs, self._ready.problem.rewards
-        sizes = pairs * (1 + rewards.statistics)
-        counts, numbers = self._packed_tally[:-sizes], self._packed_tally[-sizes:].view(np.float64)
-        statistics = numbers[pairs:].reshape(pairs, rewards.statistics)
-        return Tally(counts[:pairs], numbers[:pairs], counts[pairs:], _NOTHING_PENDING, statistics)
+        last = pairs * (1 + rewards.statistics)
+        size = last + self._ready.policy.remembers(self._ready.problem)
+        counts, numbers = self._packed_tally[:-size], self._packed_tally[-size:].view(np.float64)
+        return Tally(
+            counts[:pairs],
+            numbers[:pairs],
+            counts[pairs:],
+            _NOTHING_PENDING,
+            numbers[pairs:last].reshape(pairs, rewards.statistics),
+            numbers[last:],
+        )
 
     def _context(self, given: str | None) -> int:
         """Return the place of a context; it must be named where there are any."""

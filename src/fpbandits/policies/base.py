@@ -51,7 +51,7 @@ LEADER, BOUND, CHANCES = range(3)
 from here on each arm's chance of not having done so."""
 
 
-NO_STATISTICS = np.zeros((0, 0))
+NO_STATISTICS, NO_BELIEFS = np.zeros((0, 0)), np.zeros(0)
 
 
 class Tally(NamedTuple):
@@ -72,6 +72,8 @@ class Tally(NamedTuple):
         What else the reward family keeps of each arm's rewards, [arm, k]; see
         `fpbandits.families.base`. Whoever draws a reward, or is told one, adds to it; a policy only
         looks.
+    beliefs
+        Whatever numbers a policy remembers beyond counts; as many as its `remembers` says.
     """
 
     plays: Counts
@@ -79,6 +81,7 @@ class Tally(NamedTuple):
     counters: Counts
     pending: Floats
     statistics: Floats = NO_STATISTICS
+    beliefs: Floats = NO_BELIEFS
 
 
 REFERENCE, LENGTH = range(2)
@@ -126,6 +129,7 @@ def in_context(tally: Any, context: int, arms: int) -> Tally:
         counters,
         tally.pending,
         tally.statistics[first:last],
+        tally.beliefs,
     )
 
 
@@ -215,7 +219,12 @@ class Policy(ABC):
             np.zeros(COUNTERS * apart, np.int64),
             np.zeros(CHANCES + len(problem.arms)),
             np.zeros((pairs, problem.rewards.statistics)),
+            np.zeros(self.remembers(problem)),
         )
+
+    def remembers(self, problem: Problem) -> int:
+        """Return how many numbers it keeps in ``tally.beliefs``."""
+        return 0
 
     def room(self, known: Any) -> tuple[int, int]:
         """Return for how many models, and how many levels of each arm, scratch space is needed."""

@@ -6,6 +6,7 @@ level, and looked up for every model. Where a policy looks at means alone, level
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ class Theta(NamedTuple):
         [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ].
     codes
         codes[arm, θ]: which level of the arm's means.
+    prior
+        −ln of how likely each θ is, less the least of these.
     levels, counts
         levels[arm, level], the mean, and how many levels each arm has.
     win, loss
@@ -54,6 +57,7 @@ class Theta(NamedTuple):
     best: Counts
     top: Floats
     is_best: Bools
+    prior: Floats
     codes: NDArray[np.int32]
     levels: Floats
     counts: Counts
@@ -98,6 +102,7 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
         top=np.ascontiguousarray(_first_best(by_context, is_best).T),
         is_best=np.ascontiguousarray(is_best.reshape(len(means), -1).T),
+        prior=prior_cost(problem.prior or (1.0,) * len(means)),
         codes=np.array([codes for _, codes in found], np.int32),
         levels=np.ascontiguousarray(levels),
         counts=counts,
@@ -106,6 +111,14 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         base=np.ascontiguousarray(base),
         cost=np.ascontiguousarray(cost),
     )
+
+
+def prior_cost(weights: Sequence[float]) -> Floats:
+    """Return −ln of the weights, less the least; what cannot be costs more than all else."""
+    shares = np.array(weights)
+    with np.errstate(divide="ignore"):
+        cost: Floats = np.minimum(np.log(shares.max()) - np.log(shares), IMPOSSIBLE)
+    return cost
 
 
 def _first_best(means: Floats, is_best: Bools) -> Floats:

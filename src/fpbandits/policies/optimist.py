@@ -16,6 +16,12 @@ that regret is then bounded where B(θ°) is empty, if θ° has a unique best ar
 e^{−x}. ``safe=x`` makes the policy then give up Θ for good and go on with IMED, which is blind to
 it; without it, such plays are just counted.
 
+**When the truth changes** with probability ``switch`` before each play, to a model drawn from the
+prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the threshold stops
+growing at t = 1/√switch. A model that was ruled out gains belief by the leak alone, and is plausible
+again after some 1/√switch plays: about as rarely as trying it costs no more than not to notice that
+it has become true.
+
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
 
@@ -51,6 +57,7 @@ from fpbandits.policies.likelihood import (
     LikelihoodPolicy,
     allowance,
     bracket,
+    leak,
     nothing_fits,
     surprise,
     weigh,
@@ -62,12 +69,13 @@ _COUNTED = 7.0
 
 
 class OptimistKnown(NamedTuple):
-    """Θ by level, δ and b of the threshold, and x of the alarm."""
+    """Θ by level, δ and b of the threshold, x of the alarm, and how often the truth changes."""
 
     theta: Theta
     delta: float
     offset: float
     safe: float
+    switch: float
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,7 @@ class Optimist(LikelihoodPolicy):
     delta: float = 0.1
     offset: float = 0.7
     safe: float = 0.0
+    switch: float = 0.0
 
     name = "optimist"
     contexts = Contexts.TOGETHER
@@ -85,9 +94,11 @@ class Optimist(LikelihoodPolicy):
 
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
-        t = max(tally.counters[CLOCK], 1)
+        t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
+        if self.switch > 0:
+            t, misfit = min(t, self.switch**-0.5), tally.beliefs[: len(misfit)]
         threshold = (1 + self.delta) * math.log(t) + self.offset
-        margins: Floats = threshold - self.misfits(problem, tally)
+        margins: Floats = threshold - misfit
         return margins
 
     @staticmethod
@@ -108,6 +119,8 @@ class Optimist(LikelihoodPolicy):
                 here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
                 imed_plan(here, scratch, known.theta.normal)
                 return 1, 1
+        if known.switch > 0:
+            leak(known.theta.prior, tally, scratch, known.switch)
         misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
         arms, models = known.theta.arms, known.theta.codes.shape[1]
         tops = known.theta.top[tally.counters[CONTEXT]]
@@ -121,7 +134,7 @@ class Optimist(LikelihoodPolicy):
             mass[arm] = -1.0
         for parameter in range(models):
             if misfit[parameter] <= threshold + EQUAL and tops[parameter] >= top - TOLERANCE:
-                weight = math.exp(-misfit[parameter])
+                weight = math.exp(-misfit[parameter] - known.theta.prior[parameter])
                 for arm in range(arms):
                     if known.theta.is_best[first + arm, parameter]:
                         mass[arm] = max(mass[arm], 0.0) + weight
@@ -131,6 +144,8 @@ class Optimist(LikelihoodPolicy):
                 scratch.cycle[0] = arm
         scratch.notes[REFERENCE] = reference
         scratch.values[TOP] = top
+        if known.switch > 0:
+            return 1, 1
         return 1, furthest(known, tally, envelope, scratch, budget)
 
     @staticmethod
@@ -163,7 +178,8 @@ class Optimist(LikelihoodPolicy):
             if high[parameter] - least <= now:
                 sure = True
                 # What is surely there must weigh more than what counts as equal.
-                if high[parameter] - least + math.log(models) < 20:
+                weight = high[parameter] - least + known.theta.prior[parameter]
+                if weight + math.log(models) < 20:
                     for arm in range(played):
                         if not known.theta.is_best[arm, parameter]:
                             told_apart[arm] = 1
@@ -174,7 +190,10 @@ class Optimist(LikelihoodPolicy):
 
 @jitted
 def _threshold(known: Any, t: int) -> float:
-    threshold: float = (1 + known.delta) * math.log(max(t, 1)) + known.offset
+    plays = max(float(t), 1.0)
+    if known.switch > 0:
+        plays = min(plays, known.switch**-0.5)
+    threshold: float = (1 + known.delta) * math.log(plays) + known.offset
     return threshold
 
 

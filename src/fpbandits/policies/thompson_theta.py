@@ -30,17 +30,18 @@ from fpbandits.policies.base import BOUND, CONTEXT, LEADER, REFERENCE, STAGE, Co
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, leak, weigh
 from fpbandits.problem import Problem
 
 _LARGEST = float(np.finfo(float).max)
 
 
 class ThompsonThetaKnown(NamedTuple):
-    """Θ by level, and −ln of the prior."""
+    """Θ by level, −ln of the prior, and how often the truth changes."""
 
     theta: Theta
     cost: Floats
+    switch: float
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ThompsonTheta(LikelihoodPolicy):
     prior: Any = None
     """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``, others 0; by default
     the problem's own prior, and if it has none, all alike."""
+    switch: float = 0.0
+    """How likely it is, before each play, that the truth is drawn anew from the prior."""
 
     name = "thompson-theta"
     knows = "Θ: the law of every arm under every parameter; optionally a prior"
@@ -86,7 +89,7 @@ class ThompsonTheta(LikelihoodPolicy):
 
     @classmethod
     def option(cls, name: str, text: str) -> Any:
-        return text
+        return text if name == "prior" else super().option(name, text)
 
     def __str__(self) -> str:
         words = [self.name]
@@ -95,6 +98,8 @@ class ThompsonTheta(LikelihoodPolicy):
         if self.prior is not None:
             parts = (f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
             words.append(f"prior={','.join(parts)}")
+        if self.switch:
+            words.append(f"switch={self.switch!r}")
         return ":".join(words)
 
     def prepare(self, problem: Problem) -> ThompsonThetaKnown:
@@ -110,13 +115,17 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaKnown(self.theta(problem), cost)
+        return ThompsonThetaKnown(self.theta(problem), cost, self.switch)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         reference = weigh(known.theta, tally, scratch)
         energy, arms = scratch.by_model[NOW], known.theta.arms
         best = known.theta.best[tally.counters[CONTEXT]]
+        if known.switch > 0:
+            leak(known.cost, tally, scratch, known.switch)
+            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
+            return 1, 1
         for parameter in range(known.cost.size):
             energy[parameter] += known.cost[parameter]
         if budget == 1 and tally.counters[STAGE] == 0:
