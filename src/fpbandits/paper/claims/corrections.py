@@ -62,8 +62,8 @@ def corrected_theorem_1(material: Material) -> Finding:
 
 @states(
     SECTION,
-    "Correction: if B(θ°) is not empty, some model in it must have the same law on the best arm, "
-    "and finite divergences on all arms",
+    "Correction: it is enough that B(θ°) is empty, or that some model in it has the same law on "
+    "the best arm, and finite divergences on all arms",
 )
 def corrected_remark_2(material: Material) -> Finding:
     """FP-UCB is order optimal if best arms are unique and Bernoulli means are inside (0, 1)."""

@@ -22,13 +22,13 @@ def proposition_1(material: Material) -> Finding:
         early, late = (material.regret(setting, "fp-ucb", 10**power, FAR) for power in (9, 12))
         grew = int((late > early).sum())
         most = most_of(grew, len(late))
-        return grew == 0, f"{grew} of {counted(len(late), 'run')} (at most {most:.1%} of all)"
+        return grew == 0, f"{grew:,} of {counted(len(late), 'run')} (at most {most:.1%} of all)"
 
     return in_each(
         (*BOUNDED, "minimum"),
         bounded,
         heading="runs that played a worse arm between T=1e9 and 1e12:\n",
-        evidence="holds if no run does: by the corrected proof its chance is below 1e-30",
+        evidence="holds if no run does: by the corrected proof one does with chance below 1e-30",
         horizon=10**12,
     )
 

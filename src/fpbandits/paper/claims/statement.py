@@ -109,7 +109,7 @@ def number_text(value: float) -> str:
     ('0.8402', '-369,800')
     """
     short = f"{value:.4g}"
-    return f"{float(short):,.0f}" if 1e4 <= abs(value) < 1e15 else short
+    return f"{float(short):,.0f}" if 1e3 <= abs(value) < 1e15 else short
 
 
 def mean_text(sample: Floats) -> str:
