@@ -163,8 +163,7 @@ def matches_lower_bound(material: Material) -> Finding:
         "holds if the upper limit of its growth from T=1e6 to 1e15 is within 1.1 times Theorem 2's "
         f"coefficient ({LIMIT})",
         10**15,
-        reason="The order is right here, though not on every problem (see remark-2); the constant "
-        "is not",
+        reason="Here the order is right (not everywhere: see remark-2), the constant is not",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, within
@@ -33,17 +34,24 @@ def proposition_1(material: Material) -> Finding:
     )
 
 
+def _not_refuted(
+    material: Material, setting: str, bounds: Mapping[str, float], time: int
+) -> tuple[bool, str]:
+    """Tell whether the plays of all arms could be within their bounds, and the numbers."""
+    found = within(material, setting, bounds, time, FAR)
+    return not any(refuted for refuted, _, _ in found), ", ".join(text for *_, text in found)
+
+
 @states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
 def proposition_1_constant(material: Material) -> Finding:
     """Proposition 1: its constant C_i is right as printed."""
     bounds = material.case("minimum").theorem1.printed.constants
-    found = within(material, "minimum", bounds, 10**12, FAR)
-    return Finding(
-        decide(not any(refuted for refuted, _, _ in found)),
-        f"{SETTINGS['minimum'].title}, B(θ°) empty: plays by T=1e12, "
-        + ", ".join(text for _, _, text in found),
-        f"fails if a lower limit is above C_i ({LIMIT})",
-        10**12,
+    return in_each(
+        ["minimum"],
+        lambda setting: _not_refuted(material, setting, bounds, 10**12),
+        heading="plays by T=1e12, where B(θ°) is empty:\n",
+        evidence=f"fails if a lower limit is above C_i ({LIMIT})",
+        horizon=10**12,
         reason="The arm is played while any model with that best arm fits: the hardest to rule out "
         "counts, not the easiest",
     )
@@ -92,8 +100,7 @@ def proposition_2(material: Material) -> Finding:
             arm: 2 + 4 * candidates + 12 * math.log(time) / beta**2
             for arm, beta in material.case(setting).betas.items()
         }
-        found = within(material, setting, bounds, time, FAR)
-        return not any(refuted for refuted, _, _ in found), ", ".join(text for *_, text in found)
+        return _not_refuted(material, setting, bounds, time)
 
     return in_each(
         ("forgotten", "grid-4"),
