@@ -57,6 +57,13 @@ def test_overview_shows_corrected_bounds_and_all_arms() -> None:
     assert row(lines, "theta4")[-3] == f"{bounded.corrected.constant:,.1f}"
 
 
+def test_the_count_of_regimes_is_that_of_the_bounds() -> None:
+    """Under theta1 every arm is as good as any other: a model is confused, and nothing is lost."""
+    lines = shown(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]))
+    assert row(lines, "theta1")[-3:] == ["0", "0", "0"]
+    assert "2 bounded, 0 logarithmic for FP-UCB." in " ".join(lines[-1])
+
+
 def test_details_of_every_arm() -> None:
     lines = shown(SCALED, "theta1")
     case = analyze(SCALED, "theta1").cases[0]

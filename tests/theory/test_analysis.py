@@ -68,7 +68,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
     assert case.best_arm == arms[oracle.star]
     assert case.confusion_set == tuple(parameters[theta] for theta in oracle.B)
     assert case.confusing_arms == tuple(arms[i] for i in oracle.C)
-    assert case.regime == ("logarithmic" if oracle.B else "bounded")
+    assert case.regime == ("logarithmic" if oracle.log_coefficient() > 0 else "bounded")
     assert case.verdict.startswith(case.regime)
     assert case.gaps == {arms[i]: close(gap * width) for i, gap in enumerate(oracle.gaps)}
     assert case.betas == {arms[i]: close(beta * width) for i, beta in oracle.betas.items()}
@@ -187,6 +187,30 @@ def test_random_problems_agree_with_brute_force() -> None:
     assert seen["an arm outside A helps"] >= 3, seen
 
 
+def test_with_many_ties_the_regime_is_that_of_the_bound() -> None:
+    """Bounded exactly where Σ Δ_i/β_i² over C(θ°), by loops over whole numbers, is 0."""
+    random = np.random.default_rng(7)
+    seen: Counter[tuple[bool, str]] = Counter()
+    for _ in range(400):
+        levels = random.integers(1, 4, (int(random.integers(2, 6)), int(random.integers(2, 5))))
+        rows = levels.tolist()
+        best = [row.index(max(row)) for row in rows]
+        for true, case in zip(rows, analyze(Problem.bernoulli(levels / 4)).cases, strict=True):
+            arm = true.index(max(true))
+            confused = [
+                i for row, i in zip(rows, best, strict=True) if i != arm and row[arm] == true[arm]
+            ]
+            costly = any(true[i] < true[arm] for i in confused)
+            assert case.regime == ("logarithmic" if costly else "bounded")
+            assert (case.theorem1.corrected.log_coefficient > 0) is costly
+            assert case.verdict.startswith(case.regime)
+            if not costly:
+                assert case.theorem2.all_arms.coefficient == 0
+            seen[bool(confused), case.regime] += 1
+    assert min(seen.values()) >= 20, seen
+    assert len(seen) == 3, seen
+
+
 def test_two_parameters() -> None:
     problem = load_problem("paper:two")
     analysis = analyze(problem)
@@ -234,10 +258,14 @@ def test_every_case_of_the_grid() -> None:
     problem = load_problem("paper:grid")
     analysis = analyze(problem)
     assert len(analysis.ties) == 112
-    logarithmic = [case for case in analysis.cases if case.regime == "logarithmic"]
-    assert len(logarithmic) == 192
+    confused = [case for case in analysis.cases if case.confusion_set]
+    assert len(confused) == 192
     # In 111 of them the arm played is a best arm of all that is confused with the truth.
-    assert sum(not case.theorem2.confusion_set for case in logarithmic) == 111
+    assert sum(not case.theorem2.confusion_set for case in confused) == 111
+    # In 3 of them all arms are alike under the truth, so that there is nothing to lose.
+    free = {case.true for case in confused if case.regime == "bounded"}
+    assert free == {",".join([mean] * 4) for mean in ("0.4", "0.3", "0.2")}
+    assert all(not any(case.gaps.values()) for case in confused if case.true in free)
     # Every case is compared with the definitions; brute-force corners for a spread of them.
     for case in analysis.cases[::9]:
         check(problem, case, analysis.candidate_arms)

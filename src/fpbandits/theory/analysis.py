@@ -1,8 +1,8 @@
 """`analyze`: structure and bounds of a problem, by name and in the user's units.
 
 The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
-and parameters, and regret gets the user's units (it is larger by the width of the range); `words`
-puts the verdict on each truth into a sentence.
+and parameters, and regret gets the user's units (it is larger by the width of the range);
+`verdicts` puts the verdict on each truth into a sentence.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Nearest:
 class Case:
     """What follows if ``true`` is the true parameter.
 
-    ``gaps``, ``betas`` and all regret are in the user's units; plays and episodes have none.
+    ``regime`` is FP-UCB's: bounded where its bound has no ln T. ``gaps``, ``betas`` and all regret
+    are in the user's units; plays and episodes have none.
     """
 
     true: str
@@ -261,8 +262,8 @@ def _case(structure: Structure, true: int) -> Case:
     return Case(
         true=problem.parameters[true],
         best_arm=problem.arms[structure.best_arm[true]],
-        regime="logarithmic" if len(confused) else "bounded",
-        verdict=verdict(structure, true, lower, nearest),
+        regime="logarithmic" if upper.log_coefficient else "bounded",
+        verdict=verdict(structure, true, upper, lower, nearest),
         confusion_set=parameter_names(confused),
         confusing_arms=named(problem.arms, structure.confusing_arms(true)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
