@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import counted
-from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, footnote
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.paper.chapters import Draw
 from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import time_text
@@ -40,9 +40,7 @@ def canvas(
     title: str, *, x: str = "time t", y: str = "regret", height: float = 3.5
 ) -> tuple[Figure, Axes]:
     """Return an empty figure, of a width at which text is readable on a telephone too."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.9, height), layout="constrained")
+    figure = blank(4.9, height)
     axes = figure.subplots()
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
