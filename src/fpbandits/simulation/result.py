@@ -226,11 +226,13 @@ class Result:
         write_aside(checked_path(path), rows_to_csv(list(self.rows())).encode())
 
     def to_frame(self) -> DataFrame:
-        """Return the rows as a pandas data frame; pandas must be installed."""
+        """Return the rows as a pandas data frame; ``fpbandits[pandas]`` installs what it needs."""
         try:
             from pandas import DataFrame
         except ImportError:
-            raise InputError("to_frame needs pandas, which is not installed") from None
+            raise InputError(
+                "to_frame needs pandas, which is not installed: pip install 'fpbandits[pandas]'"
+            ) from None
         return DataFrame(list(self.rows()))
 
     def as_dict(self) -> dict[str, Any]:
@@ -265,6 +267,11 @@ class Result:
 
     def __repr__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        from fpbandits.report.text import regret_html
+
+        return regret_html(self)
 
     def plot(
         self,
