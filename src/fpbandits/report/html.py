@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _SUBSCRIPT = re.compile(r"(?<![A-Za-z])([A-Za-zΑ-Ωα-ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+))")
 _POWER = re.compile(r"\^(?:\(([^)]*)\)|([A-Za-z0-9]+))")
-_LARGE = re.compile(r"(?<![\w.,])\d{4,}(?!\w)")
+_FIXED = "\u00a0"
+"""A space at which no line is broken."""
+_LARGE = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
 
 
 def fill(template: str, **content: Any) -> str:
@@ -41,15 +43,20 @@ def fill(template: str, **content: Any) -> str:
 def typeset(text: str) -> Markup:
     """Return a text with its symbols and numbers as they are printed, ready for a page.
 
-    >>> print(typeset("C_i > k^(7/2) near T=1.5e+08, -0.5 or 23260"))
-    C<sub>i</sub> &gt; k<sup>7/2</sup> near T = 1.5 · 10⁸, −0.5 or 23,260
+    >>> print(typeset("C_i > k^(7/2), -0.5 or 23260"))
+    C<sub>i</sub> &gt; k<sup>7/2</sup>, −0.5 or 23,260
     """
     from markupsafe import Markup, escape
 
     text = as_written(text.replace("T=", "T = ").replace("θ'", "θ′"))
-    text = re.sub(r"(?:near |beyond )?T = beyond ", "beyond T = ", text)
-    text = _LARGE.sub(lambda found: f"{int(found[0]):,}", text)
+    text = re.sub(r"(?:near |beyond )?T = beyond ", "far beyond T = ", text)
     text = re.sub(r"(?<![\w.)\]])-(?=\d)", "−", text)
+    text = _LARGE.sub(lambda found: f"{int(found[0]):,}", text)
+    text = re.sub(r"(?<=\d) ?%", f"{_FIXED}%", text)
+    # A line that ends in "T =" is hard to read.
+    text = re.sub(r"\bT = (?=\d)", f"T{_FIXED}={_FIXED}", text).replace(
+        " · 10", f"{_FIXED}·{_FIXED}10"
+    )
     text = str(escape(text))
     text = _SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{found[2] or found[3]}</sub>", text)
     return Markup(_POWER.sub(lambda found: f"<sup>{found[1] or found[2]}</sup>", text))

@@ -131,13 +131,13 @@ def draw_policy(
     result: Result,
     policy: str,
     *,
-    band: str,
+    band: str | None,
     colour: str,
     label: str | None = None,
     over_log: bool = False,
     style: str = "-",
 ) -> None:
-    """Draw one policy's mean regret and its band; ``over_log`` divides both by ln t."""
+    """Draw one policy's mean regret and its band, if any; ``over_log`` divides both by ln t."""
     shown = result.times > 1 if over_log else result.times > 0
     times = result.times[shown]
     scale = np.log(times) if over_log else 1.0
@@ -145,7 +145,7 @@ def draw_policy(
     marker = "o" if len(times) == 1 else ""  # a single point makes no line
     label = label or visible(policy)
     axes.plot(times, mean, style, marker=marker, color=colour, label=label, linewidth=1.8)
-    if result.runs > 1:
+    if result.runs > 1 and band is not None:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))
         axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
 

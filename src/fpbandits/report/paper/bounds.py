@@ -122,7 +122,12 @@ def _proposition1(material: Material) -> Figure:
     ):
         value = bound.constant
         assert value is not None
-        axes.axhline(value, color=drawing.GREY, linestyle=style, label=f"{label} = {as_written(f'{value:,.4g}')}")
+        axes.axhline(
+            value,
+            color=drawing.GREY,
+            linestyle=style,
+            label=f"{label} = {as_written(f'{value:,.4g}')}",
+        )
     axes.set(xscale="log", yscale="log", xlim=(100, result.horizon), ylim=(0.3, 1e12))
     axes.set_ylabel("regret (log scale)")
     return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)

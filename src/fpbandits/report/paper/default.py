@@ -33,9 +33,8 @@ def default_policy(material: Material) -> Chapter:
         [
             Drawing(
                 "default-policy",
-                "The default policy on the paper’s five problems to T = 10¹⁵. Bands show where "
-                "nine runs in ten lie: a rare run loses far more than the others, so an interval "
-                "of the mean would promise too much.",
+                "The default policy on the paper’s five problems to T = 10¹⁵. Means alone: a rare "
+                "run loses far more than the others, so intervals would promise too much.",
                 _five_problems,
             ),
             Drawing(
@@ -56,13 +55,13 @@ def _range(values: list[float]) -> str:
 
 
 def _five_problems(material: Material) -> Figure:
-    figure, axes = drawing.canvas("optimist: bounded and logarithmic")
+    figure, axes = drawing.canvas("optimist: bounded and logarithmic", y="regret (log scale)")
     for name, colour in drawing.SETTING_COLOURS.items():
         result, label = material.result(name, "optimist", "far"), material.setting(name).title
-        draw_policy(axes, result, "optimist", band="quantile", colour=colour, label=label)
-    axes.set(xscale="log", xlim=(1, result.horizon))
-    axes.set_ylim(0, 1.6 * axes.dataLim.y1)
-    return drawing.finish(figure, axes, drawing.what_was_run(result, "quantile"), ncols=1)
+        draw_policy(axes, result, "optimist", band=None, colour=colour, label=label)
+    axes.set(xscale="log", yscale="log", xlim=(1, result.horizon), ylim=(0.05, 1e4))
+    caption = f"mean of {result.runs:,} runs; T = 10¹⁵, seed {result.seed}"
+    return drawing.finish(figure, axes, caption, ncols=1)
 
 
 def _rivals(material: Material) -> Figure:
@@ -77,5 +76,5 @@ def _rivals(material: Material) -> Figure:
     titles = [material.setting(name).title for name in drawing.SETTING_COLOURS]
     drawing.name_rows(axes, list(map(drawing.short_title, titles)), above=1.3)
     most, fewest = (material.result("two-1", name, "far").runs for name in ("fp-ucb", "optimist"))
-    caption = f"means of {most:,} runs (optimist and UCB1: {fewest:,})"
+    caption = f"means of {most:,} runs, of optimist and UCB1 {fewest:,}"
     return drawing.finish(figure, axes, caption, ncols=2, loc="upper center")

@@ -105,7 +105,7 @@ def _five_problems(material: Material) -> Figure:
 
 def _late_logarithm(material: Material) -> Figure:
     title = material.setting("grid-4").title
-    figure, axes = drawing.canvas(title, y="growth of regret per unit of ln t (log scale)")
+    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
     slopes = [material.slope("grid-4", "fp-ucb", 10**p, 10 ** (p + 1), "far") for p in powers]
@@ -170,4 +170,5 @@ def _meets_thompson(material: Material) -> Figure:
     axes.plot(stretch, [level, level], "--", color=BLUE, linewidth=1.5)
     axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=_when(material))
     axes.set_xlim(1, 10 ** (log + 1))
-    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]))
+    axes.set_ylim(top=1.4 * level)
+    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]), ncols=2)
