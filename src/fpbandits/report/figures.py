@@ -10,17 +10,15 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fpbandits.checks import Range, range_text
 from fpbandits.errors import InputError, quote
 from fpbandits.storage import shown, write_aside
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
@@ -64,16 +62,6 @@ def _import_matplotlib() -> None:
 def short(text: str, most: int) -> str:
     """Return a text that takes ``most`` letters at the most."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def label_regret(axes: Axes, what: str, ranges: Collection[Range]) -> None:
-    """Name the vertical axis: what it shows, in which units, and whether it is logarithmic.
-
-    Regret is in the units of rewards, so their ``ranges`` say what is much and what is little.
-    """
-    units = "; ".join(f"rewards in {range_text(limits)}" for limits in sorted(ranges)[:2])
-    scale = "" if axes.get_yscale() == "linear" else "; log scale"
-    axes.set_ylabel(f"{what} ({units}{', …' if len(ranges) > 2 else ''}{scale})")
 
 
 def as_plain_text(legend: Legend) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import cycle, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fpbandits.arrays import Floats
-from fpbandits.checks import visible
+from fpbandits.checks import Range, range_text, visible
 from fpbandits.errors import InputError, unknown
 from fpbandits.report.figures import (
     PALETTE,
     as_plain_text,
     blank,
     footnote,
-    label_regret,
     own_style,
     save_figure,
     short,
@@ -124,6 +123,16 @@ def _scale(axes: Axes, result: Result, top: float, highest: float) -> None:
     least = float(means.min(initial=highest / 1e3, where=means > 0))
     axes.set_yscale("log", nonpositive="clip")
     axes.set_ylim(max(least, highest / 1e9) / 1.5, 2 * highest)
+
+
+def label_regret(axes: Axes, what: str, ranges: Collection[Range]) -> None:
+    """Name the vertical axis: what it shows, in which units, and whether it is logarithmic.
+
+    Regret is in the units of rewards, so their ``ranges`` say what is much and what is little.
+    """
+    units = "; ".join(f"rewards in {range_text(limits)}" for limits in sorted(ranges)[:2])
+    scale = "" if axes.get_yscale() == "linear" else "; log scale"
+    axes.set_ylabel(f"{what} ({units}{', …' if len(ranges) > 2 else ''}{scale})")
 
 
 def draw_policy(

@@ -25,17 +25,18 @@ def bounds_and_slopes(material: Material) -> list[Chapter]:
             "The slope in log t, and the bounds on it",
             "In the end FP-UCB should have a quarter of the slope that Theorem 1 allows, 3Δ/β² for "
             "12Δ/β²: the proof waits until radii are below β/2, the algorithm needs them below β. "
-            "Theorem 2 is what no good policy can go below.",
+            "Theorem 2 says what no good policy can stay below.",
             [
                 Drawing(
                     "slopes",
                     "Growth of regret per unit of ln t, measured over the last three decades, and "
-                    "the bounds on it; 95 % intervals are no wider than the marks, or drawn.",
+                    "the bounds on it; 95 % intervals are drawn where wider than the marks.",
                     _slopes,
                 ),
                 Drawing(
                     "remark-1",
-                    "A problem with β = 1.05 Δ: is β > Δ enough for FP-UCB to grow more slowly?",
+                    "A problem with β = 1.05 Δ: is β > Δ enough for FP-UCB to grow more "
+                    "slowly than UCB1?",
                     drawing.policies_over_time("constants", ("fp-ucb", "ucb1"), "far"),
                 ),
             ],

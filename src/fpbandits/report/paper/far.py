@@ -79,7 +79,7 @@ def far_horizons(material: Material) -> list[Chapter]:
                 ),
                 Drawing(
                     "meeting-thompson-two",
-                    "Two models, truth θ¹, where the two meet early.",
+                    "Two models, truth θ¹: here FP-UCB and Thompson sampling meet early.",
                     drawing.policies_over_time("two-1", ("fp-ucb", "thompson"), "far"),
                 ),
             ],

@@ -78,8 +78,8 @@ def papers_figures(material: Material) -> list[Chapter]:
         _pair(
             "fig8-grid-ucb",
             "256 models, truth [.4, .3, .2, .2], against UCB",
-            f"{len(material.case('grid-4').confusion_set)} of the models look like the truth while arm 1 "
-            f"is played. {_behind(material, 'grid-4')} From T = 10⁴ to 10⁶ FP-UCB's regret "
+            f"{len(material.case('grid-4').confusion_set)} of the models look like the truth while "
+            f"arm 1 is played. {_behind(material, 'grid-4')} From T = 10⁴ to 10⁶ FP-UCB's regret "
             f"grows by {_growth(material, 'grid-4'):.3g}: see below for what comes later.",
             "grid-4",
             ["fp-ucb", "ucb1"],
