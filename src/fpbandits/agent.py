@@ -337,6 +337,11 @@ class Agent:
             f"{len(self._ledger.out):,} outstanding)"
         )
 
+    def _repr_html_(self) -> str:
+        from fpbandits.report.agent import agent_html
+
+        return agent_html(self, self._tally.sums)
+
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""

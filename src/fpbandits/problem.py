@@ -19,7 +19,11 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, checked_range, known_name, range_text
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.markup import Strong, and_more, html_table
 from fpbandits.table import Names, checked_rows
+
+_MOST_ROWS, _MOST_COLUMNS = 12, 10
+"""What a notebook shows of a problem; the rest is counted."""
 
 
 class Naming(TypedDict, total=False):
@@ -197,4 +201,24 @@ class Problem:
             f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
             f"{counted(len(self.arms), 'arm')}, {self.rewards.name} rewards in "
             f"{range_text(self.range)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the means in a notebook, the best of each row in bold."""
+        arms, means = self.arms[:_MOST_COLUMNS], self.means[:_MOST_ROWS]
+        rows = []
+        for name, own, best in zip(self.parameters, means, means.argmax(axis=1), strict=False):
+            numbers = [f"{mean:.4g}" for mean in own[:_MOST_COLUMNS]]
+            if best < len(numbers):
+                numbers[best] = Strong(numbers[best])
+            rows.append([name + (" (true)" if name == self.true else ""), *numbers])
+        return html_table(
+            self.name,
+            ["mean reward", *arms],
+            rows,
+            above=[repr(self).removeprefix(f"Problem({self.name!r}: ").removesuffix(")")],
+            below=[
+                *and_more(len(self.parameters), len(rows), "parameters", "in .parameters"),
+                *and_more(len(self.arms), len(arms), "arms", "in .arms"),
+            ],
         )

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import Cells
 from scipy import stats
 
 from fpbandits import UCB1, Result, load_problem, simulate
-from fpbandits.report.text import regret_table
+from fpbandits.report.text import regret_html, regret_table
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +56,11 @@ def test_what_could_steer_a_terminal_is_spelled_out(result: Result) -> None:
     assert "truth t\\x1b[2J\\r\\x9b: regret" in text
     assert len(text.splitlines()) == 4
     assert all(line.isprintable() for line in text.splitlines())
+
+
+def test_a_notebook_shows_the_same_numbers(result: Result) -> None:
+    named = replace(result, pulls={"<b>": result.pulls["few"]})
+    text, rows = regret_table(named).splitlines(), Cells(named._repr_html_()).rows
+    assert regret_html(named) == named._repr_html_()
+    assert [" ".join(row).split() for row in rows] == [text[1].split(), text[3].split()]
+    assert text[0].split(": ", 1)[1].split(": ")[-1] in named._repr_html_()

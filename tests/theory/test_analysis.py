@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cells import Cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
@@ -379,3 +380,24 @@ def test_a_problem_is_taken_by_its_name() -> None:
     wrong: Any = 3
     with pytest.raises(InputError, match="expected a Problem, the path of its file or one of"):
         analyze(wrong)
+
+
+def test_a_long_analysis_is_shortened_and_what_is_left_out_is_counted() -> None:
+    analysis = analyze("paper:grid")
+    text, page = repr(analysis), analysis._repr_html_()
+    for shown in (text, page):
+        assert "… and 246 truths more, in .cases" in shown
+    assert sum(f"\n{case.true}: " in text for case in analysis.cases) == 10
+    assert [row[0] for row in Cells(page).rows[1:]] == list(analysis.parameters[:10])
+    short = analyze("paper:two")
+    assert str(short.cases[0]) in repr(short)
+    assert str(short.cases[1]) in repr(short)
+    assert " more, " not in repr(short) + short._repr_html_()
+
+
+def test_a_notebook_shows_a_case_as_the_text_does() -> None:
+    analysis = analyze("paper:two", "theta2")
+    rows = Cells(analysis._repr_html_()).rows
+    lines = [f"  {name:<14} {fact}" for name, fact in rows[1:]]
+    assert str(analysis.cases[0]) == "\n".join([f"{rows[0][0]}: {rows[0][1]}", *lines])
+    assert len(lines) >= 4

@@ -2,8 +2,9 @@
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
-own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others. Six more settings
-are problems on which a statement of the paper fails.
+own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others, among them the
+default policy, which the paper does not know. Six more settings are problems on which a statement of
+the paper fails.
 
 Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
 where it was.
@@ -21,7 +22,7 @@ import numpy as np
 from fpbandits.agent import Agent
 from fpbandits.builtin import built_in
 from fpbandits.errors import ConflictError
-from fpbandits.policies import FPUCB, UCB1, Optimist, Thompson
+from fpbandits.policies import DEFAULT, FPUCB, UCB1, Optimist, Thompson
 from fpbandits.policies.base import Policy
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
@@ -116,6 +117,9 @@ SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
 SAME_TRUTH = {"grid-6": "permutations"}
 """UCB1 and Thompson sampling know nothing of Θ: where the truth is the same, so is all they do."""
 
+WITHOUT_MODELS = (UCB1.name, Thompson.name)
+"""The policies that this is so of."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -207,6 +211,9 @@ def _experiments() -> dict[str, Experiment]:
         Experiment(certain, Optimist(), FAR, _FURTHEST_END),
         Experiment(laws, FPUCB(), FAR, _FURTHEST_END),
         Experiment(tied, FPUCB(), FAR, _FURTHEST_END, share=0.2),
+    ]
+    everything += [
+        Experiment(setting, DEFAULT(), FAR, _FURTHEST_END, share=0.2) for setting in PAPER
     ]
     return {experiment.name: experiment for experiment in everything}
 

@@ -20,6 +20,7 @@ from fpbandits.paper.experiments import (
     NEAR,
     SAME_TRUTH,
     SETTINGS,
+    WITHOUT_MODELS,
     Distance,
     Episodes,
     Setting,
@@ -67,7 +68,7 @@ class Material:
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
         """Return what was simulated in a setting."""
-        if policy != "fp-ucb":
+        if policy in WITHOUT_MODELS:
             setting = SAME_TRUTH.get(setting, setting)
         return self.results[experiment_name(setting, policy, distance)]
 

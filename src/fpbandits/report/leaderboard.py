@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fpbandits.report.figures import own_style
+from fpbandits.report.figures import blank, own_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 def leaderboard_figure(board: Leaderboard) -> Figure:
     """Draw how far every policy is from the best in every contest."""
     from matplotlib.colors import LogNorm
-    from matplotlib.figure import Figure
 
     ranking, names = board.ranking, [contest.name for contest in board.contests]
     size = (2.4 + 0.62 * len(names), 2.6 + 0.34 * len(ranking))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = blank(*size)
     axes = figure.subplots()
     shades = np.full((len(ranking), len(names)), np.nan)
     for row, policy in enumerate(ranking):

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from fpbandits.errors import InputError, counted
 from fpbandits.files import the_problem
+from fpbandits.markup import and_more, html_table
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
@@ -24,6 +25,9 @@ from fpbandits.theory.verdicts import bound_text, first_of, named, verdict
 
 MOST_CASES = 2_000
 """A case lists every other parameter, so all cases together grow with the square of |Θ|."""
+
+_MOST_SHOWN = 10
+"""Cases that are shown where an analysis is printed; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -122,18 +126,22 @@ class Case:
     theorem2: LowerBounds
     ucb1: UCB1Bound
 
-    def __str__(self) -> str:
+    @property
+    def facts(self) -> dict[str, str]:
+        """What there is to say beside the verdict, in a few words each."""
         least = self.theorem2.all_arms.coefficient
-        lines = [
-            f"{self.true}: {self.verdict}",
-            f"  best arm       {self.best_arm}",
-            f"  FP-UCB         regret ≤ {self.theorem1.corrected}",
-            f"  UCB1           regret ≤ {self.ucb1}",
-            f"  any policy     regret ≥ {least:.4g} · ln T in the long run"
+        return {
+            "best arm": self.best_arm,
+            "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
+            "UCB1": f"regret ≤ {self.ucb1}",
+            "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
             if least
-            else "  any policy     need not let regret grow",
-        ]
-        return "\n".join(lines)
+            else "need not let regret grow",
+        }
+
+    def __str__(self) -> str:
+        lines = (f"  {name:<14} {text}" for name, text in self.facts.items())
+        return "\n".join([f"{self.true}: {self.verdict}", *lines])
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,8 +192,30 @@ class Analysis:
         )
 
     def __repr__(self) -> str:
-        notice = [f"Note: {self.tie_notice}"] if self.ties else []
-        return "\n".join([self.summary, *notice, *map(str, self.cases)])
+        shown = map(str, self.cases[:_MOST_SHOWN])
+        return "\n".join([self.summary, *self._notices, *shown, *self._left_out])
+
+    def _repr_html_(self) -> str:
+        """Show a case in full in a notebook, or several at a glance."""
+        if len(self.cases) == 1:
+            (case,) = self.cases
+            head, rows = [case.true, case.verdict], list(map(list, case.facts.items()))
+        else:
+            cases = self.cases[:_MOST_SHOWN]
+            head = ["truth", "regret is", *cases[0].facts]
+            rows = [[case.true, case.verdict, *case.facts.values()] for case in cases]
+        name, _, rest = self.summary.partition(": ")
+        above, below = [rest, *self._notices], self._left_out
+        return html_table(name, head, rows, words=len(head), above=above, below=below)
+
+    @property
+    def _notices(self) -> list[str]:
+        return [f"Note: {self.tie_notice}"] if self.ties else []
+
+    @property
+    def _left_out(self) -> list[str]:
+        total = len(self.cases)
+        return and_more(total, min(total, _MOST_SHOWN), "truths", "in .cases")
 
 
 def analyze(
