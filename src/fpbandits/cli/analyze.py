@@ -20,7 +20,7 @@ def analyze(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what a set of models allows: what is learned for free, and what must cost."""
+    """Say what can be learned for free, and what must cost."""
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import tracked
     from fpbandits.files import load_problem

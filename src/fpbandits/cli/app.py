@@ -11,9 +11,10 @@ from typer.exceptions import TyperException
 
 from fpbandits import __version__
 from fpbandits.cli import analyze, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (
     analyze.analyze,
     simulate.simulate,
@@ -61,6 +62,7 @@ def run(arguments: list[str] | None = None) -> None:
         elif isinstance(stream, TextIOWrapper):
             # A terminal that lacks a letter shows a question mark, not a traceback.
             stream.reconfigure(errors="replace")
+    join_at_colons()
     try:
         # Typer returns an exit code only where it ends a command itself: --help, or Ctrl-C.
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)

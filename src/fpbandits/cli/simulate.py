@@ -46,7 +46,9 @@ def simulate(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Play policies on a problem, many runs each, at any horizon, and show their regret.
+    """Play policies on a problem, and show their regret.
+
+    Each plays many runs, to any horizon.
 
     With --out, it writes result.npz, regret.csv and regret.png, and the same command goes on after
     an interruption, and may ask for more runs.

@@ -6,6 +6,7 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+from fpbandits.checks import amount
 from fpbandits.problem import Problem
 from fpbandits.theory.analysis import Analysis, Case
 
@@ -37,13 +39,46 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
 
 
 def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Show what there is to choose from."""
-    table = _table(*map(_words, ("policy", "knows", "guarantee", "options")))
+    """Show what there is to choose from, on one screen: by what each must know."""
+    parts: list[RenderableType] = []
+    table, knows = Table(), ""
     for row in rows:
-        options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
-        name = Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
-        table.add_row(name, Text(row["knows"]), Text(row["guarantee"]), Text(options))
-    return table
+        # What is optional comes after a semicolon, and is told of each on its own page.
+        if row["knows"].split(";")[0] != knows:
+            knows = row["knows"].split(";")[0]
+            table = Table.grid(Column(width=18), Column(overflow="fold"), padding=(0, 2, 0, 0))
+            parts += [Text(f"Knows {knows}", style="italic"), table]
+        table.add_row(_policy_name(row), Text(row["guarantee"]))
+    return Group(*parts, Text("All about one, its options too: policies NAME"))
+
+
+def policy_page(row: Mapping[str, Any], definition: str) -> RenderableType:
+    """Show all about one policy."""
+    table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2, 0, 0))
+    name, options = row["name"], row["options"]
+    written = ":".join([name, *(f"{option}={value}" for option, value in options.items())])
+    lines = {
+        "knows": row["knows"],
+        "proven": row["guarantee"],
+        "options": f"--policy {written}" if options else "none",
+        "plays": "in leaps" if row["leaps"] else "step by step",
+    }
+    for head, line in lines.items():
+        table.add_row(Text(head), Text(line))
+    return Group(_policy_name(row), table, "", Text(_reflowed(definition.strip())))
+
+
+def _reflowed(text: str) -> str:
+    """Return a text whose paragraphs are a line each; formulas, lists and tables stay."""
+    paragraphs = [
+        part if re.search(r"^[ *=\d]", part, re.MULTILINE) else part.replace("\n", " ")
+        for part in text.split("\n\n")
+    ]
+    return "\n\n".join(paragraphs)
+
+
+def _policy_name(row: Mapping[str, Any]) -> Text:
+    return Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
 
 
 def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
@@ -124,9 +159,9 @@ def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
             Text(case.true),
             Text(case.best_arm),
             Text(case.verdict, style=_STYLES[case.regime]),
-            _four_digits(corrected.constant),
-            _four_digits(corrected.log_coefficient),
-            _four_digits(case.theorem2.all_arms.coefficient),
+            amount(corrected.constant),
+            amount(corrected.log_coefficient),
+            amount(case.theorem2.all_arms.coefficient),
         )
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
     forced = sum(case.theorem2.all_arms.coefficient > 0 for case in analysis.cases)
@@ -200,9 +235,9 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
             role = Text("confusing", style="yellow")
         else:
             role = Text("candidate" if arm in candidates else "never best")
-        numbers = [_four_digits(values.get(arm)) for values in columns.values()]
-        gap = _four_digits(case.gaps[arm])
-        table.add_row(Text(arm), _four_digits(mean), gap, role, *numbers)
+        numbers = [amount(values.get(arm)) for values in columns.values()]
+        gap = amount(case.gaps[arm])
+        table.add_row(Text(arm), amount(mean), gap, role, *numbers)
     return table
 
 
@@ -221,7 +256,7 @@ def _bound_table(case: Case) -> Table:
     )
 
     def row(label: str, constant: float | None, log_coefficient: float) -> None:
-        table.add_row(label, _four_digits(constant), _four_digits(log_coefficient))
+        table.add_row(label, amount(constant), amount(log_coefficient))
 
     corrected, printed, lower = case.theorem1.corrected, case.theorem1.printed, case.theorem2
     row("FP-UCB at most (Theorem 1, corrected)", corrected.constant, corrected.log_coefficient)
@@ -252,13 +287,6 @@ def _words(head: str) -> Column:
 def _numbers(head: str) -> Column:
     """Return a column of numbers, under names that users gave."""
     return Column(Text(head), justify="right", no_wrap=True)
-
-
-def _four_digits(value: float | None) -> str:
-    """Return a number to four digits, or nothing."""
-    if value is None:
-        return ""
-    return f"{value:,.1f}" if 1000 <= value < 1e7 else f"{value:.4g}"
 
 
 def _some_of(names: tuple[str, ...]) -> str:

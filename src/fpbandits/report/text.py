@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fpbandits.checks import visible
+from fpbandits.checks import amount, visible
 from fpbandits.statistics import summary
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ def regret_table(result: Result) -> str:
         mean, std, low, high, _, median, most = (
             values[-1] for values in summary(result.regret(policy)).values()
         )
-        interval = "" if math.isnan(low) else f"{_number_text(low)} … {_number_text(high)}"
+        interval = "" if math.isnan(low) else f"{amount(low)} … {amount(high)}"
         lines.append(
-            [visible(policy), _number_text(mean), interval, *map(_number_text, (std, median, most))]
+            [visible(policy), amount(mean), interval, *map(amount, (std, median, most))]
         )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     title = visible(
@@ -40,9 +40,3 @@ def regret_table(result: Result) -> str:
     ]
     rule = "─" * max(map(len, rows))
     return "\n".join([title, rows[0], rule, *rows[1:]])
-
-
-def _number_text(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
