@@ -14,6 +14,7 @@ import pytest
 from fpbandits import InputError, Problem
 from fpbandits.checks import amount, checked_path, flag, whole_number
 
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -83,7 +83,7 @@ def test_of_very_many_names_the_nearest_are_named_and_all_are_counted() -> None:
     known = [f"user {number}" for number in range(50_000)]
     near, far = unknown("parameter", "usr 1", known), unknown("parameter", "?", known)
     assert str(near).startswith("unknown parameter 'usr 1': did you mean 'user 1' or '")
-    assert str(near).endswith("? There are 50,000 of them")
+    assert str(near).endswith("? There are 50,000")
     assert str(far).endswith("'user 6', 'user 7', … (50,000 in all)")
     assert max(len(str(near)), len(str(far))) < 200
     assert str(unknown("parameter", "?", known[:20])).endswith("'user 18', 'user 19'")

@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import islice
-from os.path import commonprefix
 from typing import Self
 
 _MOST_LISTED = 20
@@ -123,7 +122,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
         return UnknownError(f"{what}: {meant}{choices}")
     if near:
         return UnknownError(
-            f"{what}: did you mean {' or '.join(map(quote, near))}? There are {len(known):,} of them"
+            f"{what}: did you mean {' or '.join(map(quote, near))}? There are {len(known):,}"
         )
     return UnknownError(f"{what}: known are {listed(known)} ({len(known):,} in all)")
 
@@ -147,7 +146,8 @@ def _likeness(name: str, candidate: str) -> float:
     if not first or not second:
         return 0.0
     matcher = SequenceMatcher(None, first, second, autojunk=False)
-    bonus = min(len(commonprefix([first, second])), 4) / 20
+    alike = [a == b for a, b in zip(first[:4], second, strict=False)]
+    bonus = [*alike, False].index(False) / 20
     if first == second:
         bonus = 2
     elif min(len(first), len(second)) > 2 and (first in second or second in first):

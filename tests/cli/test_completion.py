@@ -36,7 +36,9 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
     assert process.stderr == ""
     if shell == "bash":
         return process.stdout.split()
-    return [line.strip("\"'()") for line in process.stdout.strip().replace("((", "\n").split("\n")[1:]]
+    return [
+        line.strip("\"'()") for line in process.stdout.strip().replace("((", "\n").split("\n")[1:]
+    ]
 
 
 @pytest.mark.parametrize(

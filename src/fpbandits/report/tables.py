@@ -6,12 +6,15 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Container, Mapping, Sequence
+from operator import gt
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -22,6 +25,9 @@ from fpbandits.theory.analysis import Analysis, Case
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
 _MOST_ROWS, _MOST_COLUMNS = 40, 8
+_NAME_WIDTHS = 18, 10
+"""Of a truth and its best arm, so that 80 columns hold the numbers beside them."""
+
 _MOST_ARMS = 200
 """To lay out a row takes a millisecond, and nobody reads thousands."""
 
@@ -36,49 +42,6 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
     else:
         parts += _at_a_glance(analysis)
     return Group(*parts)
-
-
-def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Show what there is to choose from, on one screen: by what each must know."""
-    parts: list[RenderableType] = []
-    table, knows = Table(), ""
-    for row in rows:
-        # What is optional comes after a semicolon, and is told of each on its own page.
-        if row["knows"].split(";")[0] != knows:
-            knows = row["knows"].split(";")[0]
-            table = Table.grid(Column(width=18), Column(overflow="fold"), padding=(0, 2, 0, 0))
-            parts += [Text(f"Knows {knows}", style="italic"), table]
-        table.add_row(_policy_name(row), Text(row["guarantee"]))
-    return Group(*parts, Text("All about one, its options too: policies NAME"))
-
-
-def policy_page(row: Mapping[str, Any], definition: str) -> RenderableType:
-    """Show all about one policy."""
-    table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2, 0, 0))
-    name, options = row["name"], row["options"]
-    written = ":".join([name, *(f"{option}={value}" for option, value in options.items())])
-    lines = {
-        "knows": row["knows"],
-        "proven": row["guarantee"],
-        "options": f"--policy {written}" if options else "none",
-        "plays": "in leaps" if row["leaps"] else "step by step",
-    }
-    for head, line in lines.items():
-        table.add_row(Text(head), Text(line))
-    return Group(_policy_name(row), table, "", Text(_reflowed(definition.strip())))
-
-
-def _reflowed(text: str) -> str:
-    """Return a text whose paragraphs are a line each; formulas, lists and tables stay."""
-    paragraphs = [
-        part if re.search(r"^[ *=\d]", part, re.MULTILINE) else part.replace("\n", " ")
-        for part in text.split("\n\n")
-    ]
-    return "\n\n".join(paragraphs)
-
-
-def _policy_name(row: Mapping[str, Any]) -> Text:
-    return Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
 
 
 def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
@@ -149,26 +112,48 @@ def _with_error(point: Any) -> Text:
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
-    table = _table(
-        *map(_words, ("truth", "best arm", "regret is")),
-        *map(_numbers, ("FP-UCB\nat most", "\n+ ln T ×", "any ≥\nln T ×")),
-    )
-    for case in analysis.cases:
-        corrected = case.theorem1.corrected
-        table.add_row(
-            Text(case.true),
-            Text(case.best_arm),
-            Text(case.verdict, style=_STYLES[case.regime]),
-            amount(corrected.constant),
-            amount(corrected.log_coefficient),
-            amount(case.theorem2.all_arms.coefficient),
-        )
+    """Show two lines per truth: the numbers, and in words what they come from."""
+    heads = ["truth", "best arm"], [analysis.cases[0].default.policy, "FP-UCB", "", "any ≥"]
+    rows = [([case.true, case.best_arm], _bounds_of(case)) for case in analysis.cases]
+    under = ["", ""], ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
+    names, numbers = zip(heads, under, *rows, strict=True)
+    widths = [
+        min(max(map(cell_len, column)), most)
+        for column, most in zip(zip(*names, strict=True), _NAME_WIDTHS, strict=True)
+    ]
+    widths += [-max(map(len, column)) for column in zip(*numbers, strict=True)]
+    lines = [_aligned([*under[0], *heads[1]], widths), _aligned([*heads[0], *under[1]], widths)]
+    parts: list[RenderableType] = ["", *lines, Rule(style="")]
+    for case, (words, cells) in zip(analysis.cases, rows, strict=True):
+        line = _aligned([*words, *cells], widths)
+        if any(map(gt, map(cell_len, words), _NAME_WIDTHS)):  # they take a line of their own
+            parts.append(Text("  ".join(words)))
+            line = _aligned(["", "", *cells], widths)
+        reason = Text(case.verdict, style=_STYLES[case.regime])
+        parts += [line, Padding(reason, (0, 0, 0, 2))]
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
     forced = sum(case.theorem2.all_arms.coefficient > 0 for case in analysis.cases)
     closing = f"{len(analysis.cases) - logarithmic} bounded, {logarithmic} logarithmic for FP-UCB"
     if forced < logarithmic:
         closing += f" ({forced} for any policy)"
-    return [table, Text(f"{closing}. For one case in full: --true NAME")]
+    return [*parts, "", Text(f"{closing}. For one case in full: --true NAME")]
+
+
+def _bounds_of(case: Case) -> list[str]:
+    upper, lower = case.theorem1.corrected, case.theorem2.all_arms
+    bounds = upper.constant, upper.log_coefficient, lower.coefficient
+    return [amount(case.default.log_coefficient) or "–", *map(amount, bounds)]
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> Text:
+    """Put cells side by side, to the right where the width is negative."""
+    padded = [
+        " " * (-width - cell_len(cell)) + cell
+        if width < 0
+        else cell + " " * (width - cell_len(cell))
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    return Text("  ".join(padded).rstrip())
 
 
 def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
@@ -195,7 +180,7 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
         parts.append(
             Text(
                 f"Hardest to tell apart, outside B: {case.nearest.parameter}, whose mean on "
-                f"{case.best_arm} is {case.nearest.alpha:.4g} off: "
+                f"{case.best_arm} is {amount(case.nearest.alpha)} off: "
                 f"{case.nearest.plays:,} plays of it"
             )
         )
@@ -266,6 +251,9 @@ def _bound_table(case: Case) -> Table:
         proven = corrected.constant is not None and printed.constant >= corrected.constant
         label = "  as printed" if proven else "  as printed (not proven)"
         row(label, printed.constant, printed.log_coefficient)
+    if case.default.log_coefficient is not None:
+        label = f"{case.default.policy}, the default, at most, in the long run"
+        row(label, None, case.default.log_coefficient)
     row("UCB1 at most", case.ucb1.constant, case.ucb1.log_coefficient)
     row("any policy at least, in the long run (Theorem 2)", None, lower.all_arms.coefficient)
     if lower.coefficient != lower.all_arms.coefficient:

@@ -23,9 +23,7 @@ def regret_table(result: Result) -> str:
             values[-1] for values in summary(result.regret(policy)).values()
         )
         interval = "" if math.isnan(low) else f"{amount(low)} … {amount(high)}"
-        lines.append(
-            [visible(policy), amount(mean), interval, *map(amount, (std, median, most))]
-        )
+        lines.append([visible(policy), amount(mean), interval, *map(amount, (std, median, most))])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     title = visible(
         f"{result.problem.name}, truth {result.true}: regret at T = {result.horizon:.6g}, "
