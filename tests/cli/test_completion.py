@@ -54,7 +54,7 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
         (["analyze", "folder/"], ["folder/inner.toml"]),
         (["analyze", ".h"], [".hidden.toml"]),
         (["analyze", "nowhere/"], []),
-        (["analyze", "paper:two", "--true", ""], ["theta1", "theta2"]),
+        (["analyze", "paper:two", "--true", ""], ["all", "theta1", "theta2"]),
         (["simulate", "mine.toml", "--true", ""], ["all", "a", "b"]),
         (["simulate", "none.toml", "--true", ""], []),
         (["simulate", "paper:two", "--policy", "a"], ["all", "ata"]),

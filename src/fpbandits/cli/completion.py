@@ -75,7 +75,7 @@ def truths(context: typer.Context, incomplete: str) -> list[str]:
     given = [context.params.get("problem"), *context.args]
     with suppress(Error):
         known = load_problem(next(filter(None, given), "")).parameters
-        return _fitting(known if context.info_name == "analyze" else ("all", *known), incomplete)
+        return _fitting(("all", *known), incomplete)
     return []
 
 

@@ -6,7 +6,7 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from operator import gt
 from typing import Any
 
@@ -20,6 +20,7 @@ from rich.text import Text
 
 from fpbandits.checks import amount
 from fpbandits.problem import Problem
+from fpbandits.report.text import aligned
 from fpbandits.theory.analysis import Analysis, Case
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
@@ -45,29 +46,33 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
 
 
 def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
-    """Show who did how well on the paper's problems, and in the mean of each other group."""
-    groups: dict[str, list[str]] = {"paper": [], "random": [], "wrong": []}
+    """Show who did how well on the paper's or one's own problems, and in the mean of the others."""
+    groups: dict[str, list[str]] = {}
     for contest in board["contests"]:
         groups.setdefault(contest["group"], []).append(contest["name"])
-    paper = groups.pop("paper")
-    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*paper, *groups, "score")))
+    named = [*groups.pop("paper", []), *groups.pop("own", [])]
+    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*named, *groups, "score")))
     for policy, own in board["policies"].items():
         played, score = own["contests"], own["score"]
         cells = [
-            f"{played[name]['mean']:.3g} ({played[name]['q95']:.3g})" if name in played else "–"
-            for name in paper
+            f"{_short(played[name]['mean'])} ({_short(played[name]['q95'])})"
+            if name in played
+            else "–"
+            for name in named
         ]
         for names in groups.values():
             means = [played[name]["mean"] for name in names if name in played]
             whole = means and len(means) == len(names)
-            cells.append(f"{sum(means) / len(means):.3g}" if whole else "–")
+            cells.append(_short(sum(means) / len(means)) if whole else "–")
         table.add_row(Text(policy, style="bold"), *cells, f"{score:.2f}" if score else "–")
     words = (
         f"Mean regret at T = {board['horizon']:.6g} (95 % quantile), {board['runs']:,} runs, arms "
-        "shuffled; the mean over the random problems and over wrong models; score: regret as a "
-        "multiple of the least, in the geometric mean over all contests but those of wrong models."
+        "shuffled; "
     )
-    return Group(table, Text(words))
+    if groups:
+        words += "the mean over the random problems and over wrong models; "
+    words += "score: regret as a multiple of the least, in the geometric mean over all contests"
+    return Group(table, Text(f"{words}{' but those of wrong models' if groups else ''}."))
 
 
 def sweep_table(
@@ -107,8 +112,14 @@ def _value(value: Any) -> str:
 def _with_error(point: Any) -> Text:
     if point is None:
         return Text("–")
-    error = "" if math.isnan(point.standard_error) else f" ± {point.standard_error:.2g}"
-    return Text(f"{point.mean:.4g}{error}")
+    error = "" if math.isnan(point.standard_error) else f" ± {_short(point.standard_error, 2)}"
+    return Text(f"{amount(point.mean)}{error}")
+
+
+def _short(value: float, digits: int = 3) -> str:
+    """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
+    small = round(value) < 10**digits
+    return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
@@ -122,15 +133,15 @@ def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
         for column, most in zip(zip(*names, strict=True), _NAME_WIDTHS, strict=True)
     ]
     widths += [-max(map(len, column)) for column in zip(*numbers, strict=True)]
-    lines = [_aligned([*under[0], *heads[1]], widths), _aligned([*heads[0], *under[1]], widths)]
-    parts: list[RenderableType] = ["", *lines, Rule(style="")]
+    lines = [[*under[0], *heads[1]], [*heads[0], *under[1]]]
+    parts: list[RenderableType] = ["", *(aligned(line, widths) for line in lines), Rule(style="")]
     for case, (words, cells) in zip(analysis.cases, rows, strict=True):
-        line = _aligned([*words, *cells], widths)
+        line = [*words, *cells]
         if any(map(gt, map(cell_len, words), _NAME_WIDTHS)):  # they take a line of their own
             parts.append(Text("  ".join(words)))
-            line = _aligned(["", "", *cells], widths)
+            line = ["", "", *cells]
         reason = Text(case.verdict, style=_STYLES[case.regime])
-        parts += [line, Padding(reason, (0, 0, 0, 2))]
+        parts += [Text(aligned(line, widths)), Padding(reason, (0, 0, 0, 2))]
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
     forced = sum(case.theorem2.all_arms.coefficient > 0 for case in analysis.cases)
     closing = f"{len(analysis.cases) - logarithmic} bounded, {logarithmic} logarithmic for FP-UCB"
@@ -143,17 +154,6 @@ def _bounds_of(case: Case) -> list[str]:
     upper, lower = case.theorem1.corrected, case.theorem2.all_arms
     bounds = upper.constant, upper.log_coefficient, lower.coefficient
     return [amount(case.default.log_coefficient) or "–", *map(amount, bounds)]
-
-
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> Text:
-    """Put cells side by side, to the right where the width is negative."""
-    padded = [
-        " " * (-width - cell_len(cell)) + cell
-        if width < 0
-        else cell + " " * (width - cell_len(cell))
-        for cell, width in zip(cells, widths, strict=True)
-    ]
-    return Text("  ".join(padded).rstrip())
 
 
 def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
