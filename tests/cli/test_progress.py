@@ -66,10 +66,7 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
     """An empty bar that stands still for ten seconds looks like a fault."""
     monkeypatch.setenv("FORCE_COLOR", "1")
 
-    @njit
-    def outer(x: int) -> int:
-        return x + 1
-
+    outer: Any = njit(lambda x: x + 1)
     with playing(None, 1, None) as (bar, how):
         seen = [bar.tasks[0].description]
         change = bar.update
@@ -79,7 +76,8 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
             seen.append(bar.tasks[0].description)
 
         monkeypatch.setattr(bar, "update", watched)
-        assert bar.tasks[0].total is None, "it pulses"
+        task: Any = bar.tasks[0]
+        assert task.total is None, "it pulses"
         outer(1)
         outer(2)
         bar.compiling(1)
@@ -87,7 +85,7 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
         assert seen[-1] == "compiling … (for the first time only)"
         bar.compiling(-1)
         how["progress"]("fp-ucb", 0.6, 0.6)
-        assert (bar.tasks[0].total, bar.tasks[0].completed) == (1, 0.6)
+        assert [task.total, task.completed] == [1, 0.6]
     phases = [words for words, before in zip(seen, ["", *seen], strict=False) if words != before]
     compiling = "compiling … (for the first time only)"
     assert phases == ["starting …", compiling, "playing …", compiling, "playing …", "fp-ucb"]

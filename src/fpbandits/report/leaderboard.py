@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def leaderboard_figure(board: Leaderboard) -> Figure:
                 colour = "white" if times_best > 10 else "black"
                 axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
     image = axes.imshow(shades, cmap="cividis_r", norm=LogNorm(1, 100), aspect="auto")
-    style = {"rotation": 60, "ha": "right", "fontsize": 8, "parse_math": False}
+    style: Any = {"rotation": 60, "ha": "right", "fontsize": 8, "parse_math": False}
     axes.set_xticks(range(len(names)), names, **style)
     axes.set_yticks(range(len(ranking)), ranking, fontsize=9, parse_math=False)
     figure.colorbar(image, ax=axes, label="mean regret as a multiple of the least", pad=0.01)
