@@ -50,7 +50,7 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
         (["leaderboard", "paper:two", "m"], ["mine.toml"]),
         (["analyze", "o"], ["other.csv"]),
         (["analyze", "n"], []),
-        (["analyze", "f"], ["folder/"]),
+        (["analyze", "f"], ["folder/", "folder/inner.toml"]),
         (["analyze", "folder/"], ["folder/inner.toml"]),
         (["analyze", ".h"], [".hidden.toml"]),
         (["analyze", "nowhere/"], []),

@@ -52,7 +52,10 @@ def problems(incomplete: str) -> list[str]:
     """Offer the built-in problems, and problem files and folders."""
     from fpbandits.builtin import BUILT_IN
 
-    return _fitting([*BUILT_IN, *_files(_set_aside + incomplete)], incomplete)
+    found = _fitting([*BUILT_IN, *_files(_set_aside + incomplete)], incomplete)
+    if len(found) == 1 and found[0].endswith("/"):  # alone, a shell would take it for the end
+        found += _fitting(_files(_set_aside + found[0]), incomplete)
+    return found
 
 
 def _files(typed: str) -> Iterator[str]:
