@@ -81,6 +81,7 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
         outer(1)
         outer(2)
         bar.compiling(1)
+        bar.refresh()
         how["progress"]("fp-ucb", 0.5, 0.5)
         assert seen[-1] == "compiling … (for the first time only)"
         bar.compiling(-1)
