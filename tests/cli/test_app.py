@@ -182,6 +182,16 @@ def test_tables_are_printed_whatever_the_width(
         (["analize", "paper:two"], "No such command 'analize'. Did you mean 'analyze'?"),
         (["analyze"], "Missing argument 'problem'"),
         (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
+        (
+            ["plot"],
+            "No such command 'plot'. Known are analyze, simulate, sweep, reproduce, leaderb",
+        ),
+        (
+            ["simulate", "paper:two", "--truths", "x"],
+            "No such option: --truths: did you mean --true? Known are --true, --true-means, --pol",
+        ),
+        (["policies", "--zzz"], "No such option: --zzz: known are --json, --help"),
+        (["--zzz"], "No such option: --zzz: known are --version, "),
         (["analyze", "paper:two", "--true"], "Option '--true' requires an argument"),
         (["analyze", "paper:two", "x"], "Got unexpected extra argument"),
     ],
