@@ -14,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
 
-from fpbandits import InputError, Problem, analyze, load_problem
+from fpbandits import InputError, Problem, analyze, load_problem, simulate
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
+from fpbandits.policies import DEFAULT
+from fpbandits.theory import bounds
 from fpbandits.theory.analysis import Case
 
 
@@ -24,9 +26,37 @@ def close(value: float) -> Any:
     return pytest.approx(value, rel=1e-8, abs=1e-9)
 
 
-def oracle_of(problem: Problem, true: int) -> Oracle:
+def oracle_means(problem: Problem) -> list[list[float]]:
     low, high = problem.range
-    means = [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
+    return [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
+
+
+def default_of(means: list[list[float]], true: int) -> float | None:
+    """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
+
+    def best(theta: int) -> set[int]:
+        top = max(means[theta])
+        return {arm for arm, mean in enumerate(means[theta]) if top - mean <= 1e-12}
+
+    if len(best(true)) > 1:
+        return None
+    (star,) = best(true)
+    total = 0.0
+    for arm in set(range(len(means[0]))) - {star}:
+        against = [
+            kl_bernoulli(means[true][arm], means[theta][arm])
+            for theta in range(len(means))
+            if abs(means[theta][star] - means[true][star]) <= 1e-12
+            and arm in best(theta)
+            and star not in best(theta)
+        ]
+        if against:
+            total += (means[true][star] - means[true][arm]) / min(against)
+    return 1.1 * total
+
+
+def oracle_of(problem: Problem, true: int) -> Oracle:
+    means = oracle_means(problem)
     rewards = problem.rewards
     if isinstance(rewards, Discrete):
         laws = rewards.probabilities.tolist()
@@ -125,6 +155,10 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
             ]
             if not any(math.isinf(d) for _, d in gained):
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
+
+    assert case.default.policy == "optimist"
+    expected = default_of(oracle_means(problem), true)
+    assert case.default.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
     assert case.ucb1.log_coefficient == close(8 * sum(1 / gap for gap in positive) * width)
@@ -401,3 +435,36 @@ def test_a_notebook_shows_a_case_as_the_text_does() -> None:
     lines = [f"  {name:<14} {fact}" for name, fact in rows[1:]]
     assert str(analysis.cases[0]) == "\n".join([f"{rows[0][0]}: {rows[0][1]}", *lines])
     assert len(lines) >= 4
+
+
+def test_the_default_policy_and_its_threshold_are_those_that_are_played() -> None:
+    """Theory comes before policies, so it cannot look there."""
+    assert bounds.DEFAULT == DEFAULT.name
+    assert DEFAULT().delta == bounds.DELTA
+
+
+def test_what_certainty_costs_the_default_policy_nothing() -> None:
+    """An arm that would always pay under the other model is refuted by its first failure."""
+    case = analyze(Problem.bernoulli([[0.5, 0.3], [0.5, 1]]), "theta1").cases[0]
+    assert case.default.log_coefficient == 0
+    assert "  optimist       regret is bounded" in str(case).splitlines()
+    tied = analyze(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]), "theta1").cases[0]
+    assert tied.default.log_coefficient is None
+    assert "optimist" not in str(tied)
+    near = Problem.bernoulli([[0.5, 0.5 - 1e-10], [0.5, 0.5 + 1e-10]])
+    most = analyze(near, "theta1").cases[0].default.log_coefficient
+    # kl(p, p + d) is 2d² at p = ½, up to a share of d².
+    assert most == pytest.approx(1.1 * 1e-10 / (2 * (2e-10) ** 2), rel=1e-5)
+
+
+def test_the_default_policy_keeps_its_bound() -> None:
+    """From T = 10^6 to 10^12 regret grows as fast as proven, and no faster.
+
+    Seed fixed; the mean of 400 runs is within 5 standard errors but once in a million.
+    """
+    result = simulate("paper:two", true="theta2", horizon=10**12, runs=400, times=[10**6])
+    growth = (result.regret("optimist")[:, 1] - result.regret("optimist")[:, 0]) / math.log(10**6)
+    most = analyze("paper:two", "theta2").cases[0].default.log_coefficient
+    assert most is not None
+    assert growth.mean() == pytest.approx(most, abs=5 * growth.std() / 20)
+    assert growth.std() / 20 < 0.02 * most

@@ -96,6 +96,11 @@ class RewardFamily(ABC):
         """How many of the user's units the range spans."""
         return self.range[1] - self.range[0]
 
+    @property
+    def possible(self) -> Floats | None:
+        """All rewards that there can be, in the user's units; None for the whole range."""
+        return np.array(self.range) if self.all_or_nothing else None
+
     def to_unit(self, values: Floats) -> Floats:
         """Map the user's units to [0, 1]."""
         return values if self.range == (0.0, 1.0) else (values - self.range[0]) / self.width

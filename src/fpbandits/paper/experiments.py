@@ -3,8 +3,8 @@
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
 own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others, among them the
-default policy, which the paper does not know. Six more settings are problems on which a statement of
-the paper fails.
+default policy, which the paper does not know. Six more settings are problems on which a statement
+of the paper fails.
 
 Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
 where it was.

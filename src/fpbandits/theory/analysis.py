@@ -18,7 +18,7 @@ from fpbandits.errors import InputError, counted
 from fpbandits.files import the_problem
 from fpbandits.markup import and_more, html_table
 from fpbandits.problem import Problem
-from fpbandits.theory.bounds import theorem1, ucb1_bound
+from fpbandits.theory.bounds import DEFAULT, default_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import bound_text, first_of, named, verdict
@@ -94,6 +94,17 @@ class UCB1Bound:
 
 
 @dataclass(frozen=True)
+class DefaultBound:
+    """The default policy: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
+
+    None where best arms tie: there is no such bound.
+    """
+
+    policy: str
+    log_coefficient: float | None
+
+
+@dataclass(frozen=True)
 class Nearest:
     """The parameter with another best arm that is hardest to tell from the truth, outside B(θ°).
 
@@ -125,6 +136,7 @@ class Case:
     theorem1: UpperBounds
     theorem2: LowerBounds
     ucb1: UCB1Bound
+    default: DefaultBound
 
     @property
     def facts(self) -> dict[str, str]:
@@ -133,6 +145,7 @@ class Case:
         return {
             "best arm": self.best_arm,
             "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
+            **self._of_default(),
             "UCB1": f"regret ≤ {self.ucb1}",
             "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
             if least
@@ -142,6 +155,16 @@ class Case:
     def __str__(self) -> str:
         lines = (f"  {name:<14} {text}" for name, text in self.facts.items())
         return "\n".join([f"{self.true}: {self.verdict}", *lines])
+
+    def _of_default(self) -> dict[str, str]:
+        most = self.default.log_coefficient
+        if most is None:
+            return {}
+        return {
+            self.default.policy: f"regret ≤ {most:.4g} · ln T in the long run"
+            if most
+            else "regret is bounded"
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +179,7 @@ class Analysis:
     theta2: logarithmic, because it looks like theta1 while you play arm2
       best arm       arm2
       FP-UCB         regret ≤ 3.0 + 7.347 · ln T
+      optimist       regret ≤ 0.2422 · ln T in the long run
       UCB1           regret ≤ 1.3 + 26.67 · ln T
       any policy     regret ≥ 0.2201 · ln T in the long run
     """
@@ -239,7 +263,8 @@ def analyze(
     -------
     Analysis
         One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
-        printed and as corrected, the lower bound for any policy, and UCB1's bound.
+        printed and as corrected, the lower bound for any policy, and the bounds of the default
+        policy and of UCB1.
     """
     problem = the_problem(problem)
     if true is None and len(problem.parameters) > MOST_CASES:
@@ -277,6 +302,7 @@ def _case(structure: Structure, true: int) -> Case:
     upper, lower = theorem1(structure, true), theorem2(structure, true)
     gaps = structure.gaps(true)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
+    default = default_bound(structure, true)
 
     times = upper.separation
     alphas, K = (times.alpha * width).tolist(), times.K.tolist()
@@ -311,4 +337,5 @@ def _case(structure: Structure, true: int) -> Case:
             printed=at_least(lower.printed),
         ),
         ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
+        default=DefaultBound(DEFAULT, None if default is None else default * width),
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fpbandits.arrays import Ints
+from fpbandits.checks import amount
 from fpbandits.errors import counted
 from fpbandits.theory.bounds import Theorem1
 from fpbandits.theory.lower import Theorem2
@@ -98,7 +99,7 @@ def first_of(names: tuple[str, ...]) -> str:
 
 def bound_text(constant: float | None, log_coefficient: float) -> str:
     """Return constant + log_coefficient · ln T as people write it."""
-    parts = [] if constant is None else [f"{constant:,.1f}"]
+    parts = [] if constant is None else [f"{constant:,.1f}" if constant < 1e6 else amount(constant)]
     if log_coefficient:
         parts.append(f"{log_coefficient:.4g} · ln T")
     return " + ".join(parts)
