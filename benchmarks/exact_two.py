@@ -39,7 +39,7 @@ UP, DOWN = math.log(8), math.log(2 / 9)
 EQUAL = 1e-9
 """Misfits that differ by no more are equal for the policy."""
 
-RARE, FAR = 1e-18, 1e12
+RARE, FAR = 1e-14, 1e12
 
 
 def mean_regret(horizon: float, delta: float, offset: float) -> float:
