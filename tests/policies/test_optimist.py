@@ -125,6 +125,19 @@ def test_means_of_the_table_where_luck_decides_simulations() -> None:
     assert mean_regret(math.inf, 1.0, 0.7) == pytest.approx(mean_regret(1e15, 1.0, 0.7), rel=1e-9)
 
 
+def test_safe_cannot_help_where_a_wrong_model_fits_all_that_is_played() -> None:
+    """Truth (.5, .6): arm 1 pays what the first model says, and arm 2 would give it away."""
+    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
+    policies = {"safe": Optimist(safe=7), "imed": IMED()}
+    result = simulate(
+        problem, policies, true=[0.5, 0.6], horizon=10**6, runs=50, times=[10**5, 10**6]
+    )
+    early, late = result.mean_regret("safe")
+    assert early > 9000  # of 10,000 that can be lost
+    assert late > 9 * early
+    assert result.mean_regret("imed")[-1] < 100
+
+
 TIED = Problem.bernoulli([[0.5, 0.5, 0.1], [0.3, 0.5, 0.7], [0.2, 0.5, 0.1]])
 
 
@@ -176,8 +189,8 @@ def test_prefixes_that_someone_chooses_stay_within_the_bound_for_late_rewards(ar
     """Whoever delays rewards may stop each arm where it speaks against the truth most.
 
     Means ½ under the truth and ¾ under the other model, 40,000 runs of 200 rewards per arm, seed 2.
-    The nearest bound is 4 standard errors away. That the bound for one sequence, e^{−x}, does not hold
-    for several is seen with 20 to spare.
+    The nearest bound is 4 standard errors away. That the bound for one sequence, e^{−x}, does not
+    hold for several is seen with 20 to spare.
     """
     generator, runs, x = np.random.default_rng(2), 40_000, 4.0
     most = np.zeros(runs)
