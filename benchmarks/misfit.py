@@ -29,7 +29,7 @@ SETS = (
     ("paper:grid", (0.4, 0.3, 0.2, 0.2)),
 )
 LOCKED_IN = (0.5, 0.4, 0.3, 0.1)
-"""A model of the grid, (.4, .4, .3, .2), fits its second arm, and the first is not played again."""
+"""The grid has models that say .4 of arm 2, as is true, and no more of arm 1, which has no .5."""
 
 
 def losses(problem: str, truth: tuple[float, ...], word: str, horizon: float, runs: int) -> Floats:
