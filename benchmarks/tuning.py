@@ -3,7 +3,7 @@
 The default policy's rows under θ¹ of the two models are computed (see ``exact_two.py``): what
 simulation says of them is mostly luck. All else is mean regret over 4,000 runs.
 
-Run by hand, ``python benchmarks/tuning.py [RUNS]``; 4,000 runs take half an hour.
+Run by hand, ``python benchmarks/tuning.py [RUNS]``; 4,000 runs of everyone take long.
 """
 
 from __future__ import annotations
