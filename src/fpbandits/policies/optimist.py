@@ -8,9 +8,12 @@ Among the plausible models take those whose best arm pays most; of the arms that
 of them, play the one that carries the most posterior mass of those models (all arms that tie for
 best under a model carry its mass; the first of equals).
 
-e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at some time with
-probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the proof
-that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else logarithmic.
+e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at time t or later
+with probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the
+proof that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else
+logarithmic. With several best arms under θ° it can grow although B(θ°) is empty, where FP-UCB's
+does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
+mislead.
 
 **When no model fits.** Σ_i n_i kl(μ̂_i, μ_i(θ)) is what the rewards cost model θ against the best
 means they could have had. Under θ° it exceeds x + Σ_i ln(n_i + 1), at whatever time, with
