@@ -30,11 +30,11 @@ def _worst(result: Result) -> int:
     return int(result.gaps.argmax())
 
 
-def more(*names: str, plays: int, since: float = 0) -> Doctor:
-    """Let runs waste plays on the worst arm from some time on."""
+def more(*names: str, plays: int, since: float = 0, runs: int | None = None) -> Doctor:
+    """Let runs, or the first few of them, waste plays on the worst arm from some time on."""
 
     def change(result: Result, pulls: Any) -> None:
-        pulls[:, result.times >= since, _worst(result)] += plays
+        pulls[:runs, result.times >= since, _worst(result)] += plays
 
     def doctor(material: Material) -> Material:
         for name in names:
@@ -153,6 +153,12 @@ def same_set(case: Any) -> Any:
 
 Doctored = list[tuple[str, Doctor, str]]
 """Claims, what is done to the material, and the verdict that this must bring."""
+
+
+def no_counterexample(problem: str) -> Doctor:
+    """Let FP-UCB be bounded on a problem that refutes its optimality, and no model be confused."""
+    return both(frozen(f"{problem}-fp-ucb-far"), cases(problem, confused_with()))
+
 
 LATE_GROWTH = more("permutations-fp-ucb-far", plays=10, since=1e14)
 NO_COUNTEREXAMPLE = without("minimum-fp-ucb-far")

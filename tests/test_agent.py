@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -544,7 +544,8 @@ def test_history_that_is_observed_counts_as_if_it_were_told(problem: Problem, wo
 def test_history_in_units_of_the_user() -> None:
     agent = Agent(Problem.bernoulli([[20, 40]], range=(0, 100), arms=["a", "b"]), FPUCB())
     agent.ask()
-    agent.observe("b", 25)
+    with pytest.warns(UserWarning, match="told a reward of 25, and its models pay 0, 100 only"):
+        agent.observe("b", 25)
     assert agent.plays == {"a": 0, "b": 1}
     assert agent._tally.sums.tolist() == [0, 0.25]
     assert agent.outstanding == {0: "b"}  # the one arm of A
@@ -750,3 +751,63 @@ def test_an_agent_fits_a_saved_problem_whatever_its_names_were(tmp_path: Path) -
     agent.save(tmp_path / "agent.json")
     again = Agent.load(tmp_path / "agent.json", tmp_path / "problem.toml")
     assert again.ask() == agent.ask()
+
+
+PRICES = Problem.bernoulli([[8.1, 6], [1.8, 6]], range=(0, 15), name="prices")
+REVENUE = Problem.discrete(
+    [[[0.1, 0.9, 0], [0.5, 0, 0.5]], [[0.8, 0.2, 0], [0.5, 0, 0.5]]],
+    support=[0, 9, 12],
+    range=(0, 12),
+    name="revenue",
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "values", "others"),
+    [
+        (PRICES, "0, 15", ', and as reward = "discrete" or "beta" where'),
+        (REVENUE, "0, 9, 12", ""),
+    ],
+)
+@pytest.mark.parametrize("way", ["tell", "observe"])
+def test_a_reward_that_no_model_pays_is_taken_in_with_a_word(
+    problem: Problem, values: str, others: str, way: str
+) -> None:
+    problem = replace(problem, name=f"{problem.name} {way}")  # of which nothing was said before
+    agents = [Agent(problem), Agent(problem)]
+
+    def give(agent: Agent, reward: float) -> None:
+        if way == "tell":
+            agent.tell(agent.ask().id, reward)
+        else:
+            agent.observe(problem.arms[0], reward)
+
+    for value in values.split(", "):
+        give(agents[0], float(value))
+    with pytest.warns(
+        UserWarning, match=rf"told a reward of 11\.34, and.* pay {values} only"
+    ) as told:
+        give(agents[0], 11.34)
+    assert others in str(told[0].message)
+    assert told[0].filename == __file__
+    for agent in agents:  # a word per problem, not per reward
+        give(agent, 11.34)
+    assert sum(agents[0].plays.values()) == len(values.split(", ")) + 2
+
+
+def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
+    for problem in (load_problem("paper:two"), Problem.beta([[0.5, 0.4]], 3)):
+        agent = Agent(problem)
+        agent.tell(agent.ask().id, 0.5)
+        assert sum(agent.plays.values()) == 1
+
+
+def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
+    agent = Agent(load_problem("paper:two"))
+    with pytest.raises(
+        InputError, match=r"12\.34 is outside the range \[0, 1\]: a problem of"
+    ) as no:
+        agent.tell(agent.ask().id, 12.34)
+    assert str(no.value).endswith(
+        'as range = [0, 15], and as reward = "discrete" or "beta" where they are not all or nothing'
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +12,35 @@ import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem
-from fpbandits.checks import checked_path, flag, whole_number
+from fpbandits.checks import amount, checked_path, flag, whole_number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (math.nan, ""),
+        (0.0, "0"),
+        (0.220123, "0.2201"),
+        (999.96, "1000"),
+        (1000.0, "1,000.0"),
+        (-6899.84, "-6,899.8"),
+        (999_999.94, "999,999.9"),
+        (999_999.96, "1 million"),
+        (2_117_154.1, "2.12 million"),
+        (123_456_789, "123 million"),
+        (999_600_000, "1 billion"),
+        (1.5e12, "1.5 trillion"),
+        (9.996e14, "1·10^15"),
+        (3.21e17, "3.21·10^17"),
+        (1e100, "1·10^100"),
+        (1e193, "beyond 10^100"),
+        (math.inf, "beyond 10^100"),
+    ],
+)
+def test_amounts_are_written_as_people_do(value: float | None, text: str) -> None:
+    assert amount(value) == text
+
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
 

@@ -15,6 +15,7 @@ from fpbandits.errors import (
     UnknownError,
     counted,
     listed,
+    nearest,
     quote,
     unknown,
 )
@@ -51,9 +52,42 @@ def test_the_nearest_name_is_suggested_else_some_are_listed() -> None:
     known = ["bernoulli", "beta", "discrete"]
     near, far = unknown("family", "bernouli", known), unknown("family", "zzz", iter(known))
     assert type(near) is type(far) is UnknownError
-    assert str(near) == "unknown family 'bernouli': did you mean 'bernoulli'?"
-    assert str(far) == "unknown family 'zzz': known are 'bernoulli', 'beta', 'discrete'"
+    all_of_them = "nown are 'bernoulli', 'beta', 'discrete'"
+    assert str(near) == f"unknown family 'bernouli': did you mean 'bernoulli'? K{all_of_them}"
+    assert str(far) == f"unknown family 'zzz': k{all_of_them}"
     assert str(unknown("x", "a\n" * 500, [])).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("truths", ["problems", "runs", "true"], ["true"]),
+        ("truths", ["problems", "runs", "seeds"], []),
+        ("tru", ["runs", "true"], ["true"]),
+        ("fpucb", ["ucb1", "fp-ucb", "kl-ucb"], ["fp-ucb"]),
+        ("FP_UCB", ["ucb1", "kl-ucb", "fp-ucb"], ["fp-ucb"]),
+        ("ucb", ["imed", "fp-ucb", "ucb1"], ["ucb1", "fp-ucb"]),
+        ("permutations", ["paper:two", "paper:permutations"], ["paper:permutations"]),
+        ("horizon", ["horizons", "seeds"], ["horizons"]),
+        ("teta1", ["theta2", "theta1"], ["theta1"]),
+        ("zzz", ["theta2", "theta1"], []),
+        ("", ["theta2", "-"], []),
+    ],
+)
+def test_suggestions_make_sense(name: str, known: list[str], meant: list[str]) -> None:
+    for order in (known, known[::-1]):
+        assert nearest(name, order)[: max(len(meant), 1)] == meant
+
+
+def test_of_very_many_names_the_nearest_are_named_and_all_are_counted() -> None:
+    known = [f"user {number}" for number in range(50_000)]
+    near, far = unknown("parameter", "usr 1", known), unknown("parameter", "?", known)
+    assert str(near).startswith("unknown parameter 'usr 1': did you mean 'user 1' or '")
+    assert str(near).endswith("? There are 50,000")
+    assert str(far).endswith("'user 6', 'user 7', … (50,000 in all)")
+    assert max(len(str(near)), len(str(far))) < 200
+    assert str(unknown("parameter", "?", known[:20])).endswith("'user 18', 'user 19'")
+    assert str(unknown("parameter", "?", known[:21])).endswith("'user 7', … (21 in all)")
 
 
 def test_names_that_do_not_fit_are_left_out() -> None:

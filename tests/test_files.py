@@ -172,6 +172,18 @@ CSV_REFUSALS = [
     ("parameter\nx", "row 1: the header names no arms"),
     ("parameter,a,a\nx,1,1", "row 1: duplicate arm name 'a'"),
     ("\n\nparameter,a\n\nx,1\n\ny,2\n", "row 7: parameter 'y', arm 'a': mean 2 is outside"),
+    (
+        "# rang = 0, 15\nparameter,a\nx,1",
+        "row 1: above the header only a line like # range = 0, 15",
+    ),
+    ("# range = 0\nparameter,a\nx,1", "may stand, not '# range = 0'"),
+    ("# range = 0, 1, 2\nparameter,a\nx,1", "may stand, not '# range = 0,1,2'"),
+    ("# range = 0, x\nparameter,a\nx,1", "may stand, not '# range = 0,x'"),
+    ("\n# range = 5, 0\nparameter,a\nx,1", "row 2: range [5, 0]: the lowest must be below"),
+    ("# range = 0, nan\nparameter,a\nx,1", "row 1: range: nan is not a finite number"),
+    ("# range = 0, 1_5\nparameter,a\nx,1", "row 1: above the header only"),
+    ("# range = 0, 15\nparameter,a\nx,16", "row 3: parameter 'x', arm 'a': mean 16 is outside the"),
+    ("parameter,a\n# range = 0, 15\nx,1", "row 2: parameter '# range = 0', arm 'a': mean 15"),
     ("parameter,a,\nx,1,1", "row 1: arm 2 has no name in the header"),
     ("parameter,a,b\nx,0.5,1.5", "row 2: parameter 'x', arm 'b': mean 1.5 is outside the range"),
     ("parameter,a,b\nx,0.5,nan", "row 2: parameter 'x', arm 'b': nan is not a finite"),
@@ -274,10 +286,41 @@ def test_no_bytes_make_a_traceback(tmp_path: Path, ending: str) -> None:
 
 
 def test_csv_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
-    for problem in (Problem.beta([[0.5]], 3), Problem.bernoulli([[3]], range=(0, 5))):
-        with pytest.raises(InputError, match=r"CSV holds Bernoulli means in \[0, 1\] only"):
+    for problem in (Problem.beta([[0.5]], 3), Problem.discrete([[[0.5, 0.5]]], [0, 1])):
+        with pytest.raises(
+            InputError, match=r"CSV holds Bernoulli means only, and this is .*beta|d"
+        ):
             save_problem(problem, tmp_path / "p.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# range = 0, 15",
+        "#range=0,15",
+        " # range = [0, 15]",
+        '"# range = 0, 15",,',
+        "# range = 0,15,",
+        "# range = -0.0, 1.5e1",
+    ],
+)
+def test_csv_may_have_a_range(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(f"{line}\nparameter,9 EUR,12 EUR\nloyal,8.1,6\nthrifty,1.8,6\n")
+    problem = load_problem(path)
+    assert problem.range == (0, 15)
+    assert problem.means.tolist() == [[8.1, 6], [1.8, 6]]
+    save_problem(problem, tmp_path / "again.csv")
+    again = load_problem(tmp_path / "again.csv")
+    assert again == problem
+    assert again.range == problem.range
+
+
+def test_csv_keeps_any_range_to_the_last_bit(tmp_path: Path) -> None:
+    problem = Problem.bernoulli([[0.1, -1 / 7]], range=(-1 / 3, 0.1 + 0.2))
+    save_problem(problem, tmp_path / "p.csv")
+    assert load_problem(tmp_path / "p.csv") == problem
 
 
 def test_spreadsheets_compute_nothing_of_a_problem(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,11 @@ def test_every_public_name_can_be_had() -> None:
     for name in names:
         assert getattr(fpbandits, name) is everything[name]
         assert name in dir(fpbandits)
+
+
+def test_who_cites_it_cites_this_version() -> None:
+    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text()
+    assert f"\nversion: {fpbandits.__version__}\n" in citation
 
 
 def test_an_unknown_name_is_refused() -> None:

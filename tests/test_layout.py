@@ -28,6 +28,7 @@ ELSEWHERE = {
     "policies/ucb_c.py": _TWIN,
     "policies/ucb_s.py": _TWIN,
     "report/paper/bounds.py": _REPORT,
+    "report/paper/default.py": _REPORT,
     "report/paper/episodes.py": _REPORT,
     "report/paper/far.py": _REPORT,
     "report/paper/page.py": _REPORT,

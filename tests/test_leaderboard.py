@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, Optimist, analyze, simulate
-from fpbandits.leaderboard import Leaderboard, contests, play
+from fpbandits import FPUCB, UCB1, InputError, Optimist, Problem, analyze, load_problem, simulate
+from fpbandits.leaderboard import Leaderboard, contests, own_contests, play
 from fpbandits.policies import BPR
 
 
@@ -103,3 +104,36 @@ def test_numbers_are_written_before_anything_is_drawn(
     with pytest.raises(RuntimeError):
         board.save(tmp_path)
     assert json.loads((tmp_path / "leaderboard.json").read_text()) == board.as_dict()
+
+
+def test_ones_own_problems_under_their_truth_or_under_all() -> None:
+    said = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], true="theta2", name="said")
+    money = Problem.bernoulli([[90, 50], [20, 50]], range=(0, 100), name="in $ and $")
+    said_contest, money_contest = own_contests([said, money])
+    assert said_contest.truths == ["theta2"]
+    assert money_contest.truths == ["theta1", "theta2"]
+    # The mean of 0 and 0.22013, in a hundred times larger units.
+    assert money_contest.lower_bound == pytest.approx(100 * 0.22013 / 2, rel=1e-3)
+    chosen = {"ucb1": UCB1(), "optimist": Optimist(), "bpr": BPR()}
+    board = play(runs=20, horizon=500, seed=3, policies=chosen, among=own_contests([said, money]))
+    for name, policy in list(chosen.items())[:2]:
+        asked: Any = {"horizon": 500, "times": [500], "runs": 10, "shuffle": True}
+        parts = [
+            simulate(money, policy, true=true, seed=seed, **asked).final_regret(name)
+            for true, seed in (("theta1", 3000), ("theta2", 3001))
+        ]
+        mean = np.concatenate(parts).mean()
+        assert board.standings[name][money.name].mean == pytest.approx(mean)
+    least = board.standings["optimist"][money.name].mean
+    times = (board.standings["ucb1"][money.name].mean / 100 + 0.5) / (least / 100 + 0.5)
+    assert board.times_best("ucb1", money.name) == pytest.approx(times), "whatever the unit"
+    assert board.ranking == ["optimist", "ucb1", "bpr"]
+
+
+def test_what_makes_no_contest_is_refused() -> None:
+    two = load_problem("paper:two")
+    with pytest.raises(InputError, match="two problems are called 'paper:two': give each a name"):
+        own_contests([two, two])
+    many = Problem.bernoulli(np.linspace(0, 1, 2002).reshape(1001, 2), name="many")
+    with pytest.raises(InputError, match=r"^many has 1,001 parameters, too many to play each"):
+        own_contests([many])

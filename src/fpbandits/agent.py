@@ -12,6 +12,11 @@ count again; what is forgotten is missing from the sample, so forgetting brings 
 it depends on the reward. ``late="any"`` counts whatever is told, which is right where the delay
 does not depend on the reward.
 
+What counts is a reward's mean, so any reward within the range is taken in: on [0, 1] a Bernoulli
+problem may well be told 0.5. Where a problem is in units of its own, one that no model can pay is
+taken in with a warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten
+something.
+
 An agent's own state is small: counts and sums for each arm, and the decisions that are out. All
 else, the problem and what the policy made of it, is shared by all agents on that problem. Its state
 holds the problem's fingerprint, not the problem. An agent may be used from several threads.
@@ -28,11 +33,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, get_args
+from weakref import WeakSet
 
 import numpy as np
 
-from fpbandits.arrays import Counts
-from fpbandits.checks import checked_path, known_name, whole_number
+from fpbandits.arrays import TOLERANCE, Counts
+from fpbandits.checks import checked_path, known_name, number_text, whole_number
 from fpbandits.errors import (
     ConflictError,
     Error,
@@ -48,7 +54,7 @@ from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
 from fpbandits.policies.own import code_of, find_loaded
 from fpbandits.policies.parsing import made, options_of
-from fpbandits.policies.ready import NO_STREAM, ready
+from fpbandits.policies.ready import NO_STREAM, Ready, ready
 from fpbandits.problem import Problem
 from fpbandits.storage import check_kind, read_json, shown, write_aside
 from fpbandits.streams import HISTORY, PLANS, TOLD, agent_stream
@@ -57,6 +63,8 @@ SCHEMA = 2
 _READ = (1, 2)
 
 Late = Literal["in-order", "any"]
+
+_told_odd_rewards: WeakSet[Ready] = WeakSet()
 
 _NOTHING_PENDING = np.zeros(0)
 _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
@@ -165,10 +173,12 @@ class Agent:
         """Take in the reward of a decision, in the user's units; late and out of order is fine."""
         with self._lock:
             arm = self._ledger.arm_of(id)
-            self._settle(arm, int(id), self._unit(arm, reward, f"decision {id}"))
+            value = self._unit(arm, reward, f"decision {id}")
+            self._settle(arm, int(id), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(id)) else None
-        if crowd is not None:
-            warnings.warn(crowd, stacklevel=2)
+        for remark in (crowd, self._oddity(value, reward)):
+            if remark is not None:
+                warnings.warn(remark, stacklevel=2)
 
     def forget(self, id: int) -> None:
         """Give a decision up: its reward will never come."""
@@ -188,6 +198,9 @@ class Agent:
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
             self._take_in(place, value, stream)
+        odd = self._oddity(value, reward)
+        if odd is not None:
+            warnings.warn(odd, stacklevel=2)
 
     @property
     def problem(self) -> Problem:
@@ -364,6 +377,11 @@ class Agent:
             f"{len(self._ledger.out):,} outstanding)"
         )
 
+    def _repr_html_(self) -> str:
+        from fpbandits.report.agent import agent_html
+
+        return agent_html(self, self._tally.sums)
+
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
@@ -409,14 +427,42 @@ class Agent:
             raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
         if not low <= value <= high or not math.isfinite(value):
             raise InputError(
-                f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]"
+                f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a "
+                f"problem of other rewards says so, as range = [0, 15]{self._other_families()}"
             )
         unit = (value - rewards.zero) / rewards.width
-        try:
-            rewards.statistics_of(arm, unit)
-        except InputError as error:
-            raise InputError(f"{place}: the reward {error}") from None
+        if self._ready.looks_at_laws:
+            try:
+                rewards.statistics_of(arm, unit)
+            except InputError as error:
+                raise InputError(
+                    f"{place}: the reward {error}, so no model allows it; {self.policy.name} with "
+                    "likelihood=means would count it by its mean"
+                ) from None
         return unit
+
+    def _other_families(self) -> str:
+        if not self._ready.problem.rewards.all_or_nothing:
+            return ""
+        return ', and as reward = "discrete" or "beta" where they are not all or nothing'
+
+    def _oddity(self, value: float, reward: float) -> str | None:
+        """Say, once per problem, that no model can pay such a reward."""
+        problem = self._ready.problem
+        if value in (0.0, 1.0) or self._ready in _told_odd_rewards:
+            return None
+        possible = problem.rewards.possible
+        if possible is None or (problem.rewards.all_or_nothing and problem.range == (0.0, 1.0)):
+            return None
+        if np.abs(problem.rewards.to_unit(possible) - value).min() <= TOLERANCE:
+            return None
+        _told_odd_rewards.add(self._ready)
+        values = ", ".join(map(number_text, possible[:8].tolist()))
+        return (
+            f"{problem.name} was told a reward of {quote(reward)}, and its models pay "
+            f"{values}{', …' if len(possible) > 8 else ''} only: it counts by its mean all the "
+            f"same, but the models should say what can come{self._other_families()}"
+        )
 
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""

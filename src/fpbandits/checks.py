@@ -197,6 +197,28 @@ def number_text(value: float) -> str:
     return f"{value:.12g}" if float(f"{value:.12g}") == value else repr(float(value))
 
 
+def amount(value: float | None) -> str:
+    """Return a number as people write it in a table: four digits, and words where it is large.
+
+    >>> amount(0.22012), amount(19552.31), amount(2117154.1), amount(3e17), amount(1e193)
+    ('0.2201', '19,552.3', '2.12 million', '3·10^17', 'beyond 10^100')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    if value < 0:
+        return f"-{amount(-value)}"
+    if value > 1e100:
+        return "beyond 10^100"
+    if round(value, 1) < 1e6:
+        return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
+    digits, _, power = f"{value:.2e}".partition("e+")
+    words = {6: " million", 9: " billion", 12: " trillion"}
+    least = int(power) // 3 * 3
+    if least in words:
+        return f"{float(digits) * 10 ** (int(power) - least):.3g}{words[least]}"
+    return f"{float(digits):g}·10^{int(power)}"
+
+
 def range_text(limits: Range) -> str:
     """Return a range as it stands in a message."""
     return f"[{number_text(limits[0])}, {number_text(limits[1])}]"

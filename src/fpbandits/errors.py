@@ -15,10 +15,17 @@ So a caller can act on the kind, and never has to read the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from itertools import islice
 from typing import Self
+
+_MOST_LISTED = 20
+"""More choices than this are not read; the nearest are named, and how many there are."""
+
+_LIKE = 0.7
+_spelling = re.compile(r"[-_ ]")
 
 
 class Error(Exception):
@@ -99,14 +106,51 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
-    """Say that ``name`` is not a known ``kind``, and which known one is nearest.
+    """Say that ``name`` is not a known ``kind``, which one is nearest, and which there are.
 
-    >>> unknown("family", "bernouli", ["bernoulli", "beta"])
-    UnknownError("unknown family 'bernouli': did you mean 'bernoulli'?")
+    >>> print(unknown("family", "bernouli", ["bernoulli", "beta"]))
+    unknown family 'bernouli': did you mean 'bernoulli'? Known are 'bernoulli', 'beta'
     """
+    known = list(known)
     # Similarity is quadratic in the names' length and linear in their number: look at a few.
-    candidates = [candidate for candidate in islice(known, 10_000) if len(candidate) <= 100]
-    nearest = get_close_matches(name[:100], candidates, n=1)
-    if nearest:
-        return UnknownError(f"unknown {kind} {quote(name)}: did you mean {quote(nearest[0])}?")
-    return UnknownError(f"unknown {kind} {quote(name)}: known are {listed(candidates)}")
+    candidates = [candidate for candidate in known[:10_000] if len(candidate) <= 100]
+    near = nearest(name[:100], candidates)
+    what = f"unknown {kind} {quote(name)}"
+    if len(known) <= _MOST_LISTED:
+        choices = f"nown are {listed(known, _MOST_LISTED)}"
+        meant = f"did you mean {quote(near[0])}? K" if near else "k"
+        return UnknownError(f"{what}: {meant}{choices}")
+    if near:
+        return UnknownError(
+            f"{what}: did you mean {' or '.join(map(quote, near))}? There are {len(known):,}"
+        )
+    return UnknownError(f"{what}: known are {listed(known)} ({len(known):,} in all)")
+
+
+def nearest(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
+    """Return the names that may have been meant, the likeliest first.
+
+    A name spelled otherwise (``fpucb`` for ``fp-ucb``) comes before one that begins or is contained
+    in the other, and these before one that looks alike; people seldom mistake the first letters.
+
+    >>> nearest("truths", ["runs", "problems", "true"])
+    ['true']
+    """
+    scores = {candidate: _likeness(name, candidate) for candidate in candidates}
+    likely = [candidate for candidate, score in scores.items() if score >= _LIKE]
+    return sorted(likely, key=lambda candidate: -scores[candidate])[:most]
+
+
+def _likeness(name: str, candidate: str) -> float:
+    first, second = _spelling.sub("", name.casefold()), _spelling.sub("", candidate.casefold())
+    if not first or not second:
+        return 0.0
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    alike = [a == b for a, b in zip(first[:4], second, strict=False)]
+    bonus = [*alike, False].index(False) / 20
+    if first == second:
+        bonus = 2
+    elif min(len(first), len(second)) > 2 and (first in second or second in first):
+        bonus += 1
+    # An upper bound that is fast spares most of the slow ones.
+    return bonus + (matcher.ratio() if bonus + matcher.quick_ratio() >= _LIKE else 0)

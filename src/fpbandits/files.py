@@ -18,9 +18,10 @@ With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows ar
 With `contexts = ["mobile", "desktop"]` a parameter is a table of one such list per context, and
 `shares = [0.6, 0.4]` says how often each comes.
 
-CSV holds the means of Bernoulli arms in [0, 1] and nothing else: a header
-``parameter,<arm>,<arm>…`` and a row per parameter. A name that begins with =, +, - or @ stands
-there with an apostrophe before it, lest a spreadsheet compute it; without one it is read as well.
+CSV holds the means of Bernoulli arms: a header ``parameter,<arm>,<arm>…`` and a row per parameter.
+Above the header may stand ``# range = 0, 15``, for rewards in the user's units. A name that begins
+with =, +, - or @ stands there with an apostrophe before it, lest a spreadsheet compute it; without
+one it is read as well.
 
 A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
 holds, the outcome is a `Problem` or one `InputError`.
@@ -35,14 +36,14 @@ import os
 import re
 import tomllib
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fpbandits.builtin import BUILT_IN, built_in
-from fpbandits.checks import checked_path
+from fpbandits.checks import checked_path, checked_range
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
 from fpbandits.problem import Naming, Problem
@@ -58,6 +59,8 @@ _COMMON_FIELDS = (*_NAMING, "reward", "parameters")
 _ENDLESS_KEY = re.compile(
     r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
 )
+
+_CSV_RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
 
 
 def load_problem(source: str | os.PathLike[str]) -> Problem:
@@ -93,8 +96,8 @@ def the_problem(given: Problem | str | os.PathLike[str]) -> Problem:
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
-    CSV keeps names and means; `Problem.true` is lost, and the problem's name becomes the file's.
-    A problem that is not Bernoulli on [0, 1] does not fit into CSV and is refused.
+    CSV keeps names, means and range; `Problem.true` is lost, and the problem's name becomes the
+    file's. A problem that is not Bernoulli does not fit into CSV and is refused.
     """
     path, problem = checked_path(path), the_problem(problem)
     try:
@@ -197,11 +200,15 @@ def _from_csv(text: str, path: Path) -> Problem:
     parameters: list[str] = []
     rows: list[int] = []
     values = array("d")
+    limits: Sequence[float] = (0, 1)
     try:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
             row = reader.line_num
+            if not arms and cells[0].lstrip().startswith("#"):
+                limits = _csv_range(",".join(cells), row)
+                continue
             if not arms:
                 arms, header = _csv_header(cells, row), row
                 continue
@@ -226,10 +233,27 @@ def _from_csv(text: str, path: Path) -> Problem:
             np.frombuffer(values).reshape(len(parameters), len(arms)),
             arms=arms,
             parameters=parameters,
+            range=limits,
             name=path.stem,
         )
     except InputError as error:
         raise error.at(f"row {header if error.row is None else rows[error.row]}") from None
+
+
+def _csv_range(text: str, row: int) -> Sequence[float]:
+    """Read the line ``# range = 0, 15``; a spreadsheet may have put commas behind it."""
+    found = _CSV_RANGE.fullmatch(text.strip(", \t"))
+    try:
+        if found is None or "_" in text:
+            raise ValueError
+        return checked_range([float(found[1]), float(found[2])])
+    except InputError as error:
+        raise error.at(f"row {row}") from None
+    except ValueError:
+        raise InputError(
+            f"row {row}: above the header only a line like # range = 0, 15 may stand, not "
+            f"{quote(text)}"
+        ) from None
 
 
 def _csv_header(cells: list[str], row: int) -> list[str]:
@@ -310,13 +334,11 @@ def _toml_text(text: str) -> str:
 
 
 def _to_csv(problem: Problem) -> str:
-    rewards = problem.rewards
-    plain = rewards.name == "bernoulli" and rewards.takes_range and problem.range == (0.0, 1.0)
-    if not plain or problem.prior is not None:
-        raise InputError(
-            f"CSV holds Bernoulli means in [0, 1] only, and this is {problem!r}; use .toml"
-        )
+    if problem.rewards.name != "bernoulli" or not problem.rewards.takes_range or problem.prior:
+        raise InputError(f"CSV holds Bernoulli means only, and this is {problem!r}; use .toml")
     stream = io.StringIO(newline="")
+    if problem.range != (0.0, 1.0):
+        stream.write(f"# range = {problem.range[0]!r}, {problem.range[1]!r}\n")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["parameter", *map(text_to_cell, problem.arms)])
     for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):

@@ -17,7 +17,11 @@ best in every contest, 2 is to pay twice as much. It is the geometric mean of
 
 over all contests of the first two groups; a policy that cannot play all of them has no score. *Any
 policy* means those that apply to every contest. The halves are there because the best policy loses
-next to nothing in some contests, and these must not decide everything.
+next to nothing in some contests, and these must not decide everything. (Of rewards in another range
+than [0, 1] it is half the width of that range.)
+
+One's own problems are contests too, in a group ``own`` of their own: under the truth that a problem
+names, or under all its parameters, which then share the runs.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ import numpy as np
 from fpbandits.arrays import Floats
 from fpbandits.builtin import built_in
 from fpbandits.checks import whole_number
+from fpbandits.errors import InputError, quote
 from fpbandits.policies import POLICIES, Policy, parse_policy
 from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
@@ -53,6 +58,8 @@ RUNS, HORIZON = 100, 10**5
 SAFE = "optimist:safe=7"
 """The default policy with its option for wrong models, which plays beside all others."""
 
+MOST_TRUTHS = 1_000
+
 _SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
 _ERRORS = (0.01, 0.05, 0.1, 0.2)
 _DRAWS = 10
@@ -69,12 +76,14 @@ class Contest:
 
     @cached_property
     def lower_bound(self) -> float:
-        """Theorem 2's coefficient over all arms; 0 where nothing must be paid, or is known."""
-        truth = self.truths[0]
-        if not isinstance(truth, str):
-            return 0.0
-        bound = theorem2(Structure(self.problem), self.problem.index(truth))
-        return bound.all_arms.coefficient * self.problem.rewards.width
+        """Theorem 2's coefficient over all arms, in the mean of the truths; 0 outside Θ."""
+        structure, total = Structure(self.problem), 0.0
+        for truth in self.truths:
+            if not isinstance(truth, str):
+                return 0.0
+            bound = theorem2(structure, self.problem.index(truth))
+            total += bound.all_arms.coefficient * self.problem.rewards.width
+        return total / len(self.truths)
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,10 @@ class Leaderboard:
     runs: int
     seed: int
 
+    @cached_property
+    def _widths(self) -> dict[str, float]:
+        return {contest.name: contest.problem.rewards.width for contest in self.contests}
+
     def best(self, contest: str) -> float:
         """Return the least mean regret in a contest, of those who apply to all contests."""
         everywhere = max(map(len, self.standings.values()))
@@ -104,7 +117,8 @@ class Leaderboard:
 
     def times_best(self, policy: str, contest: str) -> float:
         """Return a policy's mean regret as a multiple of the least one, with ½ added to both."""
-        return (self.standings[policy][contest].mean + 0.5) / (self.best(contest) + 0.5)
+        half = 0.5 * self._widths[contest]
+        return (self.standings[policy][contest].mean + half) / (self.best(contest) + half)
 
     def score(self, policy: str) -> float | None:
         """Return the geometric mean of `times_best`; None if a contest that counts is missing."""
@@ -158,6 +172,24 @@ def contests(group: str | None = None) -> list[Contest]:
     """Return all contests, or those of one group."""
     found = [*_paper(), *_random(), *_wrong()]
     return [contest for contest in found if group in (None, contest.group)]
+
+
+def own_contests(problems: Sequence[Problem]) -> list[Contest]:
+    """Return a contest for each problem: under its own truth, or under all its parameters."""
+    found: dict[str, Contest] = {}
+    for problem in problems:
+        if problem.name in found:
+            raise InputError(
+                f"two problems are called {quote(problem.name)}: give each a name of its own"
+            )
+        truths = list(problem.parameters) if problem.true is None else [problem.true]
+        if len(truths) > MOST_TRUTHS:
+            raise InputError(
+                f"{problem.name} has {len(truths):,} parameters, too many to play each (at most "
+                f"{MOST_TRUTHS:,}): let its file say which is true"
+            )
+        found[problem.name] = Contest(problem.name, "own", problem, truths)
+    return list(found.values())
 
 
 def _paper() -> list[Contest]:

@@ -19,7 +19,11 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, checked_range, known_name
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.markup import Strong, and_more, html_table
 from fpbandits.table import Names, checked_prior, checked_rows, checked_shares, products
+
+_MOST_ROWS, _MOST_COLUMNS = 12, 10
+"""What a notebook shows of a problem; the rest is counted."""
 
 
 class Naming(TypedDict, total=False):
@@ -323,4 +327,27 @@ class Problem:
         return (
             f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
             f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the means in a notebook, the best of each row in bold."""
+        pairs, means = self.pair_names[:_MOST_COLUMNS], self.rewards.means[:_MOST_ROWS]
+        starts = range(0, self.pairs, len(self.arms))
+        rows = []
+        for name, own in zip(self.parameters, means, strict=False):
+            best = {start + int(own[start : start + len(self.arms)].argmax()) for start in starts}
+            numbers = [
+                Strong(f"{mean:.4g}") if place in best else f"{mean:.4g}"
+                for place, mean in enumerate(own[:_MOST_COLUMNS])
+            ]
+            rows.append([name + (" (true)" if name == self.true else ""), *numbers])
+        return html_table(
+            self.name,
+            ["mean reward", *pairs],
+            rows,
+            above=[repr(self).removeprefix(f"Problem({self.name!r}: ").removesuffix(")")],
+            below=[
+                *and_more(len(self.parameters), len(rows), "parameters", "in .parameters"),
+                *and_more(self.pairs, len(pairs), "columns", "in .pair_names"),
+            ],
         )

@@ -47,6 +47,41 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.startswith("fpbandits ")
 
 
+def test_no_summary_in_the_help_is_cut_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys, "--help")
+    commands = out.partition("Commands:\n")[2].splitlines()
+    assert len(commands) == 6, "a line for each"
+    for line in commands:
+        assert line.endswith(".")
+        assert not line.endswith("...")
+        _, text, _ = run(capsys, line.split()[0], "--help")
+        assert max(map(len, text.splitlines())) <= 80
+        assert line.split(maxsplit=1)[1] in " ".join(text.split())
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "fpbandits", "--version"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.startswith("fpbandits ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown(shell: str) -> None:
+    process = subprocess.run(
+        [*COMMAND, "--show-completion", shell],
+        env={**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert "_FPBANDITS_COMPLETE=complete_" in process.stdout
+
+
 def test_help_does_not_load_the_heavy_packages() -> None:
     script = (
         "import sys\nfrom fpbandits.cli import main\n"
@@ -147,6 +182,16 @@ def test_tables_are_printed_whatever_the_width(
         (["analize", "paper:two"], "No such command 'analize'. Did you mean 'analyze'?"),
         (["analyze"], "Missing argument 'problem'"),
         (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
+        (
+            ["plot"],
+            "No such command 'plot'. Known are analyze, simulate, sweep, reproduce, leaderb",
+        ),
+        (
+            ["simulate", "paper:two", "--truths", "x"],
+            "No such option: --truths: did you mean --true? Known are --true, --true-means, --pol",
+        ),
+        (["policies", "--zzz"], "No such option: --zzz: known are --json, --help"),
+        (["--zzz"], "No such option: --zzz: known are --version, "),
         (["analyze", "paper:two", "--true"], "Option '--true' requires an argument"),
         (["analyze", "paper:two", "x"], "Got unexpected extra argument"),
     ],

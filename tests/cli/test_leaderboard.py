@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from command import refusal, run
 
 from fpbandits import leaderboard
 from fpbandits.cli import main
@@ -51,3 +53,24 @@ def test_command(
             main(["leaderboard", *words])
         assert caught.value.code == 2
         assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_ones_own_problems(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "mine.csv"
+    file.write_text("parameter,a,b\nx,0.5,0.4\ny,0.5,0.9\n")
+    words = ["leaderboard", str(file), "paper:two", "--runs", "4", "--horizon", "100"]
+    code, out, err = run(capsys, *words, "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert f"wrote {tmp_path / 'out' / 'leaderboard.json'}" in err
+    head = next(line.split() for line in out.splitlines() if line.split())
+    assert head == ["policy", "mine", "paper:two", "score"]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "random" not in out
+    board = json.loads(run(capsys, *words, "--json")[1])
+    assert [contest["group"] for contest in board["contests"]] == ["own", "own"]
+    assert board["policies"].keys() >= {"optimist", "optimist:safe=7", "ucb1"}
+    assert "there is no such file" in refusal(capsys, "leaderboard", "paper:two", "none.toml")
+    assert "two problems are called 'mine'" in refusal(capsys, "leaderboard", *[str(file)] * 2)

@@ -5,13 +5,45 @@ from __future__ import annotations
 import json
 
 import pytest
-from command import run
+from command import refusal, run
+
+from fpbandits.policies import POLICIES
 
 
-def test_policies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_policies_are_listed_on_one_screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(capsys, "policies")
     assert code == 0
-    for name in ("optimist (default)", "ucb1", "thompson", "slack=0.0"):
-        assert name in " ".join(out.split())
+    for name in POLICIES:
+        assert f"\n{name} " in out
+    assert "optimist (default)" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert len(out.splitlines()) <= 28
     rows = json.loads(run(capsys, "policies", "--json")[1])
+    assert [row["name"] for row in rows] == list(POLICIES)
     assert [row["name"] for row in rows if row["default"]] == ["optimist"]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_each_policy_has_a_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    (row,) = json.loads(run(capsys, "policies", name, "--json")[1])
+    assert row in json.loads(run(capsys, "policies", "--json")[1])
+    code, out, _ = run(capsys, "policies", name)
+    assert code == 0
+    assert out.startswith(name)
+    words = " ".join(out.split())
+    assert row["knows"] in words
+    assert row["guarantee"] in words
+    for option, value in row["options"].items():
+        assert f"{option}={value}" in words
+    assert len(words) > 300, "its definition is there too"
+
+
+def test_a_policy_of_another_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    message = refusal(capsys, "policies", "optimst")
+    assert "unknown policy 'optimst': did you mean 'optimist'? Known are 'fp-ucb'" in message

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numba import njit
 
 from fpbandits.cli.progress import Bar, playing, tracked
 from fpbandits.errors import InputError
@@ -56,3 +58,38 @@ def test_a_terminal_of_no_width_is_told_all_the_same(
     with Bar({"a": "the first"}) as bar:
         bar.show("a", 1.0, 1.0)
     assert capsys.readouterr().err == "1 of 1  the first\n"
+
+
+def test_a_terminal_is_told_of_compilations_until_all_have_ended(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty bar that stands still for ten seconds looks like a fault."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    outer: Any = njit(lambda x: x + 1)
+    with playing(None, 1, None) as (bar, how):
+        seen = [bar.tasks[0].description]
+        change = bar.update
+
+        def watched(*given: Any, **values: Any) -> None:
+            change(*given, **values)
+            seen.append(bar.tasks[0].description)
+
+        monkeypatch.setattr(bar, "update", watched)
+        task: Any = bar.tasks[0]
+        assert task.total is None, "it pulses"
+        outer(1)
+        outer(2)
+        bar.compiling(1)
+        bar.refresh()
+        how["progress"]("fp-ucb", 0.5, 0.5)
+        assert seen[-1] == "compiling … (for the first time only)"
+        bar.compiling(-1)
+        how["progress"]("fp-ucb", 0.6, 0.6)
+        assert [task.total, task.completed] == [1, 0.6]
+    phases = [words for words, before in zip(seen, ["", *seen], strict=False) if words != before]
+    compiling = "compiling … (for the first time only)"
+    assert phases == ["starting …", compiling, "playing …", compiling, "playing …", "fp-ucb"]
+    outer(1.5)
+    assert seen[-1] == "fp-ucb", "whoever is done hears no more"
+    assert "compiling …" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 from command import refusal, run
 
 from fpbandits import Result
+from fpbandits.policies import POLICIES
 
 
 def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,6 +49,47 @@ def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
         (["--workers", "1"], "runs", 3),
     ):
         assert json.loads(run(capsys, *base, *options)[1])[key] == value
+
+
+def test_every_truth_in_turn_is_what_each_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["simulate", "paper:two", "--policy", "ucb1", "--policy", "optimist", "--shuffle"]
+    base += ["--horizon", "200", "--runs", "3", "--times", "50"]
+    code, out, err = run(capsys, *base, "--true", "all", "--json")
+    assert (code, err) == (0, "")
+    every = json.loads(out)
+    assert (every["problem"], every["horizon"], every["runs"]) == ("paper:two", 200, 3)
+    assert every["times"] == [50, 200]
+    assert "policies" not in every
+    assert "true" not in every
+    assert list(every["truths"]) == ["theta1", "theta2"]
+    for true, own in every["truths"].items():
+        assert own == json.loads(run(capsys, *base, "--true", true, "--json")[1])
+    code, out, _ = run(capsys, *base, "--true", "all")
+    assert code == 0
+    starts = [line.split()[:2] for line in out.splitlines()[3:]]
+    assert [start[0] for start in starts] == ["theta1", "optimist", "theta2", "optimist"]
+
+
+def test_a_parameter_called_all_is_one_truth(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("parameter,a,b\nall,0.5,0.4\nnone,0.1,0.2\n")
+    words = [str(file), "--true", "all", "--json"]
+    result = json.loads(run(capsys, "simulate", *words, "--runs", "2", "--horizon", "10")[1])
+    assert result["true"] == "all"
+    assert len(json.loads(run(capsys, "analyze", *words)[1])["cases"]) == 1
+    assert len(json.loads(run(capsys, "analyze", "paper:two", *words[1:])[1])["cases"]) == 2
+
+
+def test_all_policies_are_those_that_can_play(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "paper:two", "--policy", "fp-ucb:slack=0.1", "--policy", "all"]
+    code, out, err = run(capsys, *words, "--horizon", "20", "--runs", "2", "--json")
+    assert code == 0
+    played = list(json.loads(out)["policies"])
+    assert played == ["fp-ucb:slack=0.1", *(name for name in POLICIES if name != "bpr")]
+    (note,) = err.splitlines()
+    assert note.startswith("note: left out: bpr needs one largest mean")
 
 
 def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -109,6 +151,8 @@ def test_what_is_remarkable_is_a_note_of_one_line(
         (["simulate", "paper:two", "--true", "theta3"], "unknown parameter 'theta3'"),
         (["simulate", "paper:two", "--true", "x", "--true-means", "1"], "give one of them"),
         (["simulate", "paper:two", "--step", "--exact"], "exclude each other"),
+        (["simulate", "paper:two", "--true", "all", "--out", "x"], "write a study (sweep)"),
+        (["simulate", "paper:two", "--policy", "all", "--policy", "all"], "is given twice"),
         (["simulate", "paper:two", "--times", "5,,7"], "--times is '': expected a number"),
         (
             ["simulate", "paper:two", "--out", "/dev/null/x"],
@@ -120,3 +164,13 @@ def test_mistakes_get_one_line_and_exit_code_2(
     capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     assert message in refusal(capsys, *words)
+
+
+def test_who_names_no_truth_is_told_the_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("parameter,a,b\nx,0.5,0.4\ny,0.1,0.2\n")
+    assert refusal(capsys, "simulate", str(file)) == (
+        "error: mine does not say which parameter is true: give --true all, or one of 'x', 'y'\n"
+    )

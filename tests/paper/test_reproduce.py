@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import shutil
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from command import run
 
+from fpbandits import __version__
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
 from fpbandits.paper.material import Material
@@ -95,6 +97,68 @@ def test_the_page_needs_nothing_but_itself(report: Path) -> None:
         assert claim["id"] in page.ids
 
 
+class _Claims(HTMLParser):
+    """The claims on a page, each with its badge's kind, and the headings of their sections."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.kinds: dict[str, str] = {}
+        self.sections: list[tuple[set[str], set[str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "section":
+            self.sections.append((set(given["class"].split()), set()))
+        elif tag == "article":
+            self.kinds[given["id"]] = given["class"].removeprefix("claim-")
+            self.sections[-1][1].add(given["class"].replace("claim-", "some-"))
+
+
+def test_failures_can_be_seen_on_their_own(report: Path) -> None:
+    """Links to marks before the sections hide, by style alone, what is of another kind."""
+    text = (report / "report.html").read_text()
+    found = _Claims(text)
+    verdicts = {
+        claim["id"]: claim["verdict"] for claim in json.loads((report / "claims.json").read_text())
+    }
+    assert found.kinds == {
+        name: verdict if verdict in ("holds", "fails") else "beyond"
+        for name, verdict in verdicts.items()
+    }
+    assert all(said == there for said, there in found.sections)
+    for kind in ("holds", "beyond", "fails"):
+        assert f'href="#only-{kind}"' in text
+        assert text.index(f'id="only-{kind}"') < text.index("<section")
+        assert f"#only-{kind}:target ~ section article:not(.claim-{kind})" in text
+        assert f"#only-{kind}:target ~ section:not(.some-{kind})" in text
+
+
+def test_the_page_says_what_it_is_about_and_when_it_was_made(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for chapters in ("papers_figures", "far_horizons", "bounds_and_slopes"):
+        monkeypatch.setattr(reproduce, chapters, lambda material: [])
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(20_000 * 86_400))
+    page = reproduce.reproduce(tmp_path / "b", source=report).path.read_text()
+    assert "Bounded Regret for Finitely Parameterized Multi-Armed Bandits" in page
+    assert "Kishan Panaganti and Dileep Kalathil" in page
+    assert f"Made on 4 October 2024 with fpbandits {__version__}" in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_numbers_and_symbols_are_as_people_write_them(report: Path) -> None:
+    text = re.sub(r'(src|alt)="[^"]*"|<style>.*?</style>', "", _page(report), flags=re.S)
+    assert re.findall(r"\d[eE][+-]?\d+", re.sub(r"sources \w+", "", text)) == []
+    assert re.findall(r"[A-Za-zα-ω]_[\w{]", text) == []
+    assert "C<sub>i</sub>" in text
+    assert "10¹²" in text
+
+
+def _page(report: Path) -> str:
+    return (report / "report.html").read_text()
+
+
 def test_the_same_results_make_the_same_bytes(
     report: Path,
     tmp_path: Path,
@@ -155,6 +219,8 @@ def test_the_same_seed_gives_the_same_claims_and_another_one_others(
 def test_ctrl_c_keeps_what_is_finished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")  # lest midnight come between the two
+
     def interrupted(*arguments: Any, took: Any, **more: Any) -> None:
         done: list[int] = []
 

@@ -7,7 +7,7 @@ import base64
 import pytest
 from jinja2 import DictLoader, Environment, PackageLoader, UndefinedError
 
-from fpbandits.report.html import fill
+from fpbandits.report.html import fill, typeset
 
 
 @pytest.fixture
@@ -46,3 +46,33 @@ def test_the_frame_of_every_page_needs_nothing_from_elsewhere() -> None:
     assert "<title>T</title>" in frame
     for word in ("script", "url(", "@import", "http:", "https:"):
         assert word not in frame
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("C_i and D_1, Σ_{k≥4} k^(7/2), e^x", "C<sub>i</sub> and D<sub>1</sub>, Σ<sub>k≥4</sub> "
+         "k<sup>7/2</sup>, e<sup>x</sup>"),
+        ("12 ln T/β_i² of α_1(θ')", "12 ln T/β<sub>i</sub>² of α<sub>1</sub>(θ′)"),
+        ("a < b & c_i", "a &lt; b &amp; c<sub>i</sub>"),
+        ("from T=1e6 to 5.2e4", "from T = 10⁶ to 52,000"),
+        ("of 1.18964e+09", "of 1.18964 · 10⁹"),
+        ("is -0.05 (-1.5 … 2), grid-6, k-2326", "is −0.05 (−1.5 … 2), grid-6, k-2326"),
+        ("19380.7, 2326, 0.12345, 1,472.28", "19,380.7, 2,326, 0.12345, 1,472.28"),
+        ("holds beyond T=4.1e193", "holds far beyond T = 10¹⁰⁰"),
+        ("would meet near T=4.1e193", "would meet far beyond T = 10¹⁰⁰"),
+        ("level 0.1%, 5 %", "level 0.1 %, 5 %"),
+        ("snake_case stays", "snake_case stays"),
+    ],
+)  # fmt: skip
+def test_symbols_and_numbers_are_typeset(text: str, shown: str) -> None:
+    assert typeset(text).replace("\u00a0", " ") == shown
+
+
+def test_no_line_ends_before_a_number() -> None:
+    assert typeset("at T=1.2e8, 5 %") == "at T\u00a0=\u00a01.2\u00a0·\u00a010⁸, 5\u00a0%"
+
+
+def test_what_is_typeset_is_not_escaped_twice_nor_never(templates: dict[str, str]) -> None:
+    templates["a.html.j2"] = "{{ text | typeset }}"
+    assert fill("a.html.j2", text="<b> C_i") == "&lt;b&gt; C<sub>i</sub>"

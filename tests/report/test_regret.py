@@ -1,4 +1,4 @@
-"""Regret over time: no policy is left out of the figure."""
+"""Regret over time: no policy is left out of the figure, and nothing out of view."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from fpbandits import FPUCB, load_problem, simulate
+import numpy as np
+import pytest
+
+from fpbandits import FPUCB, UCB1, Problem, Result, load_problem, simulate
 
 
 def test_policies_may_be_more_than_colours() -> None:
@@ -21,3 +24,75 @@ def test_control_characters_of_a_forged_result_leave_the_figure_well_formed(tmp_
     forged = replace(result, pulls={"a\x1b\0": result.pulls["fp-ucb"]}, true="\x07")
     forged.plot(tmp_path / "forged.svg")
     ElementTree.parse(tmp_path / "forged.svg")
+
+
+def _of(name: str, true: str) -> Result:
+    return simulate(name, [FPUCB(), UCB1()], true=true, horizon=10**5, runs=5)
+
+
+def _in_dollars() -> Result:
+    problem = Problem.bernoulli([[12, 5], [3, 5]], range=(0, 15), name="n" * 60)
+    return simulate(problem, [FPUCB(), UCB1()], true="theta2", horizon=10**4, runs=1)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        _of("paper:two", "theta1"),
+        _of("paper:two", "theta2"),
+        _of("paper:permutations", "0.6,0.4,0.3,0.2"),
+        _in_dollars(),
+    ],
+)
+def test_bounds_and_legend_are_in_view(result: Result) -> None:
+    figure = result.plot(bounds=True)
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    bottom, top = axes.get_ylim()
+    ends = np.array([np.asarray(line.get_ydata(), float)[-1] for line in axes.lines])
+    assert len(ends) == 5
+    drawn = ends[~np.isnan(ends)]
+    assert len(drawn) >= 4, "only what no policy must lose is no line"
+    assert ((bottom < drawn) & (drawn < top)).all()
+    low, high = result.problem.range
+    scale = "; log scale" if axes.get_yscale() == "log" else ""
+    assert axes.get_ylabel() == f"regret (rewards in [{low:g}, {high:g}]{scale})"
+    legend = axes.get_legend()
+    assert legend is not None
+    below, page = legend.get_window_extent(), figure.bbox
+    assert below.y1 < axes.get_window_extent().y0
+    assert page.x0 <= below.x0 < below.x1 <= page.x1
+    assert page.y0 <= below.y0
+
+
+def test_regret_is_not_flattened_by_bounds_far_above() -> None:
+    """On the 24 permutations Theorem 1 is a hundred times what happens."""
+    (axes,) = _of("paper:permutations", "0.6,0.4,0.3,0.2").plot(bounds=True).axes
+    to_page = axes.transData.transform
+    y = [to_page((1e5, float(np.asarray(line.get_ydata(), float)[-1])))[1] for line in axes.lines]
+    bottom, top = axes.get_window_extent().y0, axes.get_window_extent().y1
+    assert all(height > bottom + (top - bottom) / 5 for height in y[:2])
+
+
+def test_lines_can_be_told_apart_when_colours_run_out() -> None:
+    policies = [FPUCB(slack=number / 100) for number in range(14)]
+    lines = simulate("paper:two", policies, horizon=5, runs=1).plot().axes[0].lines
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 14
+
+
+def test_a_single_time_is_a_point() -> None:
+    line = simulate("paper:two", FPUCB(), horizon=9, times=[9], runs=2).plot().axes[0].lines[0]
+    assert line.get_marker() == "o"
+
+
+def test_long_names_stay_on_the_page() -> None:
+    long = "x" * 600
+    result = simulate("paper:two", {long: FPUCB()}, horizon=9, runs=2)
+    figure = replace(result, true=long).plot()
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    legend = axes.get_legend()
+    assert legend is not None
+    for words in (legend, axes.title):
+        extent = words.get_window_extent()
+        assert figure.bbox.x0 <= extent.x0 < extent.x1 <= figure.bbox.x1

@@ -42,3 +42,20 @@ def test_the_height_of_one_panel_is_that_of_all(found: Sweep) -> None:
     axes = [each for each in sweep_figure(found).axes if each.get_visible()]
     assert len({each.get_ylim() for each in axes}) == 1
     assert len({each.get_yscale() for each in axes}) == 1
+
+
+def test_panels_in_other_units_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        "problems = ['paper:two', {name = 'prices', range = [0, 15], parameters = "
+        "{a = [9, 5], b = [2, 5]}, true = 'a'}]\n"
+        "policies = ['ucb1']\nhorizons = [9, 5000]\nruns = 3"
+    )
+    labels = [each.get_ylabel() for each in sweep_figure(sweep(load_study(path))).axes]
+    assert labels == [
+        "mean regret (rewards in [0, 1]; log scale)",
+        "mean regret (rewards in [0, 15]; log scale)",
+    ]
+    path.write_text("problems = ['paper:two']\npolicies = ['ucb1']\nhorizons = [9, 50]\nruns = 3")
+    (only,) = sweep_figure(sweep(load_study(path))).axes
+    assert only.get_ylabel() == "mean regret (rewards in [0, 1])"

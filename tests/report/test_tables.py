@@ -52,9 +52,17 @@ def test_overview_shows_corrected_bounds_and_all_arms() -> None:
         f"{case.theorem1.corrected.log_coefficient:.4g}",
         f"{case.theorem2.all_arms.coefficient:.4g}",
     ]
+    assert row(lines, "theta1")[-4] == f"{case.default.log_coefficient:.4g}"
     bounded = analyze(SCALED, "theta4").cases[0].theorem1
     assert bounded.printed.constant != bounded.corrected.constant
     assert row(lines, "theta4")[-3] == f"{bounded.corrected.constant:,.1f}"
+
+
+def test_the_count_of_regimes_is_that_of_the_bounds() -> None:
+    """Under theta1 every arm is as good as any other: a model is confused, and nothing is lost."""
+    lines = shown(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]))
+    assert row(lines, "theta1")[-3:] == ["0", "0", "0"]
+    assert "2 bounded, 0 logarithmic for FP-UCB." in " ".join(lines[-1])
 
 
 def test_details_of_every_arm() -> None:
@@ -92,3 +100,23 @@ def test_of_many_arms_those_that_matter_are_shown() -> None:
     assert row(lines, "arm1002")[3] == "confusing"
     assert sum(line[:1] != [] and line[0].startswith("arm") for line in lines) == 201  # with a head
     assert row(lines, "and", "803")[2:] == ["arms", "more:", "--json", "lists", "them", "all"]
+
+
+def test_at_a_glance_fits_80_columns_two_lines_per_truth() -> None:
+    problem = load_problem("paper:permutations")
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(analysis_table(analyze(problem), problem))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    place = lines.index("0.6,0.4,0.3,0.2  arm1             0  19,552.3         0       0")
+    assert lines[place + 1].startswith("  bounded; 2,326 plays of arm1")
+    assert lines[place + 2].startswith("0.6,0.4,0.2,0.3  arm1")
+    assert len(lines) <= 2 * 24 + 8
+
+
+def test_long_names_take_a_line_of_their_own_and_ties_have_no_bound() -> None:
+    long = "a name that is too long to stand beside numbers"
+    tied = Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]], parameters=[long, "y"])
+    lines = shown(tied)
+    place = lines.index([*long.split(), "arm1"])
+    assert lines[place + 1][0] == "–"
+    assert row(lines, "y")[:3] == ["y", "arm2", "0"]

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import Cells
+from rich.cells import cell_len
 from scipy import stats
 
 from fpbandits import UCB1, Result, load_problem, simulate
-from fpbandits.report.text import regret_table
+from fpbandits.report.text import regret_html, regret_table, truths_table
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +57,28 @@ def test_what_could_steer_a_terminal_is_spelled_out(result: Result) -> None:
     assert "truth t\\x1b[2J\\r\\x9b: regret" in text
     assert len(text.splitlines()) == 4
     assert all(line.isprintable() for line in text.splitlines())
+
+
+def test_a_notebook_shows_the_same_numbers(result: Result) -> None:
+    named = replace(result, pulls={"<b>": result.pulls["few"]})
+    text, rows = regret_table(named).splitlines(), Cells(named._repr_html_()).rows
+    assert regret_html(named) == named._repr_html_()
+    assert [" ".join(row).split() for row in rows] == [text[1].split(), text[3].split()]
+    assert text[0].split(": ", 1)[1].split(": ")[-1] in named._repr_html_()
+
+
+def test_every_truth_has_its_rows(result: Result) -> None:
+    """The second truth's runs lose twice as much per pull of arm 2."""
+    other = replace(result, true="短い", true_means=np.array([1.3, 0.5]))
+    title, head, rule, *rows = truths_table({"theta1": result, "短い": other}).splitlines()
+    assert title == "paper:two, each truth in turn: regret at T = 1e+06, 4 runs, seed 0"
+    assert " ".join(head.split()) == "truth policy mean regret 95 % interval 95 % quantile"
+    alone = [regret_table(each).splitlines()[3:] for each in (result, other)]
+    names = ["theta1", "", "短い", ""]
+    for row, line, name in zip(rows, alone[0] + alone[1], names, strict=True):
+        words = line.split()
+        (place,) = [place for place, word in enumerate(words) if word == "…"]
+        expected = [*name.split(), *words[: place + 2], words[-1]]
+        assert row.split() == expected
+    assert rows[2].split()[2] == "12"
+    assert {cell_len(row) for row in rows} == {cell_len(rule)}, "figures stand below each other"

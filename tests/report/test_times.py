@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fpbandits.report.times import power_text, time_text
+from fpbandits.report.times import as_written, power_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,22 @@ def test_what_is_written_is_the_time_to_two_digits(log: float) -> None:
         assert abs(value - 10**log) <= 0.5 + 1e-9
     else:
         assert abs(math.log10(value) - log) <= math.log10(1.05 / 1.0)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("T=1e3", "T=1,000"),
+        ("T=5.2e4,", "T=52,000,"),
+        ("1e4 1e6", "10⁴ 10⁶"),
+        ("3.2e6", "3,200,000"),
+        ("3.613e+05 (3.048e+05 … 4.178e+05)", "361,300 (304,800 … 417,800)"),
+        ("1.18964e+09", "1.18964 · 10⁹"),
+        ("6.7e-05", "6.7 · 10⁻⁵"),
+        ("9.9e99 9.9e101", "9.9 · 10⁹⁹ beyond 10¹⁰⁰"),
+        ("1,472.28 and 3.05", "1,472.28 and 3.05"),
+        ("theta1e5 1e5x a.1e5", "theta1e5 1e5x a.1e5"),
+    ],
+)
+def test_what_is_typed_can_be_written(typed: str, written: str) -> None:
+    assert as_written(typed) == written

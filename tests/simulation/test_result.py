@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ def test_csv_and_frame_have_a_row_for_each_policy_and_time(result: Result, tmp_p
     frame = result.to_frame()
     assert len(frame) == len(rows)
     assert list(frame.columns) == list(rows[0])
+
+
+def test_without_pandas_a_line_says_how_to_get_it(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match=r"needs pandas.*: pip install 'fpbandits\[pandas\]'$"):
+        result.to_frame()
 
 
 def test_the_first_runs_are_those_of_a_shorter_simulation(result: Result) -> None:

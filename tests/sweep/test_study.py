@@ -68,6 +68,7 @@ def test_policies_that_do_not_apply_are_left_out_and_said(written: Written) -> N
         ('problems = ["paper:tow"]', "problem 1: unknown built-in problem"),
         ('problems = ["none.toml"]', "none.toml: there is no such file"),
         ('problems = ["x*.toml"]', "problem 1: no file is called like 'x*.toml'"),
+        ('problems = "paper:two"\ntruths = "all"', "field 'truths': a truth goes with its problem"),
         ('problems = [{problem = "paper:two", tru = 1}]', "unknown field 'tru': did you mean"),
         ("problems = [{problem = 2}]", "expected a file or a built-in name, not 2"),
         ('problems = [{name = "x"}]', "problem 1: the field 'parameters' is missing"),

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cells import Cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
 
-from fpbandits import InputError, Problem, analyze, load_problem
+from fpbandits import InputError, Problem, analyze, load_problem, simulate
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
+from fpbandits.policies import DEFAULT
+from fpbandits.theory import bounds
 from fpbandits.theory.analysis import Case
 
 
@@ -23,9 +26,37 @@ def close(value: float) -> Any:
     return pytest.approx(value, rel=1e-8, abs=1e-9)
 
 
-def oracle_of(problem: Problem, true: int) -> Oracle:
+def oracle_means(problem: Problem) -> list[list[float]]:
     low, high = problem.range
-    means = [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
+    return [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
+
+
+def default_of(means: list[list[float]], true: int) -> float | None:
+    """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
+
+    def best(theta: int) -> set[int]:
+        top = max(means[theta])
+        return {arm for arm, mean in enumerate(means[theta]) if top - mean <= 1e-12}
+
+    if len(best(true)) > 1:
+        return None
+    (star,) = best(true)
+    total = 0.0
+    for arm in set(range(len(means[0]))) - {star}:
+        against = [
+            kl_bernoulli(means[true][arm], means[theta][arm])
+            for theta in range(len(means))
+            if abs(means[theta][star] - means[true][star]) <= 1e-12
+            and arm in best(theta)
+            and star not in best(theta)
+        ]
+        if against:
+            total += (means[true][star] - means[true][arm]) / min(against)
+    return 1.1 * total
+
+
+def oracle_of(problem: Problem, true: int) -> Oracle:
+    means = oracle_means(problem)
     rewards = problem.rewards
     if isinstance(rewards, Discrete):
         laws = rewards.probabilities.tolist()
@@ -68,7 +99,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
     assert case.best_arm == arms[oracle.star]
     assert case.confusion_set == tuple(parameters[theta] for theta in oracle.B)
     assert case.confusing_arms == tuple(arms[i] for i in oracle.C)
-    assert case.regime == ("logarithmic" if oracle.B else "bounded")
+    assert case.regime == ("logarithmic" if oracle.log_coefficient() > 0 else "bounded")
     assert case.verdict.startswith(case.regime)
     assert case.gaps == {arms[i]: close(gap * width) for i, gap in enumerate(oracle.gaps)}
     assert case.betas == {arms[i]: close(beta * width) for i, beta in oracle.betas.items()}
@@ -124,6 +155,10 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
             ]
             if not any(math.isinf(d) for _, d in gained):
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
+
+    assert case.default.policy == "optimist"
+    expected = default_of(oracle_means(problem), true)
+    assert case.default.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
     assert case.ucb1.log_coefficient == close(8 * sum(1 / gap for gap in positive) * width)
@@ -187,6 +222,30 @@ def test_random_problems_agree_with_brute_force() -> None:
     assert seen["an arm outside A helps"] >= 3, seen
 
 
+def test_with_many_ties_the_regime_is_that_of_the_bound() -> None:
+    """Bounded exactly where Σ Δ_i/β_i² over C(θ°), by loops over whole numbers, is 0."""
+    random = np.random.default_rng(7)
+    seen: Counter[tuple[bool, str]] = Counter()
+    for _ in range(400):
+        levels = random.integers(1, 4, (int(random.integers(2, 6)), int(random.integers(2, 5))))
+        rows = levels.tolist()
+        best = [row.index(max(row)) for row in rows]
+        for true, case in zip(rows, analyze(Problem.bernoulli(levels / 4)).cases, strict=True):
+            arm = true.index(max(true))
+            confused = [
+                i for row, i in zip(rows, best, strict=True) if i != arm and row[arm] == true[arm]
+            ]
+            costly = any(true[i] < true[arm] for i in confused)
+            assert case.regime == ("logarithmic" if costly else "bounded")
+            assert (case.theorem1.corrected.log_coefficient > 0) is costly
+            assert case.verdict.startswith(case.regime)
+            if not costly:
+                assert case.theorem2.all_arms.coefficient == 0
+            seen[bool(confused), case.regime] += 1
+    assert min(seen.values()) >= 20, seen
+    assert len(seen) == 3, seen
+
+
 def test_two_parameters() -> None:
     problem = load_problem("paper:two")
     analysis = analyze(problem)
@@ -234,10 +293,14 @@ def test_every_case_of_the_grid() -> None:
     problem = load_problem("paper:grid")
     analysis = analyze(problem)
     assert len(analysis.ties) == 112
-    logarithmic = [case for case in analysis.cases if case.regime == "logarithmic"]
-    assert len(logarithmic) == 192
+    confused = [case for case in analysis.cases if case.confusion_set]
+    assert len(confused) == 192
     # In 111 of them the arm played is a best arm of all that is confused with the truth.
-    assert sum(not case.theorem2.confusion_set for case in logarithmic) == 111
+    assert sum(not case.theorem2.confusion_set for case in confused) == 111
+    # In 3 of them all arms are alike under the truth, so that there is nothing to lose.
+    free = {case.true for case in confused if case.regime == "bounded"}
+    assert free == {",".join([mean] * 4) for mean in ("0.4", "0.3", "0.2")}
+    assert all(not any(case.gaps.values()) for case in confused if case.true in free)
     # Every case is compared with the definitions; brute-force corners for a spread of them.
     for case in analysis.cases[::9]:
         check(problem, case, analysis.candidate_arms)
@@ -351,3 +414,57 @@ def test_a_problem_is_taken_by_its_name() -> None:
     wrong: Any = 3
     with pytest.raises(InputError, match="expected a Problem, the path of its file or one of"):
         analyze(wrong)
+
+
+def test_a_long_analysis_is_shortened_and_what_is_left_out_is_counted() -> None:
+    analysis = analyze("paper:grid")
+    text, page = repr(analysis), analysis._repr_html_()
+    for shown in (text, page):
+        assert "… and 246 truths more, in .cases" in shown
+    assert sum(f"\n{case.true}: " in text for case in analysis.cases) == 10
+    assert [row[0] for row in Cells(page).rows[1:]] == list(analysis.parameters[:10])
+    short = analyze("paper:two")
+    assert str(short.cases[0]) in repr(short)
+    assert str(short.cases[1]) in repr(short)
+    assert " more, " not in repr(short) + short._repr_html_()
+
+
+def test_a_notebook_shows_a_case_as_the_text_does() -> None:
+    analysis = analyze("paper:two", "theta2")
+    rows = Cells(analysis._repr_html_()).rows
+    lines = [f"  {name:<14} {fact}" for name, fact in rows[1:]]
+    assert str(analysis.cases[0]) == "\n".join([f"{rows[0][0]}: {rows[0][1]}", *lines])
+    assert len(lines) >= 4
+
+
+def test_the_default_policy_and_its_threshold_are_those_that_are_played() -> None:
+    """Theory comes before policies, so it cannot look there."""
+    assert bounds.DEFAULT == DEFAULT.name
+    assert DEFAULT().delta == bounds.DELTA
+
+
+def test_what_certainty_costs_the_default_policy_nothing() -> None:
+    """An arm that would always pay under the other model is refuted by its first failure."""
+    case = analyze(Problem.bernoulli([[0.5, 0.3], [0.5, 1]]), "theta1").cases[0]
+    assert case.default.log_coefficient == 0
+    assert "  optimist       regret is bounded" in str(case).splitlines()
+    tied = analyze(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]), "theta1").cases[0]
+    assert tied.default.log_coefficient is None
+    assert "optimist" not in str(tied)
+    near = Problem.bernoulli([[0.5, 0.5 - 1e-10], [0.5, 0.5 + 1e-10]])
+    most = analyze(near, "theta1").cases[0].default.log_coefficient
+    # kl(p, p + d) is 2d² at p = ½, up to a share of d².
+    assert most == pytest.approx(1.1 * 1e-10 / (2 * (2e-10) ** 2), rel=1e-5)
+
+
+def test_the_default_policy_keeps_its_bound() -> None:
+    """From T = 10^6 to 10^12 regret grows as fast as proven, and no faster.
+
+    Seed fixed; the mean of 400 runs is within 5 standard errors but once in a million.
+    """
+    result = simulate("paper:two", true="theta2", horizon=10**12, runs=400, times=[10**6])
+    growth = (result.regret("optimist")[:, 1] - result.regret("optimist")[:, 0]) / math.log(10**6)
+    most = analyze("paper:two", "theta2").cases[0].default.log_coefficient
+    assert most is not None
+    assert growth.mean() == pytest.approx(most, abs=5 * growth.std() / 20)
+    assert growth.std() / 20 < 0.02 * most

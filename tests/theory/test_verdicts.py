@@ -23,10 +23,35 @@ def test_degenerate_problems() -> None:
     assert alone.theorem1.printed.constant == 0
     assert alone.theorem1.corrected.constant == 0
     assert alone.nearest is None
+    free = analyze(Problem.bernoulli([[0.5, 0.3], [0.5, 1]])).cases[0]
+    assert free.regime == "logarithmic"
+    assert free.theorem2.all_arms.coefficient == 0
+    assert free.verdict.startswith("logarithmic for FP-UCB, because")
+    assert "costs nothing" in free.verdict
+
+
+def test_arms_that_are_as_good_cost_nothing() -> None:
+    """B(θ°) is not empty, but FP-UCB's bound has no ln T."""
     flat = analyze(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]])).cases[0]
-    assert flat.regime == "logarithmic"
-    assert flat.theorem2.all_arms.coefficient == 0
-    assert "costs nothing" in flat.verdict
+    assert (flat.confusion_set, flat.theorem1.corrected.log_coefficient) == (("theta2",), 0)
+    assert flat.regime == "bounded"
+    assert flat.verdict == "bounded, because FP-UCB plays no arm that is worse than arm1"
+    assert "FP-UCB         regret ≤ 0.0\n" in str(flat)
+    several = [[0.5, 0.5, 0.5, 0.1], [0.5, 0.9, 0.1, 0.1], [0.5, 0.1, 0.9, 0.1], [0.9, 0.1, 0.1, 1]]
+    assert analyze(Problem.bernoulli(several), "theta1").cases[0].verdict == (
+        "bounded: it looks like theta2 and 1 other while you play arm1, but arm2 and 1 other, "
+        "which are best there, are as good"
+    )
+    assert analyze(Problem.bernoulli(several[:1] + several[2:]), "theta1").cases[0].verdict == (
+        "bounded: it looks like theta2 while you play arm1, but arm3, which is best there, is as "
+        "good"
+    )
+    # One of the arms is worse: it is logarithmic.
+    several[0][2] = 0.4
+    assert analyze(Problem.bernoulli(several), "theta1").cases[0].regime == "logarithmic"
+    # What is outside B(θ°) can still take long.
+    late = Problem.bernoulli([[0.5, 0.5, 0.4], [0.5, 0.9, 0.1], [0.501, 0.1, 0.9]])
+    assert analyze(late, "theta1").cases[0].verdict.startswith("bounded, but only just: ")
 
 
 def test_repr_reads_well() -> None:

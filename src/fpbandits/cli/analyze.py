@@ -20,7 +20,7 @@ def analyze(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what a set of models allows: what is learned for free, and what must cost."""
+    """Say what can be learned for free, and what must cost."""
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import tracked
     from fpbandits.files import load_problem
@@ -33,6 +33,8 @@ def analyze(
     if plot is not None:
         check_figure_path(plot)
     loaded = load_problem(problem)
+    if true == "all" and "all" not in loaded.parameters:
+        true = None
     # Drawn first, written last: what cannot be drawn costs no analysis, a refusal leaves no file.
     figure = structure_figure(loaded) if plot is not None else None
     analysis = analyze(loaded, true=true, progress=tracked)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from io import StringIO, TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
 from fpbandits.cli import analyze, leaderboard, policies, reproduce, simulate, sweep
-from fpbandits.errors import Error
+from fpbandits.cli.completion import join_at_colons
+from fpbandits.errors import Error, nearest
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (
     analyze.analyze,
     simulate.simulate,
@@ -61,12 +62,13 @@ def run(arguments: list[str] | None = None) -> None:
         elif isinstance(stream, TextIOWrapper):
             # A terminal that lacks a letter shows a question mark, not a traceback.
             stream.reconfigure(errors="replace")
+    join_at_colons()
     try:
         # Typer returns an exit code only where it ends a command itself: --help, or Ctrl-C.
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
-        _fail(2, error.format_message())
+        _fail(2, _with_choices(error))
     except Error as error:
         _fail(2, str(error))
     except OSError as error:
@@ -74,6 +76,19 @@ def run(arguments: list[str] | None = None) -> None:
         sys.stdout = StringIO()
         _fail(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_choices(error: Any) -> str:
+    """Return what Typer says, and what there is where an option or a command is unknown."""
+    said: str = error.message
+    if said.startswith("No such command") and "Did you mean" not in error.format_message():
+        return f"{said} Known are {', '.join(error.ctx.command.list_commands(error.ctx))}."
+    if not said.startswith("No such option") or error.ctx is None:
+        return str(error.format_message())
+    options = [option for each in error.ctx.command.get_params(error.ctx) for option in each.opts]
+    known = [option for option in options if option.startswith("--")]
+    meant = "".join(f"did you mean {near}? " for near in nearest(error.option_name, known, 1))
+    return f"{said}: {meant}{'K' if meant else 'k'}nown are {', '.join(known)}"
 
 
 def _fail(code: int, message: str) -> NoReturn:

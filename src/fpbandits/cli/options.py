@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
+from fpbandits.cli import completion
 from fpbandits.errors import quote
 
 
@@ -59,12 +60,18 @@ def folder(name: str, help: str) -> Any:
     return typer.Option(name, metavar="DIR", help=help, parser=partial(read_folder, name))
 
 
-def truth(default: str) -> Any:
+def truth(default: str, more: str = "") -> Any:
     """Declare the option that names the true parameter."""
-    return typer.Option(metavar="NAME", help=f"The true parameter.  [default: {default}]")
+    words = f"The true parameter{more}.  [default: {default}]"
+    return typer.Option(metavar="NAME", help=words, autocompletion=completion.truths)
 
 
-ProblemName = Annotated[str, typer.Argument(help="A .toml or .csv file, or a built-in name.")]
+ProblemName = Annotated[
+    str,
+    typer.Argument(
+        help="A .toml or .csv file, or a built-in name.", autocompletion=completion.problems
+    ),
+]
 Horizon = Annotated[
     int, whole_number("--horizon", "T", "Plays per run.  [default: 1e5]", show_default=False)
 ]

@@ -37,6 +37,8 @@ def playing(
         raise InputError("--workers counts threads here, and --dask has workers of its own")
     with ExitStack() as stack:
         bar = stack.enter_context(Bar(titles or {}))
+        if not bar.disable:
+            stack.enter_context(compilations(bar.compiling))
         how: How = {"workers": workers, "executor": None, "progress": bar.show}
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always")
@@ -61,21 +63,51 @@ class Bar(Progress):
         columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
         console = new_console(stderr=True)
         super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self._task, self._titles = self.add_task("", total=1.0), titles
-        self.share, self._finished = 0.0, 0
+        # Of no total: it pulses, until there is something to show.
+        self._task, self._titles = self.add_task("starting …", total=None), titles
+        self.share, self._finished, self._compiling = 0.0, 0, 0
 
     def show(self, name: str, share: float, share_of_all: float) -> None:
         """Show what is under way; its own share is 1 once, when it is finished."""
         title = self._titles.get(name, name)
         self.share = share_of_all
-        self.update(self._task, completed=share_of_all, description=escape(title))
+        if share_of_all > 0:
+            self.update(self._task, total=1.0, completed=share_of_all)
+        if not self._compiling:
+            self.update(self._task, description=escape(title))
         if share == 1 and self._titles and self.disable:
             self._finished += 1
             self.say(f"{self._finished} of {len(self._titles)}  {title}")
 
+    def compiling(self, more: int) -> None:
+        """Say that a rule is being compiled, until as many compilations ended as began."""
+        self._compiling += more
+        words = "compiling … (for the first time only)" if self._compiling else "playing …"
+        self.update(self._task, description=words)
+
     def say(self, remark: str) -> None:
         """Write a line that stays."""
         self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def compilations(tell: Callable[[int], None]) -> Iterator[None]:
+    """Tell +1 when a compilation begins and -1 when it ends, in whichever thread."""
+    from numba.core.event import Listener, register, unregister
+
+    class Ear(Listener):
+        def on_start(self, event: object) -> None:
+            tell(1)
+
+        def on_end(self, event: object) -> None:
+            tell(-1)
+
+    ear = Ear()
+    register("numba:compile", ear)
+    try:
+        yield
+    finally:
+        unregister("numba:compile", ear)
 
 
 def tracked(cases: Iterable[int]) -> Iterable[int]:

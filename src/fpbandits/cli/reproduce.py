@@ -28,7 +28,9 @@ def reproduce(
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Run every experiment of the paper, judge its claims, and write report.html.
+    """Run the paper's experiments and judge its claims.
+
+    All of it goes to report.html.
 
     Finished runs are kept: after an interruption the same command goes on from there.
     """

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fpbandits.cli import options
+from fpbandits.cli.completion import policies_to_play
 from fpbandits.cli.options import Dask, Horizon, Json, Out, ProblemName, Runs, Seed, Workers
-from fpbandits.errors import InputError
+from fpbandits.errors import InputError, listed
+
+if TYPE_CHECKING:
+    from fpbandits.policies import Policy
+    from fpbandits.problem import Problem
+    from fpbandits.simulation.result import Result
 
 
 def simulate(
     problem: ProblemName,
-    true: Annotated[str | None, options.truth("the problem's own")] = None,
+    true: Annotated[
+        str | None, options.truth("the problem's own", "; all for each in turn")
+    ] = None,
     true_means: Annotated[
         Sequence[float] | None,
         options.floats("--true-means", "M,M,..", "The arms' true means, for a truth outside Θ."),
@@ -24,7 +32,8 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME[:OPTION=VALUE]",
-            help="A policy, or FILE.py:CLASS; may be given again.  [default: optimist]",
+            help="A policy, FILE.py:CLASS, or all; may be given again.  [default: optimist]",
+            autocompletion=policies_to_play,
         ),
     ] = None,
     horizon: Horizon = 10**5,
@@ -46,7 +55,9 @@ def simulate(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Play policies on a problem, many runs each, at any horizon, and show their regret.
+    """Play policies on a problem, and show their regret.
+
+    Each plays many runs, to any horizon.
 
     With --out, it writes result.npz, regret.csv and regret.png, and the same command goes on after
     an interruption, and may ask for more runs.
@@ -54,34 +65,46 @@ def simulate(
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
     from fpbandits.files import load_problem
-    from fpbandits.policies import DEFAULT, parse_policy
-    from fpbandits.simulation.simulate import simulate
+    from fpbandits.report.text import truths_table
+    from fpbandits.simulation.simulate import Asked, simulate, simulate_truths
 
     if true is not None and true_means is not None:
         raise InputError("--true and --true-means both say what is true: give one of them")
     if step and exact:
         raise InputError("--step and --exact exclude each other: give one of them")
-    words = policy or [DEFAULT.name]
-    for word in words:
-        if words.count(word) > 1:
-            raise InputError(f"--policy {word} is given twice")
     loaded = load_problem(problem)
-    chosen = {word: parse_policy(word) for word in words}
-    with playing(out, workers, dask) as (_, how):
-        result = simulate(
-            loaded,
-            chosen,
-            true=true if true_means is None else true_means,
-            horizon=horizon,
-            runs=runs,
-            seed=seed,
-            times=times,
-            shuffle=shuffle,
-            leap=not step,
-            exact=exact,
-            out=out,
-            **how,
+    each = true == "all" and "all" not in loaded.parameters
+    if each and out is not None:
+        raise InputError("--out keeps the runs of one truth: for all of them write a study (sweep)")
+    if true is None and true_means is None and loaded.true is None:
+        raise InputError(
+            f"{loaded.name} does not say which parameter is true: give --true all, or one of "
+            f"{listed(loaded.parameters)}"
         )
+    chosen, left_out = _chosen(policy, loaded)
+    asked: Asked = {
+        "horizon": horizon,
+        "runs": runs,
+        "seed": seed,
+        "times": times,
+        "shuffle": shuffle,
+        "leap": not step,
+        "exact": exact,
+    }
+    with playing(out, workers, dask) as (bar, how):
+        for remark in left_out:
+            bar.say(f"note: {remark}")
+        if each:
+            results = simulate_truths(loaded, chosen, asked, **how)
+        else:
+            truth = true if true_means is None else true_means
+            result = simulate(loaded, chosen, true=truth, out=out, **asked, **how)
+    if each:
+        if json:
+            print_json(_each_as_dict(results))
+        else:
+            sys.stdout.write(truths_table(results) + "\n")
+        return
     if out is not None:
         result.save(out / "result.npz")
         result.to_csv(out / "regret.csv")
@@ -92,3 +115,33 @@ def simulate(
         sys.stdout.write(result.table() + "\n")
     if out is not None:
         sys.stderr.write(f"wrote {out / 'result.npz'}, regret.csv and regret.png\n")
+
+
+def _chosen(words: list[str] | None, problem: Problem) -> tuple[dict[str, Policy], list[str]]:
+    """Return the policies by the words that name them; and who of all is left out, and why."""
+    from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+    from fpbandits.policies.ready import refusal
+
+    words = words or [DEFAULT.name]
+    for word in words:
+        if words.count(word) > 1:
+            raise InputError(f"--policy {word} is given twice")
+    chosen = {word: parse_policy(word) for word in words if word != "all"}
+    left_out = []
+    if "all" in words:
+        for name in POLICIES:
+            policy = parse_policy(name)
+            reason = refusal(policy, problem)
+            if reason is None:
+                chosen.setdefault(name, policy)
+            elif name not in chosen:
+                left_out.append(f"left out: {reason}")
+    return chosen, left_out
+
+
+def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:
+    """Return what all truths share, and below "truths" what a single one would be printed as."""
+    by_truth = {true: result.as_dict() for true, result in results.items()}
+    shared = dict(next(iter(by_truth.values())))
+    del shared["true"], shared["policies"]
+    return {**shared, "truths": by_truth}

@@ -23,7 +23,9 @@ def sweep(
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Play a study: problems, truths, policies with options, horizons and seeds, from one file.
+    """Play a whole study from one file.
+
+    It crosses problems, truths, policies with options, horizons and seeds.
 
     Writes study.csv, a row for each combination, and study.png and .svg, regret against what
     varies. Finished runs are kept: after an interruption the same command goes on from there.

@@ -128,6 +128,11 @@ class RewardFamily(ABC):
         """How many of the user's units make one unit; the width of the range."""
         return self.range[1] - self.range[0]
 
+    @property
+    def possible(self) -> Floats | None:
+        """All rewards that there can be, in the user's units; None for the whole range."""
+        return np.array(self.range) if self.all_or_nothing else None
+
     def to_unit(self, values: Floats) -> Floats:
         """Map the user's units to [0, 1]."""
         same = self.zero == 0 and self.width == 1

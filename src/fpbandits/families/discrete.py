@@ -62,6 +62,10 @@ class Discrete(RewardFamily):
         """The support on [0, 1]."""
         return frozen(self.to_unit(self.support))
 
+    @property
+    def possible(self) -> Floats:
+        return self.support
+
     def law(self, parameter: int) -> DiscreteLaw:
         laws = self.probabilities[parameter]
         # What is left when the values before are ruled out; at least the probability itself.

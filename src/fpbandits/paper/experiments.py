@@ -2,8 +2,9 @@
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
-own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others. Three more settings
-are problems on which a statement of the paper fails.
+own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others, among them the
+default policy, which the paper does not know. Six more settings are problems on which a statement
+of the paper fails.
 
 Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
 where it was.
@@ -21,7 +22,7 @@ import numpy as np
 from fpbandits.agent import Agent
 from fpbandits.builtin import built_in
 from fpbandits.errors import ConflictError
-from fpbandits.policies import FPUCB, UCB1, Thompson
+from fpbandits.policies import DEFAULT, FPUCB, UCB1, Optimist, Thompson
 from fpbandits.policies.base import Policy
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
@@ -80,19 +81,44 @@ BEYOND = (
         "theta1",
     ),
     Setting(
+        "forgotten",
+        "Θ = {(.5, .49), (.5, .9), (.501, .502)}, truth the first",
+        Problem.bernoulli([[0.5, 0.49], [0.5, 0.9], [0.501, 0.502]], name="forgotten"),
+        "theta1",
+    ),
+    Setting(
         "constants",
         "Θ = {(.5, .3), (.5, .51)}, truth the first",
         Problem.bernoulli([[0.5, 0.3], [0.5, 0.51]], name="constants"),
         "theta1",
     ),
+    Setting(
+        "certain",
+        "Θ = {(.5, .3), (.5, 1)}, truth the first",
+        Problem.bernoulli([[0.5, 0.3], [0.5, 1]], name="certain"),
+        "theta1",
+    ),
+    Setting(
+        "laws",
+        "two models with another law, of the same mean, on arm 1; truth the first",
+        Problem.discrete(
+            [[[0, 1, 0], [0.7, 0, 0.3]], [[0.5, 0, 0.5], [0.2, 0, 0.8]]],
+            support=[0, 0.5, 1],
+            name="laws",
+        ),
+        "theta1",
+    ),
     Setting("tied", "256 models, truth [.4, .6, .3, .2]", _GRID, "0.4,0.6,0.3,0.2"),
 )
-"""Problems on which Proposition 1, Remark 1 and the optimality of FP-UCB fail."""
+"""Where the paper fails: Propositions 1 and 2, Remark 1, and thrice the optimality of FP-UCB."""
 
 SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
 
 SAME_TRUTH = {"grid-6": "permutations"}
 """UCB1 and Thompson sampling know nothing of Θ: where the truth is the same, so is all they do."""
+
+WITHOUT_MODELS = (UCB1.name, Thompson.name)
+"""The policies that this is so of."""
 
 
 @dataclass(frozen=True)
@@ -174,13 +200,20 @@ def _experiments() -> dict[str, Experiment]:
             ]
         return found
 
-    minimum, constants, tied = BEYOND
+    minimum, forgotten, constants, certain, laws, tied = BEYOND
     everything = [experiment for setting in PAPER for experiment in of(setting)]
     everything += [
         Experiment(minimum, FPUCB(), FAR, _FAR_END, share=0.2),
+        Experiment(forgotten, FPUCB(), FAR, _FAR_END, share=0.2),
         Experiment(constants, FPUCB(), FAR, _FAR_END, share=0.2),
         Experiment(constants, UCB1(), FAR, _FAR_END, share=0.2),
+        Experiment(certain, FPUCB(), FAR, _FURTHEST_END),
+        Experiment(certain, Optimist(), FAR, _FURTHEST_END),
+        Experiment(laws, FPUCB(), FAR, _FURTHEST_END),
         Experiment(tied, FPUCB(), FAR, _FURTHEST_END, share=0.2),
+    ]
+    everything += [
+        Experiment(setting, DEFAULT(), FAR, _FURTHEST_END, share=0.2) for setting in PAPER
     ]
     return {experiment.name: experiment for experiment in everything}
 

@@ -20,6 +20,7 @@ from fpbandits.paper.experiments import (
     NEAR,
     SAME_TRUTH,
     SETTINGS,
+    WITHOUT_MODELS,
     Distance,
     Episodes,
     Setting,
@@ -32,13 +33,6 @@ from fpbandits.theory.analysis import Analysis, Case, analyze
 
 INFORMATIVE = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01]], name="informative")
 """A problem in which an arm outside A, the third, tells the two models apart."""
-
-LAWS = Problem.discrete(
-    [[[0, 1, 0], [0.7, 0, 0.3]], [[0.5, 0, 0.5], [0.2, 0, 0.8]]],
-    support=[0, 0.5, 1],
-    name="laws",
-)
-"""Arm 1 has mean .5 under both models, and two laws."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class Material:
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
         """Return what was simulated in a setting."""
-        if policy != "fp-ucb":
+        if policy in WITHOUT_MODELS:
             setting = SAME_TRUTH.get(setting, setting)
         return self.results[experiment_name(setting, policy, distance)]
 
@@ -183,5 +177,5 @@ def _nearest(time: int) -> Distance:
 def analyses() -> dict[str, Analysis]:
     """Analyze every problem that a statement is about."""
     problems = {setting.problem.name: setting.problem for setting in SETTINGS.values()}
-    problems |= {problem.name: problem for problem in (INFORMATIVE, LAWS)}
+    problems[INFORMATIVE.name] = INFORMATIVE
     return {name: analyze(problem) for name, problem in problems.items()}

@@ -8,9 +8,12 @@ appears all at once or not at all.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
+from time import time
 from typing import Any
 
 from fpbandits.checks import whole_number
@@ -119,10 +122,17 @@ def reproduce(
         counts=verdict_counts(claims),
         error_chance=ERROR_CHANCE,
         enough=RUNS,
+        day=_today(),
     )
     contents[out / "report.html"] = page.encode()
     write_together(contents)
     return Report(out / "report.html", claims)
+
+
+def _today() -> date:
+    """Return the day, or that of SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(given) if given.isdecimal() else time(), UTC).date()
 
 
 def _copied(folder: Path, out: Path) -> dict[Path, bytes]:

@@ -8,9 +8,12 @@ Among the plausible models take those whose best arm pays most; of the arms that
 of them, play the one that carries the most posterior mass of those models (all arms that tie for
 best under a model carry its mass; the first of equals).
 
-e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at some time with
-probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the proof
-that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else logarithmic.
+e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at time t or later
+with probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the
+proof that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else
+logarithmic. With several best arms under θ° it can grow although B(θ°) is empty, where FP-UCB's
+does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
+mislead.
 
 **When no model fits.** `nothing_fits` raises an alarm that is false, ever, with probability at most
 e^{−x}. ``safe=x`` makes the policy then give up Θ for good and go on with IMED, which is blind to
@@ -18,9 +21,9 @@ it; without it, such plays are just counted.
 
 **When the truth changes** with probability ``switch`` before each play, to a model drawn from the
 prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the threshold stops
-growing at t = 1/√switch. A model that was ruled out gains belief by the leak alone, and is plausible
-again after some 1/√switch plays: about as rarely as trying it costs no more than not to notice that
-it has become true.
+growing at t = 1/√switch. A model that was ruled out gains belief by the leak alone, and comes back
+after some 1/√switch plays: about as rarely as trying it costs no more than not to notice that it
+has become true.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.

@@ -18,6 +18,7 @@ from fpbandits.policies import plain
 from fpbandits.policies.base import CONTEXT, Contexts, Policy, Scratch, Tally, in_context
 from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
 from fpbandits.policies.envelope import sure_of_nothing
+from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy, Seen
 from fpbandits.problem import Problem
 
@@ -40,6 +41,11 @@ class Ready:
         self.known = prepare(policy, problem)
         self._own = threading.local()
         self._machine_code: Any = None
+
+    @property
+    def looks_at_laws(self) -> bool:
+        """Whether the policy looks at more of a reward than its mean."""
+        return getattr(self.policy, "likelihood", None) == LAW
 
     @property
     def scratch(self) -> Scratch:
@@ -81,7 +87,8 @@ class Ready:
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
     ) -> Any:
         """Take in one reward, on [0, 1], and return the memory from here on."""
-        tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
+        if self.looks_at_laws:
+            tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
         if len(self.problem.contexts) > 1 and self.policy.contexts is Contexts.APART:
             context, arm = divmod(arm, len(self.problem.arms))
             tally = in_context(tally, context, len(self.problem.arms))

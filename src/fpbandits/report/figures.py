@@ -39,6 +39,13 @@ def own_style() -> Iterator[None]:
         yield
 
 
+def blank(width: float, height: float) -> Figure:
+    """Return an empty figure of so many inches, which shows itself in a notebook."""
+    from fpbandits.report.notebook import NotebookFigure
+
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
 def _import_matplotlib() -> None:
     """Import it even where MPLBACKEND names a backend that it does not know."""
     if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:

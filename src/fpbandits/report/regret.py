@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
-from itertools import cycle
+from collections.abc import Collection, Sequence
+from itertools import cycle, product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.checks import visible
+from fpbandits.arrays import Floats
+from fpbandits.checks import Range, range_text, visible
 from fpbandits.errors import InputError, unknown
-from fpbandits.report.figures import PALETTE, as_plain_text, footnote, own_style, save_figure
+from fpbandits.report.figures import (
+    PALETTE,
+    as_plain_text,
+    blank,
+    footnote,
+    own_style,
+    save_figure,
+    short,
+)
+from fpbandits.report.times import as_written, time_text
 from fpbandits.theory.analysis import analyze
 
 if TYPE_CHECKING:
@@ -21,6 +33,11 @@ if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 BANDS = {"std": "±1 standard deviation", "ci": "95 % interval of the mean", "quantile": "5 … 95 %"}
+
+_STYLES = ("-", "--", ":", "-.")
+"""When colours have all been used, lines go on in the next of these."""
+
+_LONGEST_NAME = 64
 
 
 @own_style()
@@ -47,35 +64,75 @@ def regret_figure(
         Whether time is drawn on a logarithmic scale.
     bounds
         Whether to add Theorem 1 (corrected), Theorem 2 and UCB1's bound; the truth must be in Θ.
+        Where they are far above what happens, regret is drawn on a logarithmic scale.
     """
-    from matplotlib.figure import Figure
-
     if band not in BANDS:
         raise unknown("band", band, BANDS)
-    figure = Figure(figsize=(7.5, 4.6), layout="constrained")
+    names = [short(visible(policy), _LONGEST_NAME) for policy in result.policies]
+    limits = _bounds(result) if bounds else []
+    names += [bound.name for bound in limits]
+    columns = 1 if max(map(len, names)) > 44 else 2 if max(map(len, names)) > 24 else 3
+    rows = math.ceil(len(names) / columns)
+    figure = blank(7.5, 4.4 + 0.19 * rows)
     axes = figure.subplots()
-    for policy, colour in zip(result.policies, cycle(PALETTE), strict=False):
-        draw_policy(axes, result, policy, band=band, colour=colour)
-    top = axes.get_ylim()[1]
-    if bounds:
-        _draw_bounds(axes, result)
+    styles = product(_STYLES, PALETTE)
+    for policy, (style, colour) in zip(result.policies, cycle(styles), strict=False):
+        draw_policy(axes, result, policy, band=band, colour=colour, style=style)
+    top = max(axes.get_ylim()[1], 1e-9)
+    for bound in limits:
+        axes.plot(result.times, bound.values, linestyle=bound.style, color="0.35", linewidth=1.1)
     if log_time:
         axes.set_xscale("log")
     if len(result.times) > 1:
         axes.set_xlim(result.times[0], result.times[-1])
-    # Bounds can be far above what happens; they must not flatten it.
-    axes.set_ylim(0, max(top, 1e-9) * (1.6 if bounds else 1.0))
+    _scale(axes, result, top, _highest(limits))
     axes.set_xlabel("time t")
-    axes.set_ylabel("regret")
+    label_regret(axes, "regret", {result.problem.range})
     axes.grid(alpha=0.25)
-    as_plain_text(axes.legend(loc="upper left", fontsize=9, framealpha=0.9, edgecolor="none"))
-    title = visible(f"{result.problem.name}, truth {result.true}")
-    axes.set_title(title, fontsize=11, parse_math=False)
+    _draw_legend(figure, axes, names, columns)
+    axes.set_title(_title(result), fontsize=11, parse_math=False)
     single = "single run" if result.runs == 1 else f"mean of {result.runs:,} runs, {BANDS[band]}"
-    footnote(figure, f"{single}; T = {result.horizon:.6g}, seed {result.seed}")
+    footnote(figure, f"{single}; T = {as_written(time_text(result.horizon))}, seed {result.seed}")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int) -> None:
+    """Name the lines half an inch below the axes, where it hides nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0, -0.5, figure.dpi_scale_trans)
+    style: dict[str, Any] = {"ncols": columns, "fontsize": 9, "frameon": False}
+    place = {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + below}
+    as_plain_text(axes.legend(axes.lines, names, loc="upper center", **place, **style))
+
+
+def _title(result: Result) -> str:
+    """Name problem and truth, on two lines where one is too short."""
+    names = [short(visible(name), _LONGEST_NAME) for name in (result.problem.name, result.true)]
+    return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}"
+
+
+def _scale(axes: Axes, result: Result, top: float, highest: float) -> None:
+    """Keep everything in view: where bounds are far above what happens, on a logarithmic scale."""
+    if highest <= 3 * top:
+        axes.set_ylim(0, max(top, 1.05 * highest))
+        return
+    means = np.concatenate([result.mean_regret(policy) for policy in result.policies])
+    least = float(means.min(initial=highest / 1e3, where=means > 0))
+    axes.set_yscale("log", nonpositive="clip")
+    axes.set_ylim(max(least, highest / 1e9) / 1.5, 2 * highest)
+
+
+def label_regret(axes: Axes, what: str, ranges: Collection[Range]) -> None:
+    """Name the vertical axis: what it shows, in which units, and whether it is logarithmic.
+
+    Regret is in the units of rewards, so their ``ranges`` say what is much and what is little.
+    """
+    units = "; ".join(f"rewards in {range_text(limits)}" for limits in sorted(ranges)[:2])
+    scale = "" if axes.get_yscale() == "linear" else "; log scale"
+    axes.set_ylabel(f"{what} ({units}{', …' if len(ranges) > 2 else ''}{scale})")
 
 
 def draw_policy(
@@ -83,18 +140,21 @@ def draw_policy(
     result: Result,
     policy: str,
     *,
-    band: str,
+    band: str | None,
     colour: str,
     label: str | None = None,
     over_log: bool = False,
+    style: str = "-",
 ) -> None:
-    """Draw one policy's mean regret and its band; ``over_log`` divides both by ln t."""
+    """Draw one policy's mean regret and its band, if any; ``over_log`` divides both by ln t."""
     shown = result.times > 1 if over_log else result.times > 0
     times = result.times[shown]
     scale = np.log(times) if over_log else 1.0
     mean = result.mean_regret(policy)[shown] / scale
-    axes.plot(times, mean, color=colour, label=label or visible(policy), linewidth=1.8)
-    if result.runs > 1:
+    marker = "o" if len(times) == 1 else ""  # a single point makes no line
+    label = label or visible(policy)
+    axes.plot(times, mean, style, marker=marker, color=colour, label=label, linewidth=1.8)
+    if result.runs > 1 and band is not None:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))
         axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
 
@@ -108,16 +168,35 @@ def _band(result: Result, policy: str, band: str) -> tuple[np.ndarray, np.ndarra
     return mean - std, mean + std
 
 
-def _draw_bounds(axes: Axes, result: Result) -> None:
+def _highest(bounds: Sequence[_Bound]) -> float:
+    return max((float(bound.values[-1]) for bound in bounds if bound.style != "none"), default=0.0)
+
+
+class _Bound(NamedTuple):
+    """A line of a bound: what it is called, its values over time, and how it is drawn."""
+
+    name: str
+    values: Floats
+    style: str
+
+
+def _bounds(result: Result) -> list[_Bound]:
     if result.true not in result.problem.parameters:
         raise InputError(f"no bounds are known for a truth outside Θ ({result.true})")
     case = analyze(result.problem, result.true).cases[0]
     logs = np.log(result.times)
-    upper, lower, ucb1 = case.theorem1.corrected, case.theorem2.all_arms, case.ucb1
-    for label, constant, coefficient, style in (
-        ("FP-UCB at most (Theorem 1)", upper.constant, upper.log_coefficient, "--"),
-        ("UCB1 at most", ucb1.constant, ucb1.log_coefficient, "-."),
-        ("any policy at least (Theorem 2), in the long run", 0.0, lower.coefficient, ":"),
-    ):
-        values = (constant or 0.0) + coefficient * logs
-        axes.plot(result.times, values, style, color="0.35", linewidth=1.1, label=label)
+    upper, least, ucb1 = case.theorem1.corrected, case.theorem2.all_arms.coefficient, case.ucb1
+    assert upper.constant is not None  # only the printed one may be undefined
+    found = [
+        _Bound(
+            f"FP-UCB ≤ {upper} (Theorem 1, corrected)",
+            upper.constant + upper.log_coefficient * logs,
+            "--",
+        ),
+        _Bound(f"UCB1 ≤ {ucb1}", ucb1.constant + ucb1.log_coefficient * logs, "-."),
+    ]
+    if least:
+        name = f"any policy ≥ {least:.4g} · ln T in the long run (Theorem 2)"
+        return [*found, _Bound(name, least * logs, ":")]
+    name = "any policy: regret need not grow (Theorem 2)"
+    return [*found, _Bound(name, np.full(len(logs), np.nan), "none")]

@@ -8,7 +8,7 @@ import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
-from fpbandits.report.figures import ORANGE, SKY, own_style, short
+from fpbandits.report.figures import ORANGE, SKY, blank, own_style, short
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told
 @own_style()
 def structure_figure(problem: Problem) -> Figure:
     """Draw the means with the best arms marked, and which parameter is confused with which."""
-    from matplotlib.figure import Figure
-
     count, arms = len(problem.parameters), len(problem.arms)
     if count > MOST_PARAMETERS:
         raise InputError(
@@ -40,7 +38,7 @@ def structure_figure(problem: Problem) -> Figure:
     longest = min(max(map(len, problem.parameters)), _LONGEST_LABEL)
     height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest
     left = float(np.clip(1.5 + 0.55 * arms, 3.2, 9.0))
-    figure = Figure(figsize=(left + height + 2.0, height), layout="constrained")
+    figure = blank(left + height + 2.0, height)
     means_axes, confusion_axes = figure.subplots(1, 2, width_ratios=[left, height])
     _draw_means(figure, means_axes, problem, structure)
     _draw_confusion(figure, confusion_axes, problem, structure)

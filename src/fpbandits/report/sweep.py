@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fpbandits.report.figures import PALETTE, as_plain_text, footnote, own_style, short
+from fpbandits.report.figures import PALETTE, as_plain_text, blank, footnote, own_style, short
+from fpbandits.report.regret import label_regret
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,29 +33,29 @@ _LONGEST_NAME = 44
 @own_style()
 def sweep_figure(sweep: Sweep) -> Figure:
     """Draw regret against what the study varies, with 95 % intervals."""
-    from matplotlib.figure import Figure
-
     study, panels = sweep.study, sweep.points()
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
     down = math.ceil(len(panels) / columns)
     lines = list(dict.fromkeys(line for panel in panels.values() for line in panel))
     width = 7.5 if columns == 1 else 1.2 + 4.1 * columns
     height = max(1.2 + 3.6 * down, 0.8 + 0.17 * len(lines))
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = blank(width, height)
     # Problems in different units are not to be compared by height.
-    same_units = len({cell.problem.range for cell in study.cells.values()}) == 1
+    ranges = {cell.problem.name: cell.problem.range for cell in study.cells.values()}
+    same_units = len(set(ranges.values())) == 1
     grid = figure.subplots(down, columns, squeeze=False, sharey=same_units)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     drawn: dict[str, Any] = {}
-    for axes, (title, panel) in zip(grid.flat, panels.items(), strict=False):
+    for place, (title, panel) in enumerate(panels.items()):
+        axes = grid.flat[place]
         drawn = _draw_panel(axes, panel, lines) | drawn
         _scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
-    for axes in grid[:, 0]:
-        axes.set_ylabel("mean regret")
+        if place % columns == 0 or not same_units:
+            label_regret(axes, "mean regret", {ranges[name] for name in _problems(panel)})
     if lines != [""]:
         handles = [drawn[line] for line in lines]
         names = [short(line, _LONGEST_NAME) for line in lines]
@@ -63,6 +64,12 @@ def sweep_figure(sweep: Sweep) -> Figure:
     figure.suptitle(short(study.name, 90), fontsize=11, parse_math=False)
     footnote(figure, f"{sweep.caption}; 95 % intervals")
     return figure
+
+
+def _problems(panel: Panel) -> set[str]:
+    """Return the names of the problems that a panel's points come from."""
+    drawn = (point for own in panel.values() for point in own.values())
+    return {problem for point in drawn for problem, _ in point.parts}
 
 
 def _scale(axes: Axes, panels: Iterable[Panel]) -> None:

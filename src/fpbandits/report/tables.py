@@ -6,20 +6,29 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
+from operator import gt
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
+from fpbandits.checks import amount
 from fpbandits.problem import Problem
+from fpbandits.report.text import aligned
 from fpbandits.theory.analysis import Analysis, Case
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
 _MOST_ROWS, _MOST_COLUMNS = 40, 8
+_NAME_WIDTHS = 18, 10
+"""Of a truth and its best arm, so that 80 columns hold the numbers beside them."""
+
 _MOST_ARMS = 200
 """To lay out a row takes a millisecond, and nobody reads thousands."""
 
@@ -36,40 +45,34 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
     return Group(*parts)
 
 
-def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Show what there is to choose from."""
-    table = _table(*map(_words, ("policy", "knows", "guarantee", "options")))
-    for row in rows:
-        options = ", ".join(f"{name}={value}" for name, value in row["options"].items())
-        name = Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")
-        table.add_row(name, Text(row["knows"]), Text(row["guarantee"]), Text(options))
-    return table
-
-
 def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
-    """Show who did how well on the paper's problems, and in the mean of each other group."""
-    groups: dict[str, list[str]] = {"paper": [], "random": [], "wrong": []}
+    """Show who did how well on the paper's or one's own problems, and in the mean of the others."""
+    groups: dict[str, list[str]] = {}
     for contest in board["contests"]:
         groups.setdefault(contest["group"], []).append(contest["name"])
-    paper = groups.pop("paper")
-    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*paper, *groups, "score")))
+    named = [*groups.pop("paper", []), *groups.pop("own", [])]
+    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*named, *groups, "score")))
     for policy, own in board["policies"].items():
         played, score = own["contests"], own["score"]
         cells = [
-            f"{played[name]['mean']:.3g} ({played[name]['q95']:.3g})" if name in played else "–"
-            for name in paper
+            f"{_short(played[name]['mean'])} ({_short(played[name]['q95'])})"
+            if name in played
+            else "–"
+            for name in named
         ]
         for names in groups.values():
             means = [played[name]["mean"] for name in names if name in played]
             whole = means and len(means) == len(names)
-            cells.append(f"{sum(means) / len(means):.3g}" if whole else "–")
+            cells.append(_short(sum(means) / len(means)) if whole else "–")
         table.add_row(Text(policy, style="bold"), *cells, f"{score:.2f}" if score else "–")
     words = (
         f"Mean regret at T = {board['horizon']:.6g} (95 % quantile), {board['runs']:,} runs, arms "
-        "shuffled; the mean over the random problems and over wrong models; score: regret as a "
-        "multiple of the least, in the geometric mean over all contests but those of wrong models."
+        "shuffled; "
     )
-    return Group(table, Text(words))
+    if groups:
+        words += "the mean over the random problems and over wrong models; "
+    words += "score: regret as a multiple of the least, in the geometric mean over all contests"
+    return Group(table, Text(f"{words}{' but those of wrong models' if groups else ''}."))
 
 
 def sweep_table(
@@ -109,31 +112,48 @@ def _value(value: Any) -> str:
 def _with_error(point: Any) -> Text:
     if point is None:
         return Text("–")
-    error = "" if math.isnan(point.standard_error) else f" ± {point.standard_error:.2g}"
-    return Text(f"{point.mean:.4g}{error}")
+    error = "" if math.isnan(point.standard_error) else f" ± {_short(point.standard_error, 2)}"
+    return Text(f"{amount(point.mean)}{error}")
+
+
+def _short(value: float, digits: int = 3) -> str:
+    """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
+    small = round(value) < 10**digits
+    return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
-    table = _table(
-        *map(_words, ("truth", "best arm", "regret is")),
-        *map(_numbers, ("FP-UCB\nat most", "\n+ ln T ×", "any ≥\nln T ×")),
-    )
-    for case in analysis.cases:
-        corrected = case.theorem1.corrected
-        table.add_row(
-            Text(case.true),
-            Text(case.best_arm),
-            Text(case.verdict, style=_STYLES[case.regime]),
-            _four_digits(corrected.constant),
-            _four_digits(corrected.log_coefficient),
-            _four_digits(case.theorem2.all_arms.coefficient),
-        )
+    """Show two lines per truth: the numbers, and in words what they come from."""
+    heads = ["truth", "best arm"], [analysis.cases[0].default.policy, "FP-UCB", "", "any ≥"]
+    rows = [([case.true, case.best_arm], _bounds_of(case)) for case in analysis.cases]
+    under = ["", ""], ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
+    names, numbers = zip(heads, under, *rows, strict=True)
+    widths = [
+        min(max(map(cell_len, column)), most)
+        for column, most in zip(zip(*names, strict=True), _NAME_WIDTHS, strict=True)
+    ]
+    widths += [-max(map(len, column)) for column in zip(*numbers, strict=True)]
+    lines = [[*under[0], *heads[1]], [*heads[0], *under[1]]]
+    parts: list[RenderableType] = ["", *(aligned(line, widths) for line in lines), Rule(style="")]
+    for case, (words, cells) in zip(analysis.cases, rows, strict=True):
+        line = [*words, *cells]
+        if any(map(gt, map(cell_len, words), _NAME_WIDTHS)):  # they take a line of their own
+            parts.append(Text("  ".join(words)))
+            line = ["", "", *cells]
+        reason = Text(case.verdict, style=_STYLES[case.regime])
+        parts += [Text(aligned(line, widths)), Padding(reason, (0, 0, 0, 2))]
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
     forced = sum(case.theorem2.all_arms.coefficient > 0 for case in analysis.cases)
     closing = f"{len(analysis.cases) - logarithmic} bounded, {logarithmic} logarithmic for FP-UCB"
     if forced < logarithmic:
         closing += f" ({forced} for any policy)"
-    return [table, Text(f"{closing}. For one case in full: --true NAME")]
+    return [*parts, "", Text(f"{closing}. For one case in full: --true NAME")]
+
+
+def _bounds_of(case: Case) -> list[str]:
+    upper, lower = case.theorem1.corrected, case.theorem2.all_arms
+    bounds = upper.constant, upper.log_coefficient, lower.coefficient
+    return [amount(case.default.log_coefficient) or "–", *map(amount, bounds)]
 
 
 def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
@@ -160,7 +180,7 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
         parts.append(
             Text(
                 f"Hardest to tell apart, outside B: {case.nearest.parameter}, whose mean on "
-                f"{case.best_arm} is {case.nearest.alpha:.4g} off: "
+                f"{case.best_arm} is {amount(case.nearest.alpha)} off: "
                 f"{case.nearest.plays:,} plays of it"
             )
         )
@@ -200,9 +220,9 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
             role = Text("confusing", style="yellow")
         else:
             role = Text("candidate" if arm in candidates else "never best")
-        numbers = [_four_digits(values.get(arm)) for values in columns.values()]
-        gap = _four_digits(case.gaps[arm])
-        table.add_row(Text(arm), _four_digits(mean), gap, role, *numbers)
+        numbers = [amount(values.get(arm)) for values in columns.values()]
+        gap = amount(case.gaps[arm])
+        table.add_row(Text(arm), amount(mean), gap, role, *numbers)
     return table
 
 
@@ -221,7 +241,7 @@ def _bound_table(case: Case) -> Table:
     )
 
     def row(label: str, constant: float | None, log_coefficient: float) -> None:
-        table.add_row(label, _four_digits(constant), _four_digits(log_coefficient))
+        table.add_row(label, amount(constant), amount(log_coefficient))
 
     corrected, printed, lower = case.theorem1.corrected, case.theorem1.printed, case.theorem2
     row("FP-UCB at most (Theorem 1, corrected)", corrected.constant, corrected.log_coefficient)
@@ -231,6 +251,9 @@ def _bound_table(case: Case) -> Table:
         proven = corrected.constant is not None and printed.constant >= corrected.constant
         label = "  as printed" if proven else "  as printed (not proven)"
         row(label, printed.constant, printed.log_coefficient)
+    if case.default.log_coefficient is not None:
+        label = f"{case.default.policy}, the default, at most, in the long run"
+        row(label, None, case.default.log_coefficient)
     row("UCB1 at most", case.ucb1.constant, case.ucb1.log_coefficient)
     row("any policy at least, in the long run (Theorem 2)", None, lower.all_arms.coefficient)
     if lower.coefficient != lower.all_arms.coefficient:
@@ -252,13 +275,6 @@ def _words(head: str) -> Column:
 def _numbers(head: str) -> Column:
     """Return a column of numbers, under names that users gave."""
     return Column(Text(head), justify="right", no_wrap=True)
-
-
-def _four_digits(value: float | None) -> str:
-    """Return a number to four digits, or nothing."""
-    if value is None:
-        return ""
-    return f"{value:,.1f}" if 1000 <= value < 1e7 else f"{value:.4g}"
 
 
 def _some_of(names: tuple[str, ...]) -> str:

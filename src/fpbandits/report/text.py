@@ -1,4 +1,4 @@
-"""Regret as a table in plain text, for any terminal, log or notebook.
+"""Regret as a table: in plain text, for any terminal or log, and for notebooks.
 
 A result may come from someone else's file, so its names are made `visible`.
 """
@@ -6,43 +6,80 @@ A result may come from someone else's file, so its names are made `visible`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fpbandits.checks import visible
+from rich.cells import cell_len
+
+from fpbandits.checks import amount, visible
+from fpbandits.markup import html_table
 from fpbandits.statistics import summary
 
 if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 
+HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantile")
+
+
 def regret_table(result: Result) -> str:
     """Return the regret of every policy at T; a single run has no spread, and leaves it empty."""
-    lines = [["policy", "mean regret", "95 % interval", "std", "median", "95 % quantile"]]
+    lines = [HEAD, *((visible(policy), *rest) for policy, *rest in regret_rows(result))]
+    return _laid_out(f"{_title(result)}: {_setting(result)}", lines, words=1)
+
+
+def regret_html(result: Result) -> str:
+    """Return the same table for a notebook."""
+    return html_table(_title(result), HEAD, regret_rows(result), above=[_setting(result)])
+
+
+def regret_rows(result: Result) -> Iterator[list[str]]:
+    """Yield what the table says of each policy, below `HEAD`."""
     for policy in result.policies:
         mean, std, low, high, _, median, most = (
             values[-1] for values in summary(result.regret(policy)).values()
         )
-        interval = "" if math.isnan(low) else f"{_number_text(low)} … {_number_text(high)}"
-        lines.append(
-            [visible(policy), _number_text(mean), interval, *map(_number_text, (std, median, most))]
-        )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    title = visible(
-        f"{result.problem.name}, truth {result.true}: regret at T = {result.horizon:.6g}, "
-        f"{result.runs:,} runs, seed {result.seed}"
-    )
-    rows = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    rule = "─" * max(map(len, rows))
+        interval = "" if math.isnan(low) else f"{amount(low)} … {amount(high)}"
+        yield [policy, amount(mean), interval, *map(amount, (std, median, most))]
+
+
+def truths_table(results: Mapping[str, Result]) -> str:
+    """Return the regret of every policy under every truth at T, a row for each."""
+    lines = [("truth", "policy", "mean regret", "95 % interval", "95 % quantile")]
+    for true, result in results.items():
+        for place, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
+            own = visible(true) if place == 0 else ""
+            lines.append((own, visible(policy), mean, interval, most))
+    first = next(iter(results.values()))
+    title = visible(f"{first.problem.name}, each truth in turn")
+    return _laid_out(f"{title}: {_setting(first)}", lines, words=2)
+
+
+def _title(result: Result) -> str:
+    return visible(f"{result.problem.name}, truth {result.true}")
+
+
+def _setting(result: Result) -> str:
+    return f"regret at T = {result.horizon:.6g}, {result.runs:,} runs, seed {result.seed}"
+
+
+def _laid_out(title: str, lines: Sequence[Sequence[str]], words: int) -> str:
+    """Put the cells of lines below each other, the first ``words`` to the left."""
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    widths[words:] = [-width for width in widths[words:]]
+    rows = [aligned(line, widths) for line in lines]
+    rule = "─" * max(map(cell_len, rows))
     return "\n".join([title, rows[0], rule, *rows[1:]])
 
 
-def _number_text(value: float) -> str:
-    if math.isnan(value):
-        return ""
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return cells side by side; to the right where a width is negative.
+
+    >>> aligned(["a", "1", "b"], [3, -4, 2])
+    'a       1  b'
+    """
+    padded = []
+    for cell, width in zip(cells, widths, strict=True):
+        space = " " * (abs(width) - cell_len(cell))
+        padded.append(space + cell if width < 0 else cell + space)
+    return "  ".join(padded).rstrip()

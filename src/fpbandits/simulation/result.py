@@ -20,6 +20,7 @@ from fpbandits.arrays import Counts, Floats
 from fpbandits.checks import checked_path, flag, is_real, known_name, whole_number
 from fpbandits.errors import InputError, quote
 from fpbandits.problem import Problem
+from fpbandits.simulation.comparison import Comparison
 from fpbandits.simulation.versions import versions
 from fpbandits.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
 from fpbandits.storage import rows_to_csv, write_aside
@@ -27,27 +28,6 @@ from fpbandits.storage import rows_to_csv, write_aside
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The difference in final regret of two policies, run by run: first less second."""
-
-    first: str
-    second: str
-    difference: float
-    low: float
-    high: float
-    level: float
-
-    def __str__(self) -> str:
-        better, low, high = self.second, self.low, self.high
-        if high < 0:
-            better, low, high = self.first, -high, -low
-        interval = f"({self.level:.0%} interval {low:.4g} … {high:.4g})"
-        if low > 0:
-            return f"{better} has the lower regret, by {abs(self.difference):.4g} {interval}"
-        return f"no clear difference: {self.difference:.4g} {interval}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,11 +223,13 @@ class Result:
         write_aside(checked_path(path), rows_to_csv(list(self.rows())).encode())
 
     def to_frame(self) -> DataFrame:
-        """Return the rows as a pandas data frame; pandas must be installed."""
+        """Return the rows as a pandas data frame; ``fpbandits[pandas]`` installs what it needs."""
         try:
             from pandas import DataFrame
         except ImportError:
-            raise InputError("to_frame needs pandas, which is not installed") from None
+            raise InputError(
+                "to_frame needs pandas, which is not installed: pip install 'fpbandits[pandas]'"
+            ) from None
         return DataFrame(list(self.rows()))
 
     def as_dict(self) -> dict[str, Any]:
@@ -282,6 +264,11 @@ class Result:
 
     def __repr__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        from fpbandits.report.text import regret_html
+
+        return regret_html(self)
 
     def plot(
         self,

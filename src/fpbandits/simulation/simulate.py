@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from typing import Any, TypedDict
 
 from fpbandits.checks import checked_name
 from fpbandits.errors import InputError, quote
@@ -94,6 +95,34 @@ def simulate(
         cell.make_ready()  # here, and not in every thread at once
     played = play_cells(cells, out=out, workers=workers, executor=executor, progress=progress)
     return Result.together(played)
+
+
+class Asked(TypedDict):
+    """What is asked of every policy and truth alike; see `simulate`."""
+
+    horizon: float
+    runs: float
+    seed: int
+    times: Sequence[float] | None
+    shuffle: bool
+    leap: bool
+    exact: bool
+
+
+def simulate_truths(
+    problem: Problem, policies: Mapping[str, Policy], asked: Asked, **how: Any
+) -> dict[str, Result]:
+    """Play policies under each parameter in turn; a truth's result is that of `simulate`."""
+    cells = {
+        f"{true}: {name}": make_cell(problem, policy, true=true, **asked)
+        for true in problem.parameters
+        for name, policy in _named(policies).items()
+    }
+    played = play_cells(cells, **how)
+    return {
+        true: Result.together({name: played[f"{true}: {name}"] for name in policies})
+        for true in problem.parameters
+    }
 
 
 def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:

@@ -86,6 +86,11 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
 def _study(text: str, file: Path, runs: float | None) -> Study:
     table = parse_toml(text)
     for field in table:
+        if field in ("true", "truths"):
+            raise InputError(
+                f"field {quote(field)}: a truth goes with its problem, as in "
+                'problems = [{ problem = "paper:two", true = "all" }]'
+            )
         if field not in _FIELDS:
             raise unknown("field", field, _FIELDS)
     if "problems" not in table:

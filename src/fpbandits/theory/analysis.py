@@ -1,8 +1,8 @@
 """`analyze`: structure and bounds of a problem, by name and in the user's units.
 
 The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
-and parameters, and regret gets the user's units (it is larger by the width of the range); `words`
-puts the verdict on each truth into a sentence.
+and parameters, and regret gets the user's units (it is larger by the width of the range);
+`verdicts` puts the verdict on each truth into a sentence.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from typing import Any, Literal
 
 from fpbandits.errors import InputError, counted
 from fpbandits.files import the_problem
+from fpbandits.markup import and_more, html_table
 from fpbandits.problem import Problem
-from fpbandits.theory.bounds import theorem1, ucb1_bound
+from fpbandits.theory.bounds import DEFAULT, default_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import bound_text, first_of, named, verdict
 
 MOST_CASES = 2_000
 """A case lists every other parameter, so all cases together grow with the square of |Θ|."""
+
+_MOST_SHOWN = 10
+"""Cases that are shown where an analysis is printed; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,17 @@ class UCB1Bound:
 
 
 @dataclass(frozen=True)
+class DefaultBound:
+    """The default policy: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
+
+    None where best arms tie: there is no such bound.
+    """
+
+    policy: str
+    log_coefficient: float | None
+
+
+@dataclass(frozen=True)
 class Nearest:
     """The parameter with another best arm that is hardest to tell from the truth, outside B(θ°).
 
@@ -105,7 +120,8 @@ class Nearest:
 class Case:
     """What follows if ``true`` is the true parameter.
 
-    ``gaps``, ``betas`` and all regret are in the user's units; plays and episodes have none.
+    ``regime`` is FP-UCB's: bounded where its bound has no ln T. ``gaps``, ``betas`` and all regret
+    are in the user's units; plays and episodes have none.
     """
 
     true: str
@@ -120,19 +136,35 @@ class Case:
     theorem1: UpperBounds
     theorem2: LowerBounds
     ucb1: UCB1Bound
+    default: DefaultBound
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What there is to say beside the verdict, in a few words each."""
+        least = self.theorem2.all_arms.coefficient
+        return {
+            "best arm": self.best_arm,
+            "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
+            **self._of_default(),
+            "UCB1": f"regret ≤ {self.ucb1}",
+            "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
+            if least
+            else "need not let regret grow",
+        }
 
     def __str__(self) -> str:
-        least = self.theorem2.all_arms.coefficient
-        lines = [
-            f"{self.true}: {self.verdict}",
-            f"  best arm       {self.best_arm}",
-            f"  FP-UCB         regret ≤ {self.theorem1.corrected}",
-            f"  UCB1           regret ≤ {self.ucb1}",
-            f"  any policy     regret ≥ {least:.4g} · ln T in the long run"
-            if least
-            else "  any policy     need not let regret grow",
-        ]
-        return "\n".join(lines)
+        lines = (f"  {name:<14} {text}" for name, text in self.facts.items())
+        return "\n".join([f"{self.true}: {self.verdict}", *lines])
+
+    def _of_default(self) -> dict[str, str]:
+        most = self.default.log_coefficient
+        if most is None:
+            return {}
+        return {
+            self.default.policy: f"regret ≤ {most:.4g} · ln T in the long run"
+            if most
+            else "regret is bounded"
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +179,7 @@ class Analysis:
     theta2: logarithmic, because it looks like theta1 while you play arm2
       best arm       arm2
       FP-UCB         regret ≤ 3.0 + 7.347 · ln T
+      optimist       regret ≤ 0.2422 · ln T in the long run
       UCB1           regret ≤ 1.3 + 26.67 · ln T
       any policy     regret ≥ 0.2201 · ln T in the long run
     """
@@ -183,8 +216,30 @@ class Analysis:
         )
 
     def __repr__(self) -> str:
-        notice = [f"Note: {self.tie_notice}"] if self.ties else []
-        return "\n".join([self.summary, *notice, *map(str, self.cases)])
+        shown = map(str, self.cases[:_MOST_SHOWN])
+        return "\n".join([self.summary, *self._notices, *shown, *self._left_out])
+
+    def _repr_html_(self) -> str:
+        """Show a case in full in a notebook, or several at a glance."""
+        if len(self.cases) == 1:
+            (case,) = self.cases
+            head, rows = [case.true, case.verdict], list(map(list, case.facts.items()))
+        else:
+            cases = self.cases[:_MOST_SHOWN]
+            head = ["truth", "regret is", *cases[0].facts]
+            rows = [[case.true, case.verdict, *case.facts.values()] for case in cases]
+        name, _, rest = self.summary.partition(": ")
+        above, below = [rest, *self._notices], self._left_out
+        return html_table(name, head, rows, words=len(head), above=above, below=below)
+
+    @property
+    def _notices(self) -> list[str]:
+        return [f"Note: {self.tie_notice}"] if self.ties else []
+
+    @property
+    def _left_out(self) -> list[str]:
+        total = len(self.cases)
+        return and_more(total, min(total, _MOST_SHOWN), "truths", "in .cases")
 
 
 def analyze(
@@ -208,7 +263,8 @@ def analyze(
     -------
     Analysis
         One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
-        printed and as corrected, the lower bound for any policy, and UCB1's bound.
+        printed and as corrected, the lower bound for any policy, and the bounds of the default
+        policy and of UCB1.
     """
     problem = the_problem(problem)
     if true is None and len(problem.parameters) > MOST_CASES:
@@ -246,6 +302,7 @@ def _case(structure: Structure, true: int) -> Case:
     upper, lower = theorem1(structure, true), theorem2(structure, true)
     gaps = structure.gaps(true)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
+    default = default_bound(structure, true)
 
     times = upper.separation
     alphas, K = (times.alpha * width).tolist(), times.K.tolist()
@@ -261,8 +318,8 @@ def _case(structure: Structure, true: int) -> Case:
     return Case(
         true=problem.parameters[true],
         best_arm=problem.arms[structure.best_arm[true]],
-        regime="logarithmic" if len(confused) else "bounded",
-        verdict=verdict(structure, true, lower, nearest),
+        regime="logarithmic" if upper.log_coefficient else "bounded",
+        verdict=verdict(structure, true, upper, lower, nearest),
         confusion_set=parameter_names(confused),
         confusing_arms=named(problem.arms, structure.confusing_arms(true)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
@@ -280,4 +337,5 @@ def _case(structure: Structure, true: int) -> Case:
             printed=at_least(lower.printed),
         ),
         ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
+        default=DefaultBound(DEFAULT, None if default is None else default * width),
     )

@@ -1,4 +1,4 @@
-r"""Upper bounds on regret: Theorem 1 for FP-UCB, as printed and as corrected, and UCB1's own.
+r"""Upper bounds on regret: Theorem 1 for FP-UCB, printed and corrected; optimist's, UCB1's.
 
 Let 1 be the arm a*(θ°), |A| the number of candidate arms, and for a parameter θ outside B(θ°) with
 another best arm i, with α = α(θ) > 0,
@@ -42,6 +42,9 @@ import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.theory.structure import Structure
+
+DEFAULT, DELTA = "optimist", 0.1
+"""The default policy, and the δ of its threshold (1 + δ) ln t + b."""
 
 _EXACT_TERMS = 512
 _MOST_AT_ONCE = 2048
@@ -117,6 +120,40 @@ def theorem1(structure: Structure, true: int) -> Theorem1:
         corrected_constant=float(sum(gaps[arm] * pulls for arm, pulls in corrected.items())),
         log_coefficient=12 * float(sum(gaps[arm] / beta**2 for arm, beta in betas.items())),
     )
+
+
+def default_bound(structure: Structure, true: int) -> float | None:
+    r"""Return what the default policy's E[R(T)]/ln T comes down to at the most, in the long run.
+
+    Let θ° have a single best arm, 1. For a wrong arm a let D_a be the least D_a(θ°‖θ) over the θ
+    that give 1 the same law and under which a is a best arm and 1 is not; they are in B(θ°).
+    Then lim sup E[R(T)]/ln T ≤ (1 + δ) Σ_a Δ_a/D_a, and regret is bounded if that is 0.
+
+    *Proof.* By the proof in ``docs/policies.md``, all but finitely many of a's plays, in
+    expectation, are on behalf of such a θ with ℓ(θ°) − ℓ(θ) ≤ c(T) = (1 + δ) ln T + b. Arm 1 adds
+    nothing to that difference; the arms but 1 and a take at most X from it, whenever, where
+    P(X ≥ x) ≤ e^{−x} (Ville); and n plays of a bring at least n(1 − ε)D_a, but for finitely many
+    n, in expectation (independent steps of mean D_a, whose lower tails are exponentially small). So E[n_a(T)] ≤ (c(T) + E[X])/((1 − ε)D_a) + O(1),
+    for every ε > 0; X is the largest of all such θ, and E[X] ≤ 1 + ln |Θ|. Where kl is infinite,
+    the first reward below 1 refutes θ, and its plays are finite in expectation. ∎
+
+    With tied best arms there is no such statement, and the answer is None.
+
+    >>> from fpbandits import load_problem
+    >>> structure = Structure(load_problem("paper:two"))
+    >>> default_bound(structure, 0), round(default_bound(structure, 1), 4)
+    (0.0, 0.2422)
+    """
+    if structure.best_arms[true].sum() > 1:
+        return None
+    confused = structure.must_explore(true)
+    divergence = structure.problem.rewards.divergence(true, confused)
+    # Pinsker: what is not zero stays so, however close the means.
+    distance = structure.means[true] - structure.means[confused]
+    divergence = np.maximum(divergence, 2 * distance**2)
+    counts = structure.best_arms[confused]
+    least = np.min(divergence, axis=0, initial=np.inf, where=counts)
+    return (1 + DELTA) * float((structure.gaps(true) / least).sum())
 
 
 def ucb1_bound(gaps: Floats) -> tuple[float, float]:

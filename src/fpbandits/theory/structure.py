@@ -13,10 +13,11 @@ For a problem with arms i and parameters θ, of means μ_i(θ) on [0, 1], and th
 =====================  ==================================================================
 
 Whoever plays a*(θ°) for ever sees the same mean under each parameter in B(θ°), and cannot tell them
-from the truth. If B(θ°) is empty, FP-UCB's regret is bounded; otherwise it grows with log T.
+from the truth. If B(θ°) is empty, FP-UCB's regret is bounded; otherwise it grows with log T, unless
+all arms in C(θ°) are as good as a*(θ°) under θ°.
 
 The paper assumes that a*(θ) is unique. Without that, a parameter can be in B(θ°) though a*(θ°) is
-one of *its* best arms too; it costs FP-UCB a logarithm, but no policy needs to tell it apart.
+one of *its* best arms too; it can cost FP-UCB a logarithm, but no policy needs to tell it apart.
 `must_explore` leaves such parameters out, and those whose reward law on a*(θ°) differs while the
 mean is the same: what remains is the confusion set that a lower bound may use.
 

@@ -1,8 +1,9 @@
 """The verdict on a truth in a sentence: bounded or logarithmic, for whom, and why.
 
 Regret is logarithmic for every policy if some parameter looks like the truth while its best arm is
-played, has a better arm, and is costly to tell apart. It is logarithmic for FP-UCB alone if B(θ°)
-holds parameters, but none of that kind. It is bounded if B(θ°) is empty.
+played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if its bound has no
+ln T: B(θ°) is empty, or every arm that a parameter in B(θ°) has for its best is as good as a*(θ°)
+under the truth. In between it is logarithmic for FP-UCB, and need not be for others.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fpbandits.arrays import Ints
+from fpbandits.checks import amount
 from fpbandits.errors import counted
+from fpbandits.theory.bounds import Theorem1
 from fpbandits.theory.lower import Theorem2
 from fpbandits.theory.structure import Structure
 
@@ -21,25 +24,45 @@ NEARLY_CONFUSED = 0.1
 """At this α on [0, 1] it takes some 11,000 plays to tell two models apart."""
 
 
-def verdict(structure: Structure, true: int, lower: Theorem2, nearest: Nearest | None) -> str:
+def verdict(
+    structure: Structure, true: int, upper: Theorem1, lower: Theorem2, nearest: Nearest | None
+) -> str:
     """Say what regret must be under the parameter ``true``, and why."""
     arm = structure.problem.arms[structure.best_arm[true]]
-    if len(lower.confusion_set):
-        like = first_of(named(structure.problem.parameters, lower.confusion_set))
-        reason = f"because it looks like {like} while you play {arm}"
-        if lower.all_arms.coefficient > 0:
-            return f"logarithmic, {reason}"
-        return f"logarithmic for FP-UCB, {reason}; but it costs nothing to tell them apart"
-    if len(structure.confusion_set(true)):
+    if not upper.log_coefficient:
+        return f"bounded{_bounded(structure, true, arm, upper, nearest)}"
+    if not len(lower.confusion_set):
         return _needless(structure, true, arm)
-    if nearest is None:
-        return f"bounded, because {arm} is best under every parameter"
-    if nearest.alpha < NEARLY_CONFUSED * structure.problem.rewards.width:
+    like = first_of(named(structure.problem.parameters, lower.confusion_set))
+    reason = f"because it looks like {like} while you play {arm}"
+    if lower.all_arms.coefficient > 0:
+        return f"logarithmic, {reason}"
+    return f"logarithmic for FP-UCB, {reason}; but it costs nothing to tell them apart"
+
+
+def _bounded(
+    structure: Structure, true: int, arm: str, upper: Theorem1, nearest: Nearest | None
+) -> str:
+    """Say why FP-UCB's regret is bounded, or how late that shows."""
+    confused = named(structure.problem.parameters, structure.confusion_set(true))
+    if nearest is None and not confused:
+        return f", because {arm} is best under every parameter"
+    if not upper.corrected_constant:
+        return f", because FP-UCB plays no arm that is worse than {arm}"
+    if nearest and nearest.alpha < NEARLY_CONFUSED * structure.problem.rewards.width:
         return (
-            f"bounded, but only just: it takes {nearest.plays:,} plays of {arm} to tell it from "
+            f", but only just: it takes {nearest.plays:,} plays of {arm} to tell it from "
             f"{nearest.parameter} (means {nearest.alpha:.3g} apart)"
         )
-    return f"bounded; {nearest.plays:,} plays of {arm} rule out all with another best arm"
+    if confused:
+        others = named(structure.problem.arms, structure.confusing_arms(true))
+        verb = "is" if len(others) == 1 else "are"
+        return (
+            f": it looks like {first_of(confused)} while you play {arm}, but {first_of(others)}, "
+            f"which {verb} best there, {verb} as good"
+        )
+    assert nearest is not None
+    return f"; {nearest.plays:,} plays of {arm} rule out all with another best arm"
 
 
 def _needless(structure: Structure, true: int, arm: str) -> str:
@@ -76,7 +99,7 @@ def first_of(names: tuple[str, ...]) -> str:
 
 def bound_text(constant: float | None, log_coefficient: float) -> str:
     """Return constant + log_coefficient · ln T as people write it."""
-    parts = [] if constant is None else [f"{constant:,.1f}"]
+    parts = [] if constant is None else [f"{constant:,.1f}" if constant < 1e6 else amount(constant)]
     if log_coefficient:
         parts.append(f"{log_coefficient:.4g} · ln T")
     return " + ".join(parts)

@@ -9,6 +9,7 @@ from doctoring import (
     NO_COUNTEREXAMPLE,
     Doctor,
     Doctored,
+    both,
     check_other_way,
     check_section,
     more,
@@ -16,7 +17,7 @@ from doctoring import (
     without,
 )
 
-from fpbandits.paper.claims import FAILS, HOLDS, Claim
+from fpbandits.paper.claims import CLAIMS, FAILS, HOLDS, Claim
 from fpbandits.paper.claims.proofs import SECTION
 from fpbandits.paper.material import Material
 
@@ -34,8 +35,9 @@ VERDICTS = {
 
 DOCTORED: Doctored = [
     ("proposition-1", more("minimum-fp-ucb-far", plays=1, since=1e12), FAILS),
+    ("proposition-1", more("permutations-fp-ucb-far", plays=1, since=1e12, runs=1), FAILS),
     ("proposition-1-constant", NO_COUNTEREXAMPLE, HOLDS),
-    ("proposition-2", without("grid-4-fp-ucb-near"), HOLDS),
+    ("proposition-2", both(without("forgotten-fp-ucb-far"), without("grid-4-fp-ucb-far")), HOLDS),
     ("inconsistent-episodes", number("Σ 2 k⁻⁵", 5.0), FAILS),
     ("one-in-a-k", number("margin of θ°", 0.1), HOLDS),
     ("k-is-free-of-t", number("K at α = .2", math.inf), FAILS),
@@ -54,3 +56,16 @@ def test_each_verdict_can_come_out_the_other_way(
     name: str, doctor: Doctor, expected: str, material: Material
 ) -> None:
     check_other_way(name, VERDICTS, doctor, expected, material)
+
+
+@pytest.mark.parametrize("removed", ["forgotten", "grid-4"])
+def test_proposition_2_fails_within_assumption_1_and_outside(
+    removed: str, material: Material
+) -> None:
+    """Under (.5, .49) both arms are played in turn, 50,000 times each, and best arms are unique."""
+    doctored = without(f"{removed}-fp-ucb-far")(material)
+    claim = CLAIMS["proposition-2"](doctored)
+    assert claim.verdict == FAILS
+    if removed == "grid-4":
+        assert material.analyses["forgotten"].ties == ()
+        assert "arm2: 50,000 of 831.9" in claim.measured

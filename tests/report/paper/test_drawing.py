@@ -60,7 +60,7 @@ def test_curves_are_the_policies_own() -> None:
         ucb1.mean_regret("ucb1")[later] / np.log(ucb1.times[later]),
     )
     assert drawing.what_was_run(ucb1) == (
-        "mean of 3 runs, 95 % interval of the mean; T = 1e3, seed 0"
+        "mean of 3 runs, 95 % interval of the mean; T = 1,000, seed 0"
     )
 
 

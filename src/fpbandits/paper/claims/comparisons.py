@@ -7,15 +7,18 @@ from functools import partial
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.statement import (
+    EXACT,
     LIMIT,
     Finding,
     beyond,
+    decide,
     in_each,
     lines_of,
     mean_text,
+    number_text,
     titled,
 )
-from fpbandits.paper.experiments import FAR, Distance
+from fpbandits.paper.experiments import FAR, SETTINGS, Distance
 from fpbandits.paper.limits import limits, most_of, paired
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text, time_text
@@ -31,13 +34,13 @@ Fits = Callable[[str, float, float], tuple[bool, str]]
 """From a setting and the limits of growth in it: whether they fit, and what to say of it."""
 
 
-def stays_put(material: Material, setting: str) -> tuple[bool, str]:
+def stays_put(material: Material, setting: str, policy: str = "fp-ucb") -> tuple[bool, str]:
     """Tell whether regret stays put from T = 1e6 to 1e15: it grows by less than 1 %."""
-    early = material.regret(setting, "fp-ucb", 10**6, FAR)
-    added = material.regret(setting, "fp-ucb", 10**15, FAR) - early
+    early = material.regret(setting, policy, 10**6, FAR)
+    added = material.regret(setting, policy, 10**15, FAR) - early
     grew = int((added > 0).sum())
     text = (
-        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(added)}; it grew in {grew} of "
+        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(added)}; it grew in {grew:,} of "
         f"{counted(len(added), 'run')} (at most {most_of(grew, len(added)):.1%} of all)"
     )
     few = most_of(grew, len(added)) <= 0.05
@@ -85,9 +88,38 @@ def growth_in_each(
     return in_each(
         settings,
         lambda setting: growth(material, setting, policy, start, end, fits),
-        heading=f"growth a unit of ln t from T={time_text(start)} to {time_text(end)}{beside}:\n",
+        heading=f"growth per unit of ln t from T={time_text(start)} to {time_text(end)}{beside}:\n",
         evidence=evidence,
         horizon=end,
+    )
+
+
+def order_optimal(material: Material, settings: Sequence[str]) -> Finding:
+    """Tell whether FP-UCB grows only where every good policy must, and there with ln T at most."""
+    problems = dict.fromkeys(SETTINGS[setting].problem.name for setting in settings)
+    cases = [case for problem in problems for case in material.analyses[problem].cases]
+    agree = sum(
+        bool(case.confusion_set) == (case.theorem2.all_arms.coefficient > 0) for case in cases
+    )
+
+    def optimal(setting: str) -> tuple[bool, str]:
+        least = material.case(setting).theorem2.all_arms.coefficient
+        if not least:
+            flat, text = stays_put(material, setting)
+            return flat, f"the lower bound is 0; FP-UCB has {text}"
+        allowed = partial(within_theorem_1, material)
+        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, allowed)
+        return within, f"the lower bound is {least:.4g} per unit of ln t; FP-UCB grows by {text}"
+
+    fine, lines = lines_of(settings, optimal)
+    return Finding(
+        decide(agree == len(cases) and fine),
+        f"B(θ°) is empty exactly where the lower bound is 0 in {agree} of {len(cases)} cases\n"
+        + lines,
+        f"holds if they agree in every case ({EXACT}), and FP-UCB stays put from T=1e6 to 1e15 (as "
+        "in bounded) where the lower bound is 0, and is within Theorem 1's coefficient from T=1e6 "
+        f"to 1e12 where it is not ({LIMIT})",
+        10**15,
     )
 
 
@@ -139,7 +171,7 @@ def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
         )
         if setting in BOUNDED and gap.mean() > 0:
             text += (
-                f"; growing on by {material.lai_robbins(setting):.3g} a unit of ln t, as it does "
+                f"; growing on by {material.lai_robbins(setting):.3g} per unit of ln t, as it does "
                 "in the long run, Thompson sampling would meet FP-UCB near "
                 f"T={power_text(material.meeting(setting))}"
             )
@@ -178,5 +210,6 @@ def within(
     for arm, bound in bounds.items():
         plays = material.plays(setting, arm, time, distance)
         low, high = limits(plays)
-        found.append((low > bound, high <= bound, f"{arm}: {mean_text(plays)} of {bound:,.6g}"))
+        numbers = f"{arm}: {mean_text(plays)} of {number_text(bound)}"
+        found.append((low > bound, high <= bound, numbers))
     return found

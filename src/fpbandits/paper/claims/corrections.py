@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fpbandits.paper.claims.comparisons import within
+from fpbandits.paper.claims.comparisons import order_optimal, within
 from fpbandits.paper.claims.statement import LIMIT, Finding, decide, in_each, states
 from fpbandits.paper.experiments import FAR, PAPER, SETTINGS
 from fpbandits.paper.limits import limits
@@ -58,3 +58,13 @@ def corrected_theorem_1(material: Material) -> Finding:
         evidence=f"holds if every upper limit is within the bound, at each recorded time ({LIMIT})",
         horizon=10**12,
     )
+
+
+@states(
+    SECTION,
+    "Correction: it is enough that B(θ°) is empty, or that some model in it has the same law on "
+    "the best arm, and finite divergences on all arms",
+)
+def corrected_remark_2(material: Material) -> Finding:
+    """FP-UCB is order optimal if best arms are unique and Bernoulli means are inside (0, 1)."""
+    return order_optimal(material, ("two-1", "two-2", "permutations", "constants"))

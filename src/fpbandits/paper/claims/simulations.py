@@ -93,7 +93,7 @@ def two_2_log(material: Material) -> Finding:
     straight = max(-low, high) <= 0.1 * float(early.mean())
     return Finding(
         decide(limits(late)[0] > 0 and straight),
-        f"growth a unit of ln t: {mean_text(early)} from T=1e6 to 1e9, {mean_text(late)} from "
+        f"growth per unit of ln t: {mean_text(early)} from T=1e6 to 1e9, {mean_text(late)} from "
         "T=1e9 to 1e12",
         "holds if the later growth is above 0 and differs from the earlier one by at most 10 % of "
         f"it, both limits taken ({LIMIT})",
@@ -147,7 +147,7 @@ def _contrast(material: Material, setting: str) -> Finding:
     return Finding(
         decide(flat and growing),
         f"FP-UCB, {titled(setting, text)}\n"
-        f"UCB1, growth a unit of ln t from T=1e6 to 1e12, {ucb1}\n"
+        f"UCB1, growth per unit of ln t from T=1e6 to 1e12, {ucb1}\n"
         f"Thompson sampling, likewise, {thompson}",
         "holds if FP-UCB stays put from T=1e6 to 1e15 (as in bounded), and the lower limits of the "
         f"others' growth are above 0 ({LIMIT})",
@@ -263,7 +263,7 @@ def grid_4_log(material: Material) -> Finding:
     ]
     return Finding(
         decide(all(within for within, _ in decades)),
-        "growth a unit of ln t from T=1e14 to 1e15, where it is fastest: "
+        "growth per unit of ln t from T=1e14 to 1e15, where it is fastest: "
         + titled("grid-4", decades[-1][1]),
         "holds if in each decade from T=1e4 to 1e15 the upper limit of the growth is within "
         f"Theorem 1's coefficient ({LIMIT})",
@@ -281,7 +281,7 @@ def grid_4_increasing(material: Material) -> Finding:
     }
     return Finding(
         HOLDS if start == 10**4 else beyond(start),
-        f"regret is {material.regret('grid-4', 'fp-ucb', 10**4).mean():.4g} at T=1e4; growth a "
+        f"regret is {material.regret('grid-4', 'fp-ucb', 10**4).mean():.4g} at T=1e4; growth per "
         "unit of ln t in later decades: "
         + ", ".join(f"{slope:.3g} from T=1e{power}" for power, slope in slopes.items())
         + f"; Theorem 2 asks for {material.case('grid-4').theorem2.coefficient:.4g} in the end",

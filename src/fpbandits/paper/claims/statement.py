@@ -102,11 +102,21 @@ def beyond(start: int | None) -> str:
     return FAILS if start is None else f"{HOLDS} beyond T={time_text(start)}"
 
 
+def number_text(value: float) -> str:
+    """Return a number to four digits, as people write it.
+
+    >>> number_text(0.84021), number_text(-369_836.2)
+    ('0.8402', '-369,800')
+    """
+    short = f"{value:.4g}"
+    return f"{float(short):,.0f}" if 1e3 <= abs(value) < 1e15 else short
+
+
 def mean_text(sample: Floats) -> str:
     """Return a mean with its limits, where they differ from it."""
     low, high = limits(sample)
-    mean = float(sample.mean())
-    return f"{mean:.4g}" if low == high else f"{mean:.4g} ({low:.4g} … {high:.4g})"
+    mean = number_text(float(sample.mean()))
+    return mean if low == high else f"{mean} ({number_text(low)} … {number_text(high)})"
 
 
 def titled(setting: str, text: str) -> str:

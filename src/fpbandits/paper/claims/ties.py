@@ -47,7 +47,7 @@ def ties_remark_2(material: Material) -> Finding:
     coefficient = material.case("tied").theorem2.all_arms.coefficient
     return Finding(
         decide(coefficient > 0 or limits(slope)[0] <= 0),
-        f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} a unit of ln t, and the "
+        f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} per unit of ln t, and the "
         f"lower bound is {coefficient:.4g}",
         f"fails if growth from T=1e6 to 1e15 is above 0 ({LIMIT}) where the lower bound is 0",
         10**15,

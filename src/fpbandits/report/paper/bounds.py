@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN, ORANGE
 from fpbandits.report.paper import drawing
 from fpbandits.report.paper.chapters import Chapter, Drawing
 from fpbandits.report.regret import draw_policy
-from fpbandits.report.times import time_text
+from fpbandits.report.times import as_written, time_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,17 +25,18 @@ def bounds_and_slopes(material: Material) -> list[Chapter]:
             "The slope in log t, and the bounds on it",
             "In the end FP-UCB should have a quarter of the slope that Theorem 1 allows, 3Δ/β² for "
             "12Δ/β²: the proof waits until radii are below β/2, the algorithm needs them below β. "
-            "Theorem 2 is what no good policy can go below.",
+            "Theorem 2 says what no good policy can stay below.",
             [
                 Drawing(
                     "slopes",
                     "Growth of regret per unit of ln t, measured over the last three decades, and "
-                    "the bounds on it; 95 % intervals are no wider than the marks, or drawn.",
+                    "the bounds on it; 95 % intervals are drawn where wider than the marks.",
                     _slopes,
                 ),
                 Drawing(
                     "remark-1",
-                    "A problem with β = 1.05 Δ: is β > Δ enough for FP-UCB to grow more slowly?",
+                    "A problem with β = 1.05 Δ: is β > Δ enough for FP-UCB to grow more "
+                    "slowly than UCB1?",
                     drawing.policies_over_time("constants", ("fp-ucb", "ucb1"), "far"),
                 ),
             ],
@@ -101,12 +101,15 @@ def _slopes(material: Material) -> Figure:
             slope = material.slope(name, "ucb1", 10**9, 10**12)
             # It comes to lie near Theorem 1's mark, so it is set a little higher.
             drawing.draw_slope(axes, slope, row - 0.16, "s", ORANGE, "UCB1")
-    axes.set(xscale="log", xlim=(0.1, 200))
+    axes.set(xscale="log", xlim=(0.1, 200), xlabel="growth per unit of ln t (log scale)")
     drawing.name_rows(
         axes, [drawing.short_title(material.setting(name).title) for name in names], above=1.3
     )
-    runs = material.result("two-2", "fp-ucb", "far")
-    caption = f"to T = 1e15, UCB1 to 1e12; {runs.runs:,} runs or a fifth of them, seed {runs.seed}"
+    most, fewest = (material.result(name, "fp-ucb", "far").runs for name in ("two-2", "tied"))
+    caption = (
+        f"FP-UCB to T = 10¹⁵, {most:,} runs ({fewest:,} in the last row);\n"
+        f"UCB1 to T = 10¹², {fewest:,} runs; seed {material.result('tied', 'fp-ucb', 'far').seed}"
+    )
     return drawing.finish(figure, axes, caption, ncols=2, loc="upper center")
 
 
@@ -115,13 +118,19 @@ def _proposition1(material: Material) -> Figure:
     result, bounds = material.result("minimum", "fp-ucb", "far"), material.case("minimum").theorem1
     draw_policy(axes, result, "fp-ucb", band="ci", colour=BLUE, label="FP-UCB")
     for bound, style, label in (
-        (bounds.printed, "--", "Theorem 1 as printed, D_1"),
+        (bounds.printed, "--", "Theorem 1 as printed, D₁"),
         (bounds.corrected, "-.", "Theorem 1 corrected"),
     ):
         value = bound.constant
         assert value is not None
-        axes.axhline(value, color=drawing.GREY, linestyle=style, label=f"{label} = {value:,.4g}")
+        axes.axhline(
+            value,
+            color=drawing.GREY,
+            linestyle=style,
+            label=f"{label} = {as_written(f'{value:,.4g}')}",
+        )
     axes.set(xscale="log", yscale="log", xlim=(100, result.horizon), ylim=(0.3, 1e12))
+    axes.set_ylabel("regret (log scale)")
     return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)
 
 
@@ -137,11 +146,12 @@ def _proposition2(material: Material) -> Figure:
         label = f"Proposition 2 {label}"
         axes.plot(result.times, constant + log_term, style, color=drawing.GREY, label=label)
     axes.set(xscale="log", yscale="log", xlim=(10, result.horizon), ylim=(3, 1e8))
+    axes.set_ylabel("plays of arm 2 (log scale)")
     return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)
 
 
 def _bounds(material: Material) -> Figure:
-    figure, axes = drawing.canvas("Regret at T = 1e12, and Theorem 1", x="regret", y="")
+    figure, axes = drawing.canvas("Regret at T = 10¹², and Theorem 1", x="regret (log scale)", y="")
     names = ("two-1", "permutations", "grid-6", "minimum")
     for row, name in enumerate(names):
         bounds, regret = material.case(name).theorem1, material.regret(name, "fp-ucb", 10**12)
@@ -155,7 +165,7 @@ def _bounds(material: Material) -> Figure:
     labels = [drawing.short_title(material.setting(name).title) for name in names[:-1]]
     drawing.name_rows(axes, [*labels, "counterexample to\nProposition 1"], above=1.0)
     result = material.result("minimum", "fp-ucb", "far")
-    caption = f"mean of {counted(result.runs, 'run')} or more; seed {result.seed}"
+    caption = f"means of {result.runs:,} runs (last row) and more; seed {result.seed}"
     return drawing.finish(figure, axes, caption, loc="upper right", handletextpad=0.2)
 
 

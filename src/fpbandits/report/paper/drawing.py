@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import counted
-from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, footnote
+from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.paper.chapters import Draw
 from fpbandits.report.regret import BANDS, draw_policy
-from fpbandits.report.times import time_text
+from fpbandits.report.times import as_written, time_text
 from fpbandits.statistics import half_width
 
 if TYPE_CHECKING:
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from fpbandits.paper.material import Material
     from fpbandits.simulation.result import Result
 
-POLICY_NAMES = {"fp-ucb": "FP-UCB", "ucb1": "UCB1", "thompson": "Thompson sampling"}
-POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN}
+POLICY_NAMES = {
+    "fp-ucb": "FP-UCB",
+    "ucb1": "UCB1",
+    "thompson": "Thompson sampling",
+    "optimist": "optimist",
+}
+POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "optimist": PURPLE}
 SETTING_COLOURS = {
     "two-1": BLUE,
     "two-2": ORANGE,
@@ -40,9 +45,7 @@ def canvas(
     title: str, *, x: str = "time t", y: str = "regret", height: float = 3.5
 ) -> tuple[Figure, Axes]:
     """Return an empty figure, of a width at which text is readable on a telephone too."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.9, height), layout="constrained")
+    figure = blank(4.9, height)
     axes = figure.subplots()
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
@@ -139,8 +142,8 @@ def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
 def what_was_run(result: Result, band: str = "ci") -> str:
     """Return the line below a figure."""
     return (
-        f"mean of {counted(result.runs, 'run')}, {BANDS[band]}; T = {time_text(result.horizon)}, "
-        f"seed {result.seed}"
+        f"mean of {counted(result.runs, 'run')}, {BANDS[band]}; "
+        f"T = {as_written(time_text(result.horizon))}, seed {result.seed}"
     )
 
 

@@ -8,8 +8,9 @@ from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN
 from fpbandits.report.paper import drawing
 from fpbandits.report.paper.chapters import Chapter, Drawing
+from fpbandits.report.paper.default import default_policy
 from fpbandits.report.regret import BANDS, draw_policy
-from fpbandits.report.times import power_text, time_text
+from fpbandits.report.times import as_written, power_text, time_text
 from fpbandits.statistics import half_width
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ def far_horizons(material: Material) -> list[Chapter]:
     """Return what far horizons show, with a few words on each."""
     late = material.growing_from("grid-4")
     sets_in = "" if late is None else f", before it grows again beyond T = {time_text(late)}"
-    meeting = power_text(material.meeting("permutations"))
     return [
         Chapter(
             "To T = 10¹⁵",
@@ -69,7 +69,7 @@ def far_horizons(material: Material) -> list[Chapter]:
             "Bounded regret must in the end be less than regret that grows: but when? Thompson "
             "sampling knows nothing of Θ, and grows by Σ Δ_i/kl(μ_i, μ*) per unit of ln t in the "
             f"long run, here {material.lai_robbins('permutations'):.3g}. Carried on from T = 10¹⁵ "
-            f"at that rate, it meets FP-UCB near T = {meeting}.",
+            f"at that rate, it meets FP-UCB {_when(material)}.",
             [
                 Drawing(
                     "meeting-thompson",
@@ -79,16 +79,23 @@ def far_horizons(material: Material) -> list[Chapter]:
                 ),
                 Drawing(
                     "meeting-thompson-two",
-                    "Two models, truth θ¹, where the two meet early.",
+                    "Two models, truth θ¹: here FP-UCB and Thompson sampling meet early.",
                     drawing.policies_over_time("two-1", ("fp-ucb", "thompson"), "far"),
                 ),
             ],
         ),
+        default_policy(material),
     ]
 
 
+def _when(material: Material) -> str:
+    """Say when Thompson sampling would meet FP-UCB; far off, no more than that."""
+    log = material.meeting("permutations")
+    return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
+
+
 def _five_problems(material: Material) -> Figure:
-    figure, axes = drawing.canvas("FP-UCB: bounded and logarithmic")
+    figure, axes = drawing.canvas("FP-UCB: bounded and logarithmic", y="regret (log scale)")
     for name, colour in drawing.SETTING_COLOURS.items():
         result, label = material.result(name, "fp-ucb", "far"), material.setting(name).title
         draw_policy(axes, result, "fp-ucb", band="ci", colour=colour, label=label)
@@ -98,7 +105,7 @@ def _five_problems(material: Material) -> Figure:
 
 def _late_logarithm(material: Material) -> Figure:
     title = material.setting("grid-4").title
-    figure, axes = drawing.canvas(title, y="growth of regret per unit of ln t")
+    figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
     slopes = [material.slope("grid-4", "fp-ucb", 10**p, 10 ** (p + 1), "far") for p in powers]
@@ -131,7 +138,7 @@ def _crossing(material: Material) -> Figure:
         crossing = material.crossing(name, "fp-ucb", "ucb1")
         if crossing is not None:
             axes.plot([crossing], [0], "o", color=colour, markersize=7)
-            label += f": T ≈ {time_text(crossing)}"
+            label += f": T ≈ {as_written(time_text(crossing))}"
         drawing.draw_mean(axes, times, difference, colour=colour, label=label)
         lowest = min(lowest, float(difference.mean(axis=0).min()))
     result = material.result(name, "fp-ucb", "near")
@@ -148,7 +155,7 @@ def _far_permutations(material: Material) -> Figure:
     figure, axes = drawing.over_log_time(material.setting("permutations").title, curves)
     caption = (
         f"mean of {counted(ours.runs, 'run')} (UCB1: {ucb1.runs:,}), {BANDS['ci']}; "
-        f"T = {time_text(ucb1.horizon)}, seed {ours.seed}"
+        f"T = {as_written(time_text(ucb1.horizon))}, seed {ours.seed}"
     )
     return drawing.finish(figure, axes, caption)
 
@@ -161,6 +168,7 @@ def _meets_thompson(material: Material) -> Figure:
     stretch = [curves["thompson"].horizon, 10**log]
     axes.plot(stretch, [reached, level], "--", color=GREEN, linewidth=1.5)
     axes.plot(stretch, [level, level], "--", color=BLUE, linewidth=1.5)
-    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=f"T ≈ {power_text(log)}")
+    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=_when(material))
     axes.set_xlim(1, 10 ** (log + 1))
-    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]))
+    axes.set_ylim(top=1.4 * level)
+    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]), ncols=2)

@@ -78,8 +78,8 @@ def papers_figures(material: Material) -> list[Chapter]:
         _pair(
             "fig8-grid-ucb",
             "256 models, truth [.4, .3, .2, .2], against UCB",
-            f"{len(material.case('grid-4').confusion_set)} models look like the truth while arm 1 "
-            f"is played. {_behind(material, 'grid-4')} From T = 10⁴ to 10⁶ FP-UCB's regret "
+            f"{len(material.case('grid-4').confusion_set)} of the models look like the truth while "
+            f"arm 1 is played. {_behind(material, 'grid-4')} From T = 10⁴ to 10⁶ FP-UCB's regret "
             f"grows by {_growth(material, 'grid-4'):.3g}: see below for what comes later.",
             "grid-4",
             ["fp-ucb", "ucb1"],
@@ -90,8 +90,11 @@ def papers_figures(material: Material) -> list[Chapter]:
 def _behind(material: Material, setting: str) -> str:
     crossing = material.crossing(setting, "fp-ucb", "ucb1")
     if crossing is None:
-        return "The means do not cross up to T = 10⁶."
-    return f"Its mean is above UCB1's up to T ≈ {time_text(crossing)}, and below from there on."
+        return "Up to T = 10⁶ the mean regrets of FP-UCB and UCB1 do not cross."
+    return (
+        f"On average FP-UCB has lost more than UCB1 up to T ≈ {time_text(crossing)}, and less from "
+        "there on."
+    )
 
 
 def _growth(material: Material, setting: str) -> float:

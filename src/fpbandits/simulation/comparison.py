@@ -1,0 +1,26 @@
+"""Two policies compared: both play run r on the same random stream, so differences are paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference in final regret of two policies, run by run: first less second."""
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    level: float
+
+    def __str__(self) -> str:
+        better, low, high = self.second, self.low, self.high
+        if high < 0:
+            better, low, high = self.first, -high, -low
+        interval = f"({self.level:.0%} interval {low:.4g} … {high:.4g})"
+        if low > 0:
+            return f"{better} has the lower regret, by {abs(self.difference):.4g} {interval}"
+        return f"no clear difference: {self.difference:.4g} {interval}"

@@ -1,0 +1,88 @@
+"""What a shell offers when a word is half typed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILES = ("mine.toml", "other.csv", "notes.txt", "folder/inner.toml", ".hidden.toml")
+
+
+def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
+    """Ask as bash and zsh do: bash splits words at colons before."""
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("true = 'a'\n[parameters]\na = [0.1]\nb = [0.2]\n")
+    split = "\n".join(words).replace(":", "\n:\n").removesuffix("\n").split("\n")
+    if not words[-1]:
+        split.append("")
+    asked = {
+        "bash": {"COMP_WORDS": "\n".join(split), "COMP_CWORD": str(len(split) - 1)},
+        "zsh": {"_TYPER_COMPLETE_ARGS": " ".join(words)},
+    }
+    process = subprocess.run(
+        [sys.executable, "-m", "fpbandits"],
+        env={**os.environ, **asked[shell], "_FPBANDITS_COMPLETE": f"complete_{shell}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert process.stderr == ""
+    if shell == "bash":
+        return process.stdout.split()
+    return [
+        line.strip("\"'()") for line in process.stdout.strip().replace("((", "\n").split("\n")[1:]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        (["analyze", "p"], ["paper:two", "paper:permutations", "paper:grid"]),
+        (["analyze", "paper:"], ["two", "permutations", "grid"]),
+        (["simulate", "paper:tw"], ["two"]),
+        (["leaderboard", "paper:two", "m"], ["mine.toml"]),
+        (["analyze", "o"], ["other.csv"]),
+        (["analyze", "n"], []),
+        (["analyze", "f"], ["folder/", "folder/inner.toml"]),
+        (["analyze", "folder/"], ["folder/inner.toml"]),
+        (["analyze", ".h"], [".hidden.toml"]),
+        (["analyze", "nowhere/"], []),
+        (["analyze", "paper:two", "--true", ""], ["all", "theta1", "theta2"]),
+        (["simulate", "mine.toml", "--true", ""], ["all", "a", "b"]),
+        (["simulate", "none.toml", "--true", ""], []),
+        (["simulate", "paper:two", "--policy", "a"], ["all", "ata"]),
+        (["policies", "th"], ["thompson-theta", "thompson"]),
+        (["policies", "a"], ["ata"]),
+    ],
+)
+def test_bash_is_offered_what_fits(tmp_path: Path, words: list[str], answers: list[str]) -> None:
+    assert offered(tmp_path, "bash", ["fpbandits", *words]) == answers
+
+
+def test_zsh_is_offered_whole_words(tmp_path: Path) -> None:
+    found = offered(tmp_path, "zsh", ["fpbandits", "analyze", "paper:t"])
+    assert found == [r"paper\\:two"]
+
+
+@pytest.mark.parametrize("words", ["", "x"])
+def test_a_shell_that_asks_strangely_gets_no_traceback(words: str) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "fpbandits"],
+        env={
+            **os.environ,
+            "_FPBANDITS_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": "0",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in process.stderr
