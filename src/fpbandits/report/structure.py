@@ -34,6 +34,8 @@ def structure_figure(problem: Problem) -> Figure:
             f"{problem.name}: {count:,} parameters are too many to draw (at most "
             f"{MOST_PARAMETERS:,}); leave out --plot"
         )
+    if problem.contexts:
+        raise InputError(f"{problem.name}: problems with contexts are not drawn; leave out --plot")
     structure = Structure(problem)
     longest = min(max(map(len, problem.parameters)), _LONGEST_LABEL)
     height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest

@@ -21,7 +21,7 @@ from rich.text import Text
 from fpbandits.checks import amount
 from fpbandits.problem import Problem
 from fpbandits.report.text import aligned
-from fpbandits.theory.analysis import Analysis, Case
+from fpbandits.theory.analysis import Analysis, Case, ContextAnalysis
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
@@ -38,7 +38,9 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
     parts: list[RenderableType] = [Text(analysis.summary, style="bold")]
     if analysis.tie_notice:
         parts.append(Text(f"Note: {analysis.tie_notice}", style="italic"))
-    if len(analysis.cases) == 1:
+    if isinstance(analysis, ContextAnalysis):
+        parts += _with_contexts(analysis, problem)
+    elif len(analysis.cases) == 1:
         parts += _in_full(analysis, analysis.cases[0], problem)
     else:
         parts += _at_a_glance(analysis)
@@ -120,6 +122,32 @@ def _short(value: float, digits: int = 3) -> str:
     """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
     small = round(value) < 10**digits
     return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)
+
+
+def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[RenderableType]:
+    """Show a sentence per truth, and for a single one what each pair pays and tells."""
+    parts: list[RenderableType] = [""]
+    for case in analysis.cases:
+        head = Text.assemble((case.true, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
+        facts = [Text(f"{name:<14} {fact}") for name, fact in case.facts.items()]
+        parts += [head, Padding(Group(*facts), (0, 0, 0, 2))]
+    if len(analysis.cases) > 1:
+        logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
+        bounded = len(analysis.cases) - logarithmic
+        closing = f"{bounded} bounded, {logarithmic} logarithmic. For one case in full: --true NAME"
+        return [*parts, "", Text(closing)]
+    (case,) = analysis.cases
+    means = problem.means[problem.index(case.true)]
+    table = _table(
+        *map(_words, ("context", "arm")), *map(_numbers, ("mean", "gap", "plays ln T ×"))
+    )
+    for row, context in enumerate(problem.contexts):
+        for column, arm in enumerate(problem.arms[:_MOST_ARMS]):
+            best = arm == case.best_arm[context]
+            cells = [Text(context if column == 0 else ""), Text(arm + (" (best)" if best else ""))]
+            numbers = means[row, column], case.gaps[context][arm], case.theorem2.pulls[context][arm]
+            table.add_row(*cells, *map(amount, map(float, numbers)))
+    return [*parts, table]
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:

@@ -19,9 +19,10 @@ from fpbandits.files import the_problem
 from fpbandits.markup import and_more, html_table
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import DEFAULT, default_bound, theorem1, ucb1_bound
+from fpbandits.theory.contexts import PairStructure, context_case
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import bound_text, first_of, named, verdict
+from fpbandits.theory.verdicts import bound_text, first_of, named, told, verdict
 
 MOST_CASES = 2_000
 """A case lists every other parameter, so all cases together grow with the square of |Θ|."""
@@ -153,8 +154,7 @@ class Case:
         }
 
     def __str__(self) -> str:
-        lines = (f"  {name:<14} {text}" for name, text in self.facts.items())
-        return "\n".join([f"{self.true}: {self.verdict}", *lines])
+        return told(self.true, self.verdict, self.facts)
 
     def _of_default(self) -> dict[str, str]:
         most = self.default.log_coefficient
@@ -242,6 +242,21 @@ class Analysis:
         return and_more(total, min(total, _MOST_SHOWN), "truths", "in .cases")
 
 
+@dataclass(frozen=True, repr=False)
+class ContextAnalysis(Analysis):
+    """What a problem with contexts allows; its cases are `ContextCase`."""
+
+    cases: tuple[Any, ...]
+    contexts: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """One line on the problem as a whole."""
+        return super().summary.replace(
+            " under some parameter", f" in some of {counted(len(self.contexts), 'context')}"
+        )
+
+
 def analyze(
     problem: Problem | str | os.PathLike[str],
     true: str | None = None,
@@ -264,7 +279,8 @@ def analyze(
     Analysis
         One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
         printed and as corrected, the lower bound for any policy, and the bounds of the default
-        policy and of UCB1.
+        policy and of UCB1. With contexts, what is by arm is by context and arm, FP-UCB has no part
+        in it, and the cases are those of `fpbandits.theory.contexts`.
     """
     problem = the_problem(problem)
     if true is None and len(problem.parameters) > MOST_CASES:
@@ -272,8 +288,19 @@ def analyze(
             f"{len(problem.parameters):,} parameters make too many cases to list (at most "
             f"{MOST_CASES:,}): name the true one"
         )
-    structure = Structure(problem)
     chosen = range(len(problem.parameters)) if true is None else [problem.index(true)]
+    if problem.contexts:
+        pairs = PairStructure(problem)
+        return ContextAnalysis(
+            problem=problem.name,
+            arms=problem.arms,
+            parameters=problem.parameters,
+            candidate_arms=named(problem.arms, pairs.candidate_arms),
+            ties=named(problem.parameters, pairs.ties),
+            cases=tuple(context_case(pairs, index) for index in progress(chosen)),
+            contexts=problem.contexts,
+        )
+    structure = Structure(problem)
     return Analysis(
         problem=problem.name,
         arms=problem.arms,

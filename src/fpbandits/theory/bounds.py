@@ -133,9 +133,10 @@ def default_bound(structure: Structure, true: int) -> float | None:
     expectation, are on behalf of such a θ with ℓ(θ°) − ℓ(θ) ≤ c(T) = (1 + δ) ln T + b. Arm 1 adds
     nothing to that difference; the arms but 1 and a take at most X from it, whenever, where
     P(X ≥ x) ≤ e^{−x} (Ville); and n plays of a bring at least n(1 − ε)D_a, but for finitely many
-    n, in expectation (independent steps of mean D_a, whose lower tails are exponentially small). So E[n_a(T)] ≤ (c(T) + E[X])/((1 − ε)D_a) + O(1),
-    for every ε > 0; X is the largest of all such θ, and E[X] ≤ 1 + ln |Θ|. Where kl is infinite,
-    the first reward below 1 refutes θ, and its plays are finite in expectation. ∎
+    n, in expectation (independent steps of mean D_a, whose lower tails are exponentially small). So
+    E[n_a(T)] ≤ (c(T) + E[X])/((1 − ε)D_a) + O(1), for every ε > 0; X is the largest of all such θ,
+    and E[X] ≤ 1 + ln |Θ|. Where D_a is infinite, the first reward that θ rules out refutes it, and
+    its plays are finite in expectation. ∎
 
     With tied best arms there is no such statement, and the answer is None.
 

@@ -26,7 +26,7 @@ from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.lower import cheapest
-from fpbandits.theory.verdicts import first_of, named
+from fpbandits.theory.verdicts import bound_text, first_of, named, told
 
 
 class PairStructure:
@@ -74,6 +74,16 @@ class PairStructure:
         worse: Bools = np.logical_not(still_best.all(axis=1))
         return worse
 
+    @cached_property
+    def candidate_arms(self) -> Ints:
+        """The arms that are best in some context under some parameter."""
+        return np.unique(self.best_arm)
+
+    @cached_property
+    def ties(self) -> Ints:
+        """The parameters whose best arm is not unique in some context."""
+        return np.flatnonzero((self.best_arms.sum(axis=2) > 1).any(axis=1))
+
     def confusion_set(self, true: int) -> Ints:
         """B(θ°)."""
         return np.flatnonzero(self.plays_worse(true) & ~self.told_by(true).any(axis=1))
@@ -114,19 +124,20 @@ class ContextCase:
     theorem2: PairBound
     ucb1: SumBound
 
-    def __str__(self) -> str:
-        least = self.theorem2.coefficient
-        best = ", ".join(f"{arm} in {context}" for context, arm in self.best_arm.items())
-        lines = [
-            f"{self.true}: {self.verdict}",
-            f"  best arm       {best}",
-            f"  UCB1 in each   regret ≤ {self.ucb1.constant:,.1f} + "
-            f"{self.ucb1.log_coefficient:.4g} · ln T",
-            f"  any policy     regret ≥ {least:.4g} · ln T in the long run"
+    @property
+    def facts(self) -> dict[str, str]:
+        """What there is to say beside the verdict, in a few words each."""
+        least, ucb1 = self.theorem2.coefficient, self.ucb1
+        return {
+            "best arm": ", ".join(f"{arm} in {context}" for context, arm in self.best_arm.items()),
+            "UCB1 in each": f"regret ≤ {bound_text(ucb1.constant, ucb1.log_coefficient)}",
+            "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
             if least
-            else "  any policy     need not let regret grow",
-        ]
-        return "\n".join(lines)
+            else "need not let regret grow",
+        }
+
+    def __str__(self) -> str:
+        return told(self.true, self.verdict, self.facts)
 
 
 def context_case(structure: PairStructure, true: int) -> ContextCase:

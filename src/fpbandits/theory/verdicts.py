@@ -8,6 +8,7 @@ under the truth. In between it is logarithmic for FP-UCB, and need not be for ot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fpbandits.arrays import Ints
@@ -79,6 +80,12 @@ def _needless(structure: Structure, true: int, arm: str) -> str:
         f"{first_of(named(structure.problem.parameters, confused))}; but {arm} {relief}, so no "
         "policy needs to pay"
     )
+
+
+def told(true: str, words: str, facts: Mapping[str, str]) -> str:
+    """Return a case in plain text: the verdict, and a line for each fact."""
+    lines = (f"  {name:<14} {text}" for name, text in facts.items())
+    return "\n".join([f"{true}: {words}", *lines])
 
 
 def named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
