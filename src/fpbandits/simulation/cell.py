@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
-from fpbandits.arrays import Counts, Floats, Ints
-from fpbandits.checks import flag, is_list, plain_list, plain_text, whole_number
-from fpbandits.errors import InputError, listed, quote
+from fpbandits.arrays import Counts, Floats
+from fpbandits.checks import flag, is_list, plain_list, whole_number
+from fpbandits.errors import InputError, quote
 from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Contexts, Policy, check_policy
 from fpbandits.policies.compiling import prepare, uncompilable
@@ -35,11 +35,8 @@ from fpbandits.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play, play_in_contexts
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
-from fpbandits.streams import order_stream, run_stream, truth_stream
-from fpbandits.table import Names
-
-Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
-"""What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""
+from fpbandits.simulation.truths import Truth, checked_truth, true_means, truths
+from fpbandits.streams import order_stream, run_stream
 
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
@@ -228,10 +225,7 @@ def make_cell(
         raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
     check_policy(policy)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
-    if isinstance(true, Mapping):
-        starts, truth, label = _stages(problem, true, T)
-    else:
-        starts, (truth, label) = (0,), _truth(problem, true)
+    starts, truth, label = checked_truth(problem, true, T)
     count = whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds")
     seed = whole_number("seed", seed)
     # Where the truth changes is recorded, so that regret can be told from pulls.
@@ -257,79 +251,6 @@ def make_cell(
 def leap_error(problem: Problem) -> float:
     """Return the chance of an error per leap and arm: each statistic has its own envelope."""
     return LEAP_ERROR * max(1, problem.rewards.statistics)
-
-
-PRIOR = "prior"
-
-
-def is_drawn(problem: Problem, true: str) -> bool:
-    """Tell whether the truth of each run is drawn from the prior."""
-    return true == PRIOR and PRIOR not in problem.parameters
-
-
-def truths(problem: Problem, true: str, seed: int, runs: range) -> Ints | None:
-    """Return which parameter is true in each of these runs, if that is drawn for each."""
-    if not is_drawn(problem, true):
-        return None
-    count = len(problem.parameters)
-    weights = np.full(count, 1 / count) if problem.prior is None else np.array(problem.prior)
-    upto = np.cumsum(weights)
-    draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
-    return np.searchsorted(upto, draws, side="right")
-
-
-def true_means(problem: Problem, true: str, seed: int, runs: int, means: Floats) -> Floats:
-    """Return the true means, or a row of them for each of the first runs if they are drawn."""
-    rows = truths(problem, true, seed, range(runs))
-    return means if rows is None else problem.rewards.means[rows]
-
-
-def _truth(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
-    """Return the laws of the truth as a family of one parameter, and what to call it."""
-    if true is None:
-        if problem.true is None:
-            raise InputError(
-                f"{problem.name} does not say which parameter is true: name one of "
-                f"{listed(problem.parameters)}"
-            )
-        true = problem.true
-    everything = np.arange(problem.pairs)
-    if isinstance(true, str):
-        true = plain_text(true)
-        if is_drawn(problem, true):
-            return problem.rewards, true
-        return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
-    if not is_list(true):
-        raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
-    names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
-    (means,) = names.flat([plain_list(true)])
-    return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)
-
-
-def _stages(
-    problem: Problem, given: Mapping[Any, Any], horizon: int
-) -> tuple[tuple[int, ...], RewardFamily, str]:
-    """Return when each stage of a changing truth begins, its laws row by row, and a label."""
-    stages: dict[int, Any] = {}
-    for key, true in given.items():
-        try:
-            start = int(key) if isinstance(key, str) else key
-        except ValueError:
-            start = key
-        start = whole_number("the start of a truth", start, most=horizon - 1, why="before T")
-        if start in stages:
-            raise InputError(f"two truths begin after {start:,} plays")
-        stages[start] = true
-    if 0 not in stages:
-        raise InputError("no truth begins at 0: say what is true from the start, as {0: NAME, …}")
-    starts = tuple(sorted(stages))
-    found = [_truth(problem, stages[start]) for start in starts]
-    for _, label in found:
-        if is_drawn(problem, label):
-            raise InputError("a truth drawn from the prior does not change within a run")
-    labels = [f"from {start} {label}" for start, (_, label) in zip(starts, found, strict=True)]
-    first, *rest = (truth for truth, _ in found)
-    return starts, first.stacked(rest), ", ".join([found[0][1], *labels[1:]])
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> Counts:

@@ -13,9 +13,10 @@ from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.problem import Problem
-from fpbandits.simulation.cell import Truth, make_cell
+from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
+from fpbandits.simulation.truths import Truth
 
 
 def simulate(

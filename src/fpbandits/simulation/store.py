@@ -36,9 +36,10 @@ from fpbandits.checks import checked_path
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
 from fpbandits.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
-from fpbandits.simulation.cell import Cell, leap_error, true_means
+from fpbandits.simulation.cell import Cell, leap_error
 from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.truths import true_means
 from fpbandits.simulation.workers import Piece, Played, Tables
 from fpbandits.storage import (
     DamagedError,

@@ -1,0 +1,105 @@
+"""What is true in a run: a model of Θ, means outside it, drawn from the prior, or changing.
+
+A truth becomes a family of reward laws with a row for each of its *stages*, of which there is one
+as a rule: after ``starts[stage]`` plays the laws of this row hold. If the truth is drawn for each
+run, the rows are those of Θ, and which one it is follows from the seed and the run's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fpbandits.arrays import Floats, Ints
+from fpbandits.checks import is_list, plain_list, plain_text, whole_number
+from fpbandits.errors import InputError, listed, quote
+from fpbandits.families import RewardFamily
+from fpbandits.problem import Problem
+from fpbandits.streams import truth_stream
+from fpbandits.table import Names
+
+Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
+"""What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""
+
+PRIOR = "prior"
+
+
+def is_drawn(problem: Problem, true: str) -> bool:
+    """Tell whether the truth of each run is drawn from the prior."""
+    return true == PRIOR and PRIOR not in problem.parameters
+
+
+def truths(problem: Problem, true: str, seed: int, runs: range) -> Ints | None:
+    """Return which parameter is true in each of these runs, if that is drawn for each."""
+    if not is_drawn(problem, true):
+        return None
+    count = len(problem.parameters)
+    weights = np.full(count, 1 / count) if problem.prior is None else np.array(problem.prior)
+    upto = np.cumsum(weights)
+    draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
+    return np.searchsorted(upto, draws, side="right")
+
+
+def true_means(problem: Problem, true: str, seed: int, runs: int, means: Floats) -> Floats:
+    """Return the true means, or a row of them for each of the first runs if they are drawn."""
+    rows = truths(problem, true, seed, range(runs))
+    return means if rows is None else problem.rewards.means[rows]
+
+
+def checked_truth(
+    problem: Problem, true: Truth | None, horizon: int
+) -> tuple[tuple[int, ...], RewardFamily, str]:
+    """Return when each stage begins, its laws row by row, and what to call the truth."""
+    if isinstance(true, Mapping):
+        return _stages(problem, true, horizon)
+    return (0,), *_one(problem, true)
+
+
+def _one(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
+    """Return the laws of the truth as a family of one parameter, and what to call it."""
+    if true is None:
+        if problem.true is None:
+            raise InputError(
+                f"{problem.name} does not say which parameter is true: name one of "
+                f"{listed(problem.parameters)}"
+            )
+        true = problem.true
+    everything = np.arange(problem.pairs)
+    if isinstance(true, str):
+        true = plain_text(true)
+        if is_drawn(problem, true):
+            return problem.rewards, true
+        return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
+    if not is_list(true):
+        raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
+    names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
+    (means,) = names.flat([plain_list(true)])
+    return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)
+
+
+def _stages(
+    problem: Problem, given: Mapping[Any, Any], horizon: int
+) -> tuple[tuple[int, ...], RewardFamily, str]:
+    """Return when each stage of a changing truth begins, its laws row by row, and a label."""
+    stages: dict[int, Any] = {}
+    for key, true in given.items():
+        try:
+            start = int(key) if isinstance(key, str) else key
+        except ValueError:
+            start = key
+        start = whole_number("the start of a truth", start, most=horizon - 1, why="before T")
+        if start in stages:
+            raise InputError(f"two truths begin after {start:,} plays")
+        stages[start] = true
+    if 0 not in stages:
+        raise InputError("no truth begins at 0: say what is true from the start, as {0: NAME, …}")
+    starts = tuple(sorted(stages))
+    found = [_one(problem, stages[start]) for start in starts]
+    for _, label in found:
+        if is_drawn(problem, label):
+            raise InputError("a truth drawn from the prior does not change within a run")
+    labels = [f"from {start} {label}" for start, (_, label) in zip(starts, found, strict=True)]
+    first, *rest = (truth for truth, _ in found)
+    return starts, first.stacked(rest), ", ".join([found[0][1], *labels[1:]])
