@@ -122,17 +122,11 @@ def _draw_many(n: int, p: float, random: Any) -> int:
         k = near + whole
         if not 0 <= k <= size:
             continue
-        deviation = whole - excess
-        log_ratio = (
-            stirling(size) - side(k, mean, deviation) - side(size - k, size - mean, -deviation)
-        )
-        if v * scale <= slope * math.exp(log_ratio):
+        if v * scale <= slope * math.exp(log_chance(k, size, mean, whole - excess)):
             return int(k)
 
 
-def _settled(
-    u: float, edge: float, a: float, b: float, c: float, y: float, random: Any
-) -> float:
+def _settled(u: float, edge: float, a: float, b: float, c: float, y: float, random: Any) -> float:
     """Return the whole part of T somewhere in the cell of ``u``, which has a whole number near by.
 
     (½ − |U|)·(T(U) − whole) is 2aU + (bU − (whole − c))·(½ − |U|), and its slope where it vanishes
@@ -150,20 +144,28 @@ def _settled(
     return whole if random.random() * _CELL * slope >= -value else whole - 1.0
 
 
-def side(k: float, mean: float, deviation: float) -> float:
-    """Return side(k, mean), where ``deviation`` is k − mean to the last digit."""
+def log_chance(k: float, n: float, mean: float, deviation: float) -> float:
+    """Return ln(√(2πnpq)·P(k)); ``mean`` is np, and ``deviation`` is k − np to the last digit."""
+    return stirling(n) - _side(k, mean, deviation) - _side(n - k, n - mean, -deviation)
+
+
+def _side(k: float, mean: float, deviation: float) -> float:
+    """Return side(k, mean), where ``deviation`` is k − mean."""
     if k == 0:
         return mean - 0.5 * math.log(2 * math.pi * mean)
     v = deviation / (k + mean)
     if abs(v) > 0.1:
         return (k + 0.5) * math.log(k / mean) - deviation + stirling(k)
+    return v * (deviation + 1 + (2 * k + 1) * artanh_rest(v)) + stirling(k)
+
+
+def artanh_rest(v: float) -> float:
+    """Return s = artanh(v)/v − 1 = v²/3 + v⁴/5 + …, for |v| up to 0.1."""
     w = v * v
     if w < 1e-6:
-        s = w * (1 / 3 + w * (1 / 5 + w / 7))
-    else:
-        s = w * (1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w / 17))))
-        s = w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + s)))
-    return v * (deviation + 1 + (2 * k + 1) * s) + stirling(k)
+        return w * (1 / 3 + w * (1 / 5 + w / 7))
+    far = w * (1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15 + w / 17))))
+    return w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + far)))
 
 
 def stirling(k: float) -> float:
