@@ -152,6 +152,35 @@ def test_whole_numbers_are_told_apart_within_a_cell(n: int, p: float) -> None:
                 assert found == exact.near + expected
 
 
+@pytest.mark.parametrize(
+    ("n", "p"),
+    [(19, 0.5), (2, 0.3), (900, 0.011), (10**9, 1e-9), (10**12, 9.9e-12), (2**53, 1e-15)],
+)
+def test_inversion_is_that_of_exact_arithmetic(n: int, p: float) -> None:
+    """Where U's value changes is found by halving: that law is within 1e-14 of the exact one."""
+    ends, most = [0], min(n, 60)
+    for k in range(most + 1):
+        low, high = ends[-1], 2**53  # U = low·2^−53 gives k or more, and so does all above it
+        while low < high:
+            middle = (low + high) // 2
+            found = decision(n, p, middle * CELL)
+            if found is None or found > k:
+                high = middle
+            else:
+                low = middle + 1
+        ends.append(low)
+    assert 2**53 - ends[-1] < 50  # the rest is drawn anew
+    with mpmath.workdps(40):
+        exact = [
+            mpmath.binomial(n, each) * mpf(p) ** each * (1 - mpf(p)) ** (n - each)
+            for each in range(most + 1)
+        ]
+        apart = sum(
+            abs(a - mpf(b) * CELL) for a, b in zip(exact, np.diff(ends).tolist(), strict=True)
+        )
+        assert apart / 2 + (1 - sum(exact)) / 2 < 1e-14
+
+
 def test_the_hat_is_above_the_law_and_the_squeeze_below() -> None:
     """V's limit is below 1 everywhere, and above what is accepted unseen where that applies.
 
