@@ -21,6 +21,7 @@ from fpbandits.policies.compiling import compiled
 SIZES = (10**6, 10**9, 10**12, 2**53)
 CHANCES = (0.5, 1e-3, 1e-6, 1e-9, 1e-12)
 LARGE = [(n, p) for n in SIZES for p in CHANCES if n * p >= binomial.FEW]
+SMALL = [(n, p) for n in SIZES for p in CHANCES if n * p < binomial.FEW]
 CELL = 2.0**-53
 
 
@@ -154,7 +155,7 @@ def test_whole_numbers_are_told_apart_within_a_cell(n: int, p: float) -> None:
 
 @pytest.mark.parametrize(
     ("n", "p"),
-    [(19, 0.5), (2, 0.3), (900, 0.011), (10**9, 1e-9), (10**12, 9.9e-12), (2**53, 1e-15)],
+    [(19, 0.5), (2, 0.3), (900, 0.011), (10**12, 9.9e-12), (2**53, 1e-15), *SMALL],
 )
 def test_inversion_is_that_of_exact_arithmetic(n: int, p: float) -> None:
     """Where U's value changes is found by halving: that law is within 1e-14 of the exact one."""
