@@ -22,6 +22,7 @@ nightly: .venv/installed-test
 
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py
+	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/scale.py
 

@@ -92,7 +92,7 @@ class InTurn(PlainPolicy):
         return int(seen.t % len(seen.plays))
 
 
-CHANGING = {0: "x", 100: "y", 250: [0.1, 0.2, 0.8]}
+CHANGING: dict[int, Any] = {0: "x", 100: "y", 250: [0.1, 0.2, 0.8]}
 
 
 def test_regret_is_against_the_best_arm_of_each_time() -> None:

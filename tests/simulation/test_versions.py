@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import fpbandits
 from fpbandits.policies.code_cache import digest_of_sources
+from fpbandits.simulation import manifest, workers
 from fpbandits.simulation.versions import SOURCES, versions
 
 
@@ -18,6 +22,37 @@ def test_all_that_decides_about_runs_has_a_version() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "glob", lambda path, pattern: [])
         assert digest_of_sources("theory/*.py") == digest_of_sources()
+
+
+@pytest.mark.parametrize("file", ["binomial.py", "bernoulli.py", "beta_tail.py", "kernel.py"])
+def test_another_sampler_is_another_version(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, read = digest_of_sources(*SOURCES), Path.read_bytes
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda path: read(path) + (b"#" if path.name == file else b"")
+    )
+    assert digest_of_sources(*SOURCES) != before
+
+
+def test_runs_of_an_earlier_release_are_not_mixed_with_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 8 runs are played by this version; the 5 of before stay, and do not count."""
+    problem, now = fpbandits.load_problem("paper:two"), versions()
+    asked: Any = {"horizon": 1000, "true": "theta1", "out": tmp_path}
+    with monkeypatch.context() as before:
+        for module in (manifest, workers):
+            before.setattr(module, "versions", lambda: now | {"fpbandits": "0.1.0"})
+        fpbandits.simulate(problem, fpbandits.UCB1(), runs=5, **asked)
+    with pytest.warns(UserWarning, match="what another version played is left, and played again"):
+        result = fpbandits.simulate(problem, fpbandits.UCB1(), runs=8, **asked)
+    played = dict.fromkeys(("0.1.0", fpbandits.__version__), 0)
+    for chunk in (tmp_path / "chunks").glob("*.npz"):
+        with np.load(chunk) as arrays:
+            header = json.loads(str(arrays["header"]))
+        for _, start, stop in header["pieces"]:
+            played[header["versions"]["fpbandits"]] += stop - start
+    assert played == {"0.1.0": 5, fpbandits.__version__: 8}
+    assert fpbandits.load_results(tmp_path)["ucb1"].versions == result.versions == now
 
 
 @pytest.mark.parametrize("pattern", SOURCES)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range
 from fpbandits.families.base import MeansFamily, RewardFamily
+from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.table import Names, checked_means
@@ -43,7 +44,7 @@ class Bernoulli(MeansFamily):
         """Draw a binomial."""
         if plays == 1:
             return 1.0 if random.random() < law.success[arm] else 0.0
-        return float(random.binomial(plays, law.success[arm]))
+        return float(draw_binomial(plays, law.success[arm], random))
 
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.unit_means[true], self.unit_means[others]

@@ -17,6 +17,7 @@ from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
+from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
 from fpbandits.table import Names, from_array
 
@@ -82,7 +83,7 @@ class Discrete(RewardFamily):
             if left == 1:
                 count = 1 if random.random() < law.chances[arm, value] else 0
             else:
-                count = random.binomial(left, law.chances[arm, value])
+                count = draw_binomial(left, law.chances[arm, value], random)
             total += count * law.support[value]
             statistics[value] += count
             left -= count

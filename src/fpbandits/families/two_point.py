@@ -21,6 +21,7 @@ from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families.base import RewardFamily, frozen
+from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
 from fpbandits.table import Names, checked_means
 
@@ -85,7 +86,7 @@ class TwoPoint(RewardFamily):
         if plays == 1:
             paid = 1 if random.random() < law.success[arm] else 0
         else:
-            paid = random.binomial(plays, law.success[arm])
+            paid = draw_binomial(plays, law.success[arm], random)
         statistics[0] += paid
         statistics[1] += plays - paid
         return float(paid * law.value[arm] + (plays - paid) * law.nothing)

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Callable
 from functools import cache
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from numba import njit, types
@@ -19,6 +20,7 @@ from numba.core.errors import NumbaError
 from numba.extending import NativeValue, overload, register_jitable
 
 from fpbandits.errors import InputError, quote
+from fpbandits.families import binomial
 from fpbandits.policies.code_cache import PACKAGE, code_cache, is_foreign
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ _ALLOCATING: Any = {**COMPILED, "_nrt": True}
 
 jitted = register_jitable(**COMPILED)
 """Marks a function that rules call."""
+
+for _function in (value for value in vars(binomial).values() if isfunction(value)):
+    # Longer than most rules, and seldom called in full: not worth a copy in each of them.
+    register_jitable(**{**COMPILED, "forceinline": False})(_function)
 
 _unbox_counted: Any = boxing.unbox_numpy_random_generator
 

@@ -13,9 +13,6 @@ plays in the end; y is chosen so that this is e^−76, for any horizon negligibl
 posteriors do not change during the window, so each step is an *event*, some other draw at y or
 above, with one and the same probability q. So draw how many steps pass until the next event, let
 the leader have them, and at the event draw the others' means given that one of them is at least y.
-
-    P(Beta(a, b) ≥ y) is a regularised incomplete beta, by its continued fraction; draws from a thin
-    tail are made under the tangent exponential, which bounds the log-concave density.
 """
 
 from __future__ import annotations
@@ -24,6 +21,7 @@ import math
 from typing import Any, NamedTuple
 
 from fpbandits.policies.base import BOUND, CHANCES, LEADER, STAGE, BlindPolicy, Plan, count
+from fpbandits.policies.beta_tail import draw_above, upper_tail
 from fpbandits.policies.compiling import jitted
 from fpbandits.problem import Problem
 
@@ -117,7 +115,7 @@ def _leap(known: Any, tally: Any, scratch: Any, budget: int, random: Any) -> int
         chances[arm] = 0.0
         if arm != leader:
             losses = tally.plays[arm] - tally.sums[arm]
-            chances[arm] = _upper_tail(tally.sums[arm] + 1, losses + 1, y)
+            chances[arm] = upper_tail(tally.sums[arm] + 1, losses + 1, y)
             log_quiet += math.log1p(-chances[arm])
     tally.pending[BOUND] = y
     waiting = math.inf if log_quiet == 0 else random.standard_exponential() / -log_quiet
@@ -155,53 +153,7 @@ def _event(known: Any, tally: Any, random: Any) -> int:
         if random.random() < chance:
             happened = True
             losses = tally.plays[arm] - tally.sums[arm]
-            mean = _draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], random)
+            mean = draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], random)
             if mean > best_mean or (mean == best_mean and arm < best):
                 best, best_mean = arm, mean
     return best
-
-
-@jitted
-def _upper_tail(a: float, b: float, y: float) -> float:
-    """Return P(Beta(a, b) ≥ y) for y above the mean, by Lentz's continued fraction."""
-    x = 1 - y
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + b * math.log(x) + a * math.log(y)
-    )
-    c, d = 1.0, 1 / (1 - (a + b) * x / (b + 1))
-    fraction = d
-    for m in range(1, 10_000):
-        even = m * (a - m) * x / ((b + 2 * m - 1) * (b + 2 * m))
-        d = 1 / (1 + even * d)
-        c = 1 + even / c
-        fraction *= d * c
-        odd = -(b + m) * (a + b + m) * x / ((b + 2 * m) * (b + 2 * m + 1))
-        d = 1 / (1 + odd * d)
-        c = 1 + odd / c
-        fraction *= d * c
-        if abs(d * c - 1) < 1e-15:
-            break
-    return min(front * fraction / b, 1.0)
-
-
-@jitted
-def _draw_above(a: float, b: float, y: float, chance: float, random: Any) -> float:
-    """Draw from Beta(a, b) given that it is at least y."""
-    if chance > 0.1 or (b > 1 and (a - 1) * (1 - y) >= (b - 1) * y):
-        while True:
-            mean: float = random.beta(a, b)
-            if mean >= y:
-                return mean
-    if b == 1:  # no failure yet: the density rises all the way, and is easily inverted
-        low = y**a
-        drawn: float = (low + random.random() * (1 - low)) ** (1 / a)
-        return drawn
-    # The log density is concave: below its tangent at y, whose slope is −rate. It falls, for y is
-    # above the mean, and a chance this small takes it beyond the mode.
-    rate = (b - 1) / (1 - y) - (a - 1) / y
-    while True:
-        step: float = random.standard_exponential() / rate
-        if y + step < 1:
-            ratio = (a - 1) * math.log1p(step / y) + (b - 1) * math.log1p(-step / (1 - y))
-            if random.standard_exponential() >= -(ratio + rate * step):
-                return y + step

@@ -6,7 +6,8 @@ loop of `kernel`, with a random stream of its own (`streams`).
 
 Leaping runs have the law of stepwise ones up to a total variation of ``plans × arms × LEAP_ERROR``,
 some 1e-15 per run: the chance that the rewards of a leap leave the envelope that certified it. With
-``exact=True`` the envelope is the worst case, and the law is the same.
+``exact=True`` the envelope is the worst case, and the law is the same. Rounding adds some 1e-14 for
+every sum of rewards that is drawn.
 """
 
 from __future__ import annotations

@@ -163,16 +163,21 @@ class _Watch:
         self._changed.clear()
 
 
+_AT_WORK = 2**26
+"""What drawing and compressing take, and what a heap keeps to itself."""
+
+
 def memory_needed(shapes: Sequence[tuple[int, int, int]]) -> int:
     """Return how many bytes cells of so many runs, times and arms take, played and shown.
 
     Besides the tables there are runs on their way into them, and once they are full, the regret of
-    one policy at a time with what its spread and its quantiles take; and of each run its plans, and
-    its final regret in JSON.
+    one policy at a time with what its spread and its quantiles take; of each run its plans, and its
+    final regret in JSON; and something for the work itself.
     """
     tables = 8 * sum(map(math.prod, shapes))
     regret = 8 * max((runs * times for runs, times, _ in shapes), default=0)
-    return tables + min(tables, ON_THE_WAY) + 3 * regret + 100 * sum(runs for runs, *_ in shapes)
+    each = 100 * sum(runs for runs, *_ in shapes)
+    return tables + min(tables, ON_THE_WAY) + 3 * regret + each + _AT_WORK
 
 
 def _check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:
