@@ -310,8 +310,19 @@ def test_bad_arguments(problem: Problem) -> None:
         Agent(problem, late="never")  # type: ignore[arg-type]  # the mistake that is tested
     with pytest.raises(InputError, match="seed is -1"):
         Agent(problem, seed=-1)
+    with pytest.raises(InputError, match="unknown policy 'fp-ucbb': did you mean 'fp-ucb'"):
+        Agent(problem, "fp-ucbb")
     with pytest.raises(InputError, match="expected a policy such as FPUCB"):
-        Agent(problem, "fp-ucb")  # type: ignore[arg-type]  # likewise
+        Agent(problem, FPUCB)  # type: ignore[arg-type]  # likewise
+
+
+def test_a_policy_by_its_name_and_a_decision_by_itself(problem: Problem) -> None:
+    agent = Agent(problem, "fp-ucb:slack=0.1")
+    assert agent.policy == FPUCB(slack=0.1)
+    agent.tell(agent.ask(), reward=1)
+    agent.forget(agent.ask())
+    assert sum(agent.plays.values()) == 1
+    assert agent.outstanding == {}
 
 
 def size_in_bytes(agent: Agent) -> int:

@@ -53,7 +53,7 @@ from fpbandits.ledger import CROWD, Ledger, Waiting
 from fpbandits.policies import DEFAULT, parse_policy
 from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
 from fpbandits.policies.own import code_of, find_loaded
-from fpbandits.policies.parsing import made, options_of
+from fpbandits.policies.parsing import made, options_of, the_policy
 from fpbandits.policies.ready import NO_STREAM, Ready, ready
 from fpbandits.problem import Problem
 from fpbandits.storage import check_kind, read_json, shown, write_aside
@@ -98,7 +98,7 @@ class Agent:
     problem
         The candidate models; or what `load_problem` takes, such as "paper:two".
     policy
-        By default the default policy.
+        A policy, or its name, as "fp-ucb"; by default the default one.
     seed
         Where a randomised policy gets its randomness from.
     late
@@ -131,7 +131,7 @@ class Agent:
     def __init__(
         self,
         problem: Problem | str | os.PathLike[str],
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         *,
         seed: int = 0,
         late: Late = "in-order",
@@ -142,7 +142,7 @@ class Agent:
                 f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
             )
         # Where a policy does not apply, this says so.
-        self._ready = ready(DEFAULT() if policy is None else check_policy(policy), problem)
+        self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
         self._packed_tally = _packed(self._ready.policy.tally(problem))
@@ -169,21 +169,26 @@ class Agent:
             number = self._ledger.hand_out(place * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context)
 
-    def tell(self, id: int, reward: float) -> None:
-        """Take in the reward of a decision, in the user's units; late and out of order is fine."""
+    def tell(self, id: int | Decision, reward: float) -> None:
+        """Take in the reward of a decision, in the user's units; late and out of order is fine.
+
+        The decision is named by its id; itself will do.
+        """
+        number = id.id if isinstance(id, Decision) else id
         with self._lock:
-            arm = self._ledger.arm_of(id)
-            value = self._unit(arm, reward, f"decision {id}")
-            self._settle(arm, int(id), value)
-            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(id)) else None
+            arm = self._ledger.arm_of(number)
+            value = self._unit(arm, reward, f"decision {number}")
+            self._settle(arm, int(number), value)
+            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
         for remark in (crowd, self._oddity(value, reward)):
             if remark is not None:
                 warnings.warn(remark, stacklevel=2)
 
-    def forget(self, id: int) -> None:
+    def forget(self, id: int | Decision) -> None:
         """Give a decision up: its reward will never come."""
+        number = id.id if isinstance(id, Decision) else id
         with self._lock:
-            self._settle(self._ledger.arm_of(id), int(id), None)
+            self._settle(self._ledger.arm_of(number), int(number), None)
 
     def observe(self, arm: str, reward: float, context: str | None = None) -> None:
         """Take in a reward, in the user's units, of a decision that this agent did not make.
@@ -428,7 +433,7 @@ class Agent:
         if not low <= value <= high or not math.isfinite(value):
             raise InputError(
                 f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a "
-                f"problem of other rewards says so, as range = [0, 15]{self._other_families()}"
+                f"problem whose rewards are in [0, 15] says range = [0, 15]{self._other_families()}"
             )
         unit = (value - rewards.zero) / rewards.width
         if self._ready.looks_at_laws:
@@ -444,7 +449,7 @@ class Agent:
     def _other_families(self) -> str:
         if not self._ready.problem.rewards.all_or_nothing:
             return ""
-        return ', and as reward = "discrete" or "beta" where they are not all or nothing'
+        return ', and reward = "discrete" or "beta" where rewards are not all or nothing'
 
     def _oddity(self, value: float, reward: float) -> str | None:
         """Say, once per problem, that no model can pay such a reward."""
@@ -461,7 +466,8 @@ class Agent:
         return (
             f"{problem.name} was told a reward of {quote(reward)}, and its models pay "
             f"{values}{', …' if len(possible) > 8 else ''} only: it counts by its mean all the "
-            f"same, but the models should say what can come{self._other_families()}"
+            "same, but models should say what can come: another range, or reward = "
+            '"discrete" or "beta"'
         )
 
     def _settle(self, arm: int, number: int, reward: float | None) -> None:

@@ -55,6 +55,9 @@ SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 _NAMING = ("name", "arms", "range", "true", "prior", "contexts", "shares")
 _COMMON_FIELDS = (*_NAMING, "reward", "parameters")
 
+_BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
+"""A number without a digit before the point, which TOML does not have."""
+
 # The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
 _ENDLESS_KEY = re.compile(
     r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
@@ -151,7 +154,8 @@ def parse_toml(text: str) -> dict[str, Any]:
             line = re.search(r"at line (\d+)", str(error))
             row = line[1] if line else len(text.splitlines())
             raise InputError(f"row {row}: a name is given for the second time") from None
-        raise InputError(f"not valid TOML: {error}") from None
+        hint = "; a number begins with a digit there: 0.5, not .5" if _BARE.search(text) else ""
+        raise InputError(f"not valid TOML: {error}{hint}") from None
 
 
 def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:

@@ -299,11 +299,17 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
         place, mean = names.place(row, column), float(matrix[row, column])
         number(mean, place, row=int(row))
         raise InputError(
-            f"{place}: mean {number_text(mean)} is outside the range {range_text(limits)}",
+            f"{place}: mean {number_text(mean)} is outside the range {range_text(limits)}"
+            f"{other_units(limits)}",
             row=int(row),
         )
     matrix.setflags(write=False)
     return matrix
+
+
+def other_units(limits: Range) -> str:
+    """Say how to have a range of one's own, to someone who has none."""
+    return ": for rewards in other units give a range, as 0, 15" if limits == (0.0, 1.0) else ""
 
 
 def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Floats:

@@ -89,7 +89,7 @@ def test_regret_is_in_the_users_units() -> None:
         ({"times": 5}, "times must be a list of whole numbers, not 5"),
         ({"policies": UCB1}, "expected a policy such as FPUCB()"),
         ({"policies": {1: UCB1()}}, "a policy is named by a text, not 1"),
-        ({"policies": "ucb1"}, "expected a policy such as FPUCB(), not 'ucb1'"),
+        ({"policies": "ucb2"}, "unknown policy 'ucb2': did you mean 'ucb1'?"),
         ({"runs": 10**400}, "it must be at most 1,000,000,000,000,000, more than memory holds"),
         ({"seed": 10**5000}, "it must have at most 1,000 digits"),
         ({"seed": Fraction(10**5000)}, "it must have at most 1,000 digits"),
@@ -100,7 +100,8 @@ def test_regret_is_in_the_users_units() -> None:
         ({"times": np.ma.array([5, 7])}, "a masked array may lack values"),
         ({"true": np.array(0.5)}, "true must be a parameter's name or a list of means"),
         ({"true": np.ma.array([0.5, 0.4])}, "a masked array may lack values"),
-        ({"policies": ["ucb1"]}, "expected a policy such as FPUCB(), not 'ucb1'"),
+        ({"policies": ["ucb1", UCB1()]}, "policy 'ucb1' is given twice"),
+        ({"policies": [3]}, "expected a policy such as FPUCB(), not 3"),
     ],
 )
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -41,7 +41,11 @@ def simulate(
     seed: Seed = 0,
     times: Annotated[
         Sequence[float] | None,
-        options.floats("--times", "T,T,..", "When to record.  [default: 100 times, in log t]"),
+        options.floats(
+            "--times",
+            "T,T,..",
+            "When to record, for --json and --out.  [default: 100 times]",
+        ),
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Reorder arms and parameters in each run.")

@@ -19,7 +19,7 @@ from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
-from fpbandits.table import Names, from_array
+from fpbandits.table import Names, from_array, other_units
 
 
 class DiscreteLaw(NamedTuple):
@@ -142,6 +142,7 @@ def _support(given: Any, limits: Range) -> Floats:
         if not limits[0] <= value <= limits[1]:
             raise InputError(
                 f"support: {number_text(value)} is outside the range {checks.range_text(limits)}"
+                f"{other_units(limits)}"
             )
         if value in values:
             raise InputError(f"support: {number_text(value)} stands there twice")

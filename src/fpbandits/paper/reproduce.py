@@ -43,16 +43,23 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the page's path, and the claims with their verdicts."""
+    """What was written: the page's path, and the claims with their verdicts, after so many runs."""
 
     path: Path
     claims: Sequence[Claim]
+    runs: int
 
     def summary(self) -> str:
         """Count the verdicts on the paper's statements in a line."""
         counts = verdict_counts(self.claims)
         listed = ", ".join(f"{counts[kind]} {plural}" for kind, plural in PLURALS.items())
-        return f"of {sum(counts.values())} statements of the paper {listed}"
+        words = f"of {sum(counts.values())} statements of the paper {listed}"
+        if self.runs < RUNS:
+            words += (
+                f"; with {self.runs:,} runs limits are wide, and “fail” may mean that {RUNS:,} are "
+                "needed to show it"
+            )
+        return words
 
 
 def reproduce(
@@ -126,7 +133,7 @@ def reproduce(
     )
     contents[out / "report.html"] = page.encode()
     write_together(contents)
-    return Report(out / "report.html", claims)
+    return Report(out / "report.html", claims, next(iter(results.values())).runs)
 
 
 def _today() -> date:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fpbandits.checks import plain_text
 from fpbandits.errors import InputError, quote, unknown
-from fpbandits.policies.base import Policy
+from fpbandits.policies.base import Policy, check_policy
 from fpbandits.policies.own import load_class
 
 # A file's path may hold colons: it ends with .py, and a class follows.
@@ -27,6 +27,11 @@ def parse_policy(word: str) -> Policy:
         raise InputError(f"a policy is named by a text, as 'fp-ucb:slack=0.05', not {quote(word)}")
     kind, options = _kind(plain_text(word))
     return made(kind, options_of(kind, options))
+
+
+def the_policy(given: object) -> Policy:
+    """Return a policy as it is, or the one that a text names."""
+    return parse_policy(given) if isinstance(given, str) else check_policy(given)
 
 
 def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+_SIMULATED = ("A cycle", "The cycle", "How long", "Leaps", "With 0/1", "The leader", "The index ")
+"""How paragraphs begin that are about leaps, which are of no use to who chooses a policy."""
+
 
 def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Show what there is to choose from, on one screen: by what each must know."""
@@ -38,7 +41,17 @@ def policy_page(row: Mapping[str, Any], definition: str) -> RenderableType:
     }
     for head, line in lines.items():
         table.add_row(Text(head), Text(line))
-    return Group(_policy_name(row), table, "", Text(_reflowed(definition.strip())))
+    return Group(_policy_name(row), table, "", Text(_reflowed(_rule(definition.strip()))))
+
+
+def _rule(definition: str) -> str:
+    """Return what the rule is, without how it is simulated, and without marks of emphasis."""
+    told = []
+    for paragraph in definition.split("\n\n"):
+        if paragraph.startswith(_SIMULATED):
+            break
+        told.append(paragraph)
+    return re.sub(r"\*\*|``|`|(?<=\s)\*(?=\w)|(?<=\w)\*(?=\s)", "", "\n\n".join(told))
 
 
 def _reflowed(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from fpbandits.checks import amount, visible
+from fpbandits.errors import counted
 from fpbandits.markup import html_table
 from fpbandits.statistics import summary
 
@@ -60,7 +61,7 @@ def _title(result: Result) -> str:
 
 
 def _setting(result: Result) -> str:
-    return f"regret at T = {result.horizon:.6g}, {result.runs:,} runs, seed {result.seed}"
+    return f"regret at T = {result.horizon:.6g}, {counted(result.runs, 'run')}, seed {result.seed}"
 
 
 def _laid_out(title: str, lines: Sequence[Sequence[str]], words: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The difference in final regret of two policies, run by run: first less second."""
 
@@ -24,3 +24,5 @@ class Comparison:
         if low > 0:
             return f"{better} has the lower regret, by {abs(self.difference):.4g} {interval}"
         return f"no clear difference: {self.difference:.4g} {interval}"
+
+    __repr__ = __str__

@@ -11,17 +11,21 @@ from fpbandits.checks import checked_name
 from fpbandits.errors import InputError, quote
 from fpbandits.files import the_problem
 from fpbandits.policies import DEFAULT
-from fpbandits.policies.base import Policy, check_policy
+from fpbandits.policies.base import Policy
+from fpbandits.policies.parsing import the_policy
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
 from fpbandits.simulation.truths import Truth
 
+Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
+"""One policy or several, each as it is or by its name; or under names of one's own."""
+
 
 def simulate(
     problem: Problem | str | os.PathLike[str],
-    policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None = None,
+    policies: Policies | None = None,
     *,
     true: Truth | None = None,
     horizon: float = 10**5,
@@ -43,7 +47,8 @@ def simulate(
     problem
         The candidate models; or what `load_problem` takes, such as "paper:two".
     policies
-        One, several, or a dictionary of names of your own; by default the default policy.
+        One or several, each as ``FPUCB()`` or as "fp-ucb"; or a dictionary of names of your own; by
+        default the default policy.
     true
         The true parameter, by name, or a list of the arms' true means, for a truth outside Θ; by
         default `Problem.true`. "prior": drawn for each run from the problem's prior. A truth that
@@ -126,15 +131,16 @@ def simulate_truths(
     }
 
 
-def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) -> dict[str, Policy]:
+def _named(policies: Policies | None) -> dict[str, Policy]:
     if policies is None:
         policies = DEFAULT()
-    if isinstance(policies, Policy):
+    if isinstance(policies, Policy | str):
         policies = [policies]
-    if not isinstance(policies, Mapping | Sequence) or isinstance(policies, str):
+    if not isinstance(policies, Mapping | Sequence):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
     if not isinstance(policies, Mapping):
-        names = [str(check_policy(policy)) for policy in policies]
+        policies = [the_policy(policy) for policy in policies]
+        names = list(map(str, policies))
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"policy {quote(name)} is given twice")
@@ -145,5 +151,5 @@ def _named(policies: Policy | Sequence[Policy] | Mapping[str, Policy] | None) ->
     for name, policy in policies.items():
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
-        named[checked_name("a policy", name)] = check_policy(policy)
+        named[checked_name("a policy", name)] = the_policy(policy)
     return named

@@ -226,8 +226,12 @@ class Analysis:
             head, rows = [case.true, case.verdict], list(map(list, case.facts.items()))
         else:
             cases = self.cases[:_MOST_SHOWN]
-            head = ["truth", "regret is", *cases[0].facts]
-            rows = [[case.true, case.verdict, *case.facts.values()] for case in cases]
+            names = list(dict.fromkeys(name for case in cases for name in case.facts))
+            head = ["truth", "regret is", *names]
+            rows = [
+                [case.true, case.verdict, *(case.facts.get(name, "–") for name in names)]
+                for case in cases
+            ]
         name, _, rest = self.summary.partition(": ")
         above, below = [rest, *self._notices], self._left_out
         return html_table(name, head, rows, words=len(head), above=above, below=below)

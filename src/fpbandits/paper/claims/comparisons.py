@@ -40,8 +40,8 @@ def stays_put(material: Material, setting: str, policy: str = "fp-ucb") -> tuple
     added = material.regret(setting, policy, 10**15, FAR) - early
     grew = int((added > 0).sum())
     text = (
-        f"{early.mean():.4g} at T=1e6, growth to T=1e15 {mean_text(added)}; it grew in {grew:,} of "
-        f"{counted(len(added), 'run')} (at most {most_of(grew, len(added)):.1%} of all)"
+        f"{early.mean():.4g} at T=1e6, and {mean_text(added)} more at T=1e15; it grew in {grew:,} "
+        f"of {counted(len(added), 'run')} (at most {most_of(grew, len(added)):.1%} of all)"
     )
     few = most_of(grew, len(added)) <= 0.05
     return few and limits(added)[1] <= 0.01 * float(early.mean()), text
