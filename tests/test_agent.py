@@ -820,5 +820,5 @@ def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     ) as no:
         agent.tell(agent.ask().id, 12.34)
     assert str(no.value).endswith(
-        'says range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
+        'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
     )
