@@ -776,7 +776,7 @@ REVENUE = Problem.discrete(
 @pytest.mark.parametrize(
     ("problem", "values", "others"),
     [
-        (PRICES, "0, 15", ', and as reward = "discrete" or "beta" where'),
+        (PRICES, "0, 15", 'another range, or reward = "discrete" or "beta"'),
         (REVENUE, "0, 9, 12", ""),
     ],
 )
@@ -816,9 +816,9 @@ def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
 def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     agent = Agent(load_problem("paper:two"))
     with pytest.raises(
-        InputError, match=r"12\.34 is outside the range \[0, 1\]: a problem of"
+        InputError, match=r"12\.34 is outside the range \[0, 1\]: a problem whose"
     ) as no:
         agent.tell(agent.ask().id, 12.34)
     assert str(no.value).endswith(
-        'as range = [0, 15], and as reward = "discrete" or "beta" where they are not all or nothing'
+        'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
     )

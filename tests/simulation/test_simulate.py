@@ -89,7 +89,7 @@ def test_regret_is_in_the_users_units() -> None:
         ({"times": 5}, "times must be a list of whole numbers, not 5"),
         ({"policies": UCB1}, "expected a policy such as FPUCB()"),
         ({"policies": {1: UCB1()}}, "a policy is named by a text, not 1"),
-        ({"policies": "ucb2"}, "unknown policy 'ucb2': did you mean 'ucb1'?"),
+        ({"policies": "ucb11"}, "unknown policy 'ucb11': did you mean 'ucb1'?"),
         ({"runs": 10**400}, "it must be at most 1,000,000,000,000,000, more than memory holds"),
         ({"seed": 10**5000}, "it must have at most 1,000 digits"),
         ({"seed": Fraction(10**5000)}, "it must have at most 1,000 digits"),
