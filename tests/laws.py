@@ -85,6 +85,12 @@ class SciPyLaw:
             return float(self.density.rvs(random_state=generator))
         return float(generator.choice([x for x, p in self.points.items() if p > 0]))
 
+    def draw(self, generator: np.random.Generator) -> float:
+        """One reward, with this law."""
+        if self.points is None:
+            return float(self.density.rvs(random_state=generator))
+        return float(generator.choice(list(self.points), p=list(self.points.values())))
+
     @property
     def mean(self) -> float:
         if self.points is None:
@@ -146,6 +152,40 @@ def examples(draw: st.DrawFn, kind: str | None = None) -> Example:
         Problem.gaussian(means, deviation),
         [[SciPyLaw(density=stats.norm(mean, deviation)) for mean in row] for row in means],
     )
+
+
+def random_example(kind: str, generator: np.random.Generator) -> Example:
+    """A few models and arms; few levels, so that laws agree at times, and means where laws do not.
+
+    Beta laws have concentration 10, normal ones a deviation between 0.05 and 0.5.
+    """
+    size = int(generator.integers(2, 8)), int(generator.integers(2, 5))
+    shares = generator.choice(generator.uniform(0.1, 0.9, int(generator.integers(3, 9))), size)
+    if kind == "discrete":
+        middle = generator.choice([0.0, 0.2, 0.5], size)
+        rows = np.stack([(1 - shares) * (1 - middle), middle, shares * (1 - middle)], axis=2)
+        support = [0.0, 0.5, 1.0]
+        made = [
+            [SciPyLaw(points=dict(zip(support, law, strict=True))) for law in row]
+            for row in rows.tolist()
+        ]
+        return Example(Problem.discrete(rows, support), made)
+    if kind == "two-point":
+        value = generator.choice([9.0, 12.0, 15.0], size[1]).tolist()
+        points = [
+            [{0.0: 1 - p, v: p} for p, v in zip(row, value, strict=True)] for row in shares.tolist()
+        ]
+        made = [[SciPyLaw(points=p) for p in row] for row in points]
+        return Example(Problem.bernoulli(shares, value=value), made)
+    if kind == "beta":
+        made = [
+            [SciPyLaw(density=stats.beta(10 * p, 10 * (1 - p))) for p in row]
+            for row in shares.tolist()
+        ]
+        return Example(Problem.beta(shares, 10), made)
+    deviation = float(generator.choice([0.05, 0.5]))
+    made = [[SciPyLaw(density=stats.norm(p, deviation)) for p in row] for row in shares.tolist()]
+    return Example(Problem.gaussian(shares, deviation), made)
 
 
 def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:

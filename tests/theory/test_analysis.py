@@ -31,8 +31,9 @@ def oracle_means(problem: Problem) -> list[list[float]]:
     return [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
 
 
-def default_of(means: list[list[float]], true: int) -> float | None:
+def default_of(oracle: Oracle) -> float | None:
     """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
+    means, true = oracle.means, oracle.true
 
     def best(theta: int) -> set[int]:
         top = max(means[theta])
@@ -44,11 +45,9 @@ def default_of(means: list[list[float]], true: int) -> float | None:
     total = 0.0
     for arm in set(range(len(means[0]))) - {star}:
         against = [
-            kl_bernoulli(means[true][arm], means[theta][arm])
+            oracle.divergence(true, theta, arm)
             for theta in range(len(means))
-            if abs(means[theta][star] - means[true][star]) <= 1e-12
-            and arm in best(theta)
-            and star not in best(theta)
+            if oracle.same_law(true, theta, star) and arm in best(theta) and star not in best(theta)
         ]
         if against:
             total += (means[true][star] - means[true][arm]) / min(against)
@@ -157,7 +156,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
 
     assert case.default.policy == "optimist"
-    expected = default_of(oracle_means(problem), true)
+    expected = default_of(oracle)
     assert case.default.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
