@@ -65,7 +65,7 @@ def test_huge_sums_take_one_draw() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_draws_have_the_law_of_scipy(kind: str) -> None:
     """12 random problems per family, one K-S or χ² test each, at level 1e-6."""
-    tested = []
+    tested: list[int] = []
 
     @reproducible
     @given(examples(kind), st.integers(0, 2**32 - 1))

@@ -66,7 +66,7 @@ def test_rewards_told_are_the_value_or_nothing(value: list[float]) -> None:
     decision = agent.ask()
     own = value[problem.arms.index(decision.arm)]
     before = agent.plays
-    for wrong in (0.5 * own, [v for v in value if v != own][0]):
+    for wrong in (0.5 * own, next(v for v in value if v != own)):
         with pytest.raises(InputError, match=r"neither 0 nor the value") as caught:
             agent.tell(decision.id, wrong)
         assert "\n" not in str(caught.value)
