@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import by_law
 import numpy as np
 import pytest
 import reference
@@ -184,3 +185,36 @@ def test_equal_means_are_told_apart_by_their_laws() -> None:
     expected = 0.2 * math.log(10**6) / kl
     assert grown[str(by_means)] == pytest.approx(expected, rel=0.3)
     assert grown["fp-ucb"] > expected
+
+
+LEAPING = [name for name in by_law.FAMILIES if not name.startswith(("bernoulli", "beta"))]
+
+
+@pytest.mark.parametrize("family", LEAPING)
+def test_regret_grows_as_the_law_of_rewards_allows(family: str) -> None:
+    """At most 1.25 × Theorem 2 and two standard errors, from T = 10⁶ to 10¹²: 100 runs, seed 0.
+
+    The policy's own rate is 1.1 × or so: a false alarm takes two standard errors and a margin.
+    """
+    for name, true in by_law.LOGARITHMIC:
+        found = by_law.growth(family, name, true, 100)
+        assert found.coefficient > 0
+        assert found.fits, (name, found)
+    for name, true in by_law.BOUNDED[:2]:
+        assert by_law.growth(family, name, true, 100)[:1] == (0,)
+
+
+@pytest.mark.parametrize("family", ["beta, concentration 10", "beta, concentration 100"])
+def test_regret_of_beta_rewards_grows_as_their_law_allows(family: str) -> None:
+    """From T = 10⁴ to 10⁶, two models, 20 runs, seed 0; by means it would be ten times as much."""
+    assert by_law.growth(family, "paper:two", "theta2", 20).fits
+    assert by_law.growth(family, "paper:two", "theta1", 4)[:1] == (0,)
+    by_means = Optimist(likelihood="means")
+    assert not by_law.growth(family, "paper:two", "theta2", 4, by_means).fits
+
+
+def test_six_prices_cost_no_more_than_thompson_sampling_in_ten_lines() -> None:
+    """At most three times as much, over 45 runs of 300 plays each."""
+    lost = by_law.prices(45, 300)
+    assert lost["optimist"][0] <= 3 * lost["ten lines"][0]
+    assert lost["optimist:likelihood=means"][0] > 5 * lost["optimist"][0]
