@@ -152,6 +152,8 @@ def test_means_are_not_enough_for_rewards_without_a_range(name: str) -> None:
 def test_a_likelihood_is_one_of_two_words() -> None:
     with pytest.raises(InputError, match="optimist: likelihood is 'mean': it must be law or means"):
         Optimist(likelihood="mean")
+    with pytest.raises(InputError, match="it must be law or means"):
+        Optimist(likelihood=np.zeros(2))  # type: ignore[arg-type]  # that is the point
 
 
 LAWS = Problem.discrete(
