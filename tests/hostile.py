@@ -173,6 +173,8 @@ PROBLEMS = [
     fpb.Problem.beta(TABLE, 3, true="theta1"),
     fpb.Problem.discrete([[[0.1, 0.9], [0.5, 0.5]]] * 2, [0, 4], range=(0, 5), true="theta2"),
     fpb.Problem.bernoulli([[0.5]], arms=["😀" * 60], parameters=["👩‍👩‍👧" * 60], name="😀" * 60),
+    fpb.Problem.gaussian(TABLE, 0.2, true="theta1"),
+    fpb.Problem.bernoulli(TABLE, value=[9, -2], true="theta1"),
 ]
 PAIR: list[fpb.Policy] = [fpb.FPUCB(), fpb.UCB1()]
 RULES = [kind() for kind in POLICIES.values()] if sys.argv[2:] == ["--all"] else PAIR
@@ -201,8 +203,8 @@ def call(function: Any, *given: st.SearchStrategy[Any], **options: Any) -> st.Se
 def tables_of_all() -> st.SearchStrategy[Call]:
     """Make problems."""
     problem = fpb.Problem
-    families = mostly(one_of(["bernoulli", "beta"]))
-    given = one_of([{}, {"concentration": 2}, None, {"support": 1}])
+    families = mostly(one_of(["bernoulli", "beta", "gaussian"]))
+    given = one_of([{}, {"concentration": 2}, {"deviation": 1}, {"value": [1]}, None])
     concentrations = mostly(one_of([2, 0.5]))
     supports = mostly(one_of([[0, 1], np.array([1, 0]), [0.5, 0.5]]))
 
@@ -212,6 +214,8 @@ def tables_of_all() -> st.SearchStrategy[Call]:
     return st.one_of(
         with_names(problem.bernoulli, tables),
         with_names(problem.beta, tables, concentrations),
+        with_names(problem.gaussian, tables, concentrations),
+        call(problem.bernoulli, tables, value=supports),
         with_names(problem.discrete, mostly(laws), supports),
         with_names(problem.of_family, families, tables, given),
         call(TWO.index, anything),

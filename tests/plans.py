@@ -63,7 +63,7 @@ def observe_many(known: Any, tally: Any, arm: int, plays: int, total: float, ran
 
 
 def copy(tally: Tally) -> Tally:
-    return Tally(tally.plays.copy(), tally.sums.copy(), tally.counters.copy(), tally.pending.copy())
+    return Tally(**{name: part.copy() for name, part in tally._asdict().items()})
 
 
 class Stretch(NamedTuple):

@@ -69,6 +69,10 @@ class Known:
             found.append((rivals, pulls))
         return found
 
+    def misfits(self, n: list[int], S: list[float]) -> list[float]:
+        """What the rewards cost each model, less the least: here that of 0/1 rewards."""
+        return misfits(self.means, n, S)
+
     def stream(self, number: int) -> np.random.Generator:
         """The stream from which an agent of seed 0 draws its decision of this number."""
         return np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number, 0)))
@@ -207,7 +211,7 @@ def fp_llr(known: Known) -> Player:
             n[arm] += 1
         k += 1
         limit = 2 * math.log(k) + math.log(len(means)) + EQUAL
-        fits = [cost <= limit for cost in misfits(means, n, S)]
+        fits = [cost <= limit for cost in known.misfits(n, S)]
         cycle = sorted({best_arm(row) for row, fit in zip(means, fits, strict=True) if fit})
 
 
@@ -219,7 +223,7 @@ def optimist(
         own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
         if min(own) > safe + sum(math.log(plays + 1) for plays in n):
             yield from imed_from(arms, n, S)
-        costs = misfits(means, n, S)
+        costs = known.misfits(n, S)
         limit = (1 + delta) * math.log(max(sum(n), 1)) + offset + EQUAL
         top = max(max(row) for row, cost in zip(means, costs, strict=True) if cost <= limit)
         mass = [0.0] * arms
@@ -277,7 +281,7 @@ def ucb_c(known: Known, alpha: float = 3.0) -> Player:
 def ata(known: Known, c: float = 1.0) -> Player:
     means, rates, (arms, n, S) = known.means, known.rates, nothing_seen(known)
     while True:
-        costs = misfits(means, n, S)
+        costs = known.misfits(n, S)
         guess = first_least(costs)
         arm = best_arm(means[guess])
         rivals, pulls = rates[guess]
@@ -299,7 +303,7 @@ def ossb(known: Known, gamma: float = 0.0, epsilon: float = 0.01) -> Player:
     means, rates, (arms, n, S) = known.means, known.rates_over_all, nothing_seen(known)
     s = 0
     while True:
-        guess = first_least(misfits(means, n, S))
+        guess = first_least(known.misfits(n, S))
         c, best = rates[guess][1], best_arm(means[guess])
         log = math.log(sum(n) + 1)
         if all(n[x] >= (1 + gamma) * c[x] * log for x in range(arms) if x != best):
@@ -333,7 +337,7 @@ def bpr(known: Known) -> Player:
 def thompson_theta(known: Known) -> Player:
     means, (_, n, S) = known.means, nothing_seen(known)
     while True:
-        weights = np.exp(-np.array(misfits(means, n, S)))
+        weights = np.exp(-np.array(known.misfits(n, S)))
         draw = known.stream(sum(n)).random() * weights.sum()
         model = min(int(np.searchsorted(np.cumsum(weights), draw, side="right")), len(means) - 1)
         arm = best_arm(means[model])

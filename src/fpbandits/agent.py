@@ -343,7 +343,7 @@ class Agent:
         agent = cls(problem, policy, seed=state["seed"], late=state["late"])
         arms, pairs = range(len(problem.arms)), range(problem.pairs)
         counters = state["counters"]
-        if len(counters) < COUNTERS:  # written before the last ones were there
+        if 3 <= len(counters) < COUNTERS:  # written before the last ones were there
             counters = [*counters, *([0] * (COUNTERS - len(counters)))]
         tally = Tally(
             np.array(state["plays"], np.int64),
@@ -369,7 +369,9 @@ class Agent:
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._from_history = int(state.get("observed", 0))
         agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
-        agent._ledger = Ledger.from_state(state, state["late"] == "in-order", pairs)
+        agent._ledger = Ledger.from_state(
+            state, state["late"] == "in-order", pairs, problem.rewards.bounded
+        )
         return agent
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ it wait. In any order, a reward counts as soon as it is told.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,22 +110,28 @@ class Ledger:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], in_order: bool, arms: range) -> Ledger:
-        """Return the ledger that `state` describes; ValueError if there can be no such ledger."""
+    def from_state(
+        cls, state: Mapping[str, Any], in_order: bool, arms: range, bounded: bool = True
+    ) -> Ledger:
+        """Return the ledger that `state` describes; ValueError if there can be no such ledger.
+
+        Rewards are on [0, 1] if they are ``bounded``.
+        """
         ledger = cls(in_order)
         ledger.next = int(state["next"])
         # A range's index is the arm itself, and a ValueError if there is no such arm.
         ledger.out = {int(number): arms.index(arm) for number, arm in state["out"]}
         ledger._told = {int(number): float(reward) for number, reward in state["told"]}
         ledger._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}
-        ledger._check()
+        ledger._check(bounded)
         return ledger
 
-    def _check(self) -> None:
+    def _check(self, bounded: bool) -> None:
         queued = [number for queue in self._queues.values() for number in queue]
         if not all(0 <= number < self.next for number in {*self.out, *self._told, *queued}):
             raise ValueError("a decision was never made")
-        if not all(map(math.isfinite, self._told.values())):
+        limits = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
+        if not all(limits[0] <= reward <= limits[1] for reward in self._told.values()):
             raise ValueError("a reward is out of range")
         if self._told.keys() & self.out.keys() or (self._told and not self.in_order):
             raise ValueError("a reward is told and untold")

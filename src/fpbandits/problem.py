@@ -341,6 +341,7 @@ class Problem:
                 for place, mean in enumerate(own[:_MOST_COLUMNS])
             ]
             rows.append([name + (" (true)" if name == self.true else ""), *numbers])
+        columns = ("columns", "in .pair_names") if self.contexts else ("arms", "in .arms")
         return html_table(
             self.name,
             ["mean reward", *pairs],
@@ -348,6 +349,6 @@ class Problem:
             above=[repr(self).removeprefix(f"Problem({self.name!r}: ").removesuffix(")")],
             below=[
                 *and_more(len(self.parameters), len(rows), "parameters", "in .parameters"),
-                *and_more(self.pairs, len(pairs), "columns", "in .pair_names"),
+                *and_more(self.pairs, len(pairs), *columns),
             ],
         )

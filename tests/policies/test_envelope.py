@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import random_example
 from plans import Stretch, copy, observe_many, plan_ahead, stretches, suited
 
 from fpbandits import Problem, simulate
+from fpbandits.families.discrete import Discrete
+from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies import POLICIES, parse_policy
 from fpbandits.policies.base import Tally
 from fpbandits.policies.compiling import compiled, prepare
@@ -107,6 +110,153 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
     challenge()
     assert sum(rounds > 1 for rounds in reaches) > 0.15 * examples
     assert max(reaches) > 50
+
+
+def hostile_counts(
+    kind: str,
+    values: np.ndarray,
+    expected: np.ndarray,
+    m: int,
+    deviation: float,
+    generator: np.random.Generator,
+) -> list[float]:
+    """Rewards of m plays whose counts stay inside their envelopes, and their sum in its own.
+
+    Each value came between j·expected − deviation and j·expected + deviation times, after j plays.
+    The path may end early, where every further reward would leave.
+    """
+    mean, counts, total = float(values @ expected), np.zeros(len(values)), 0.0
+    likely = [k for k in range(len(values)) if expected[k] > 0]
+    first, last = likely[0], likely[-1]
+    rewards: list[float] = []
+    for j in range(1, m + 1):
+        early = j < m / 2
+        order = {
+            "zeros": [first],
+            "ones": [last],
+            "alternating": [first, last][:: 1 if j % 2 else -1],
+            "low edge": likely,
+            "high edge": likely[::-1],
+            "up then down": likely[::-1] if early else likely,
+            "down then up": likely if early else likely[::-1],
+            "random": generator.permutation(likely).tolist(),
+        }[kind]
+        for k in [*order, *generator.permutation(likely).tolist()]:
+            after = counts + (np.arange(len(values)) == k)
+            if (np.abs(after - j * expected) <= deviation).all() and abs(
+                total + values[k] - j * mean
+            ) <= deviation:
+                break
+        else:
+            return rewards
+        counts, total = after, total + values[k]
+        rewards.append(float(values[k]))
+    return rewards
+
+
+def hostile_sums(
+    kind: str, mean: float, m: int, deviation: float, generator: np.random.Generator
+) -> list[float]:
+    """Normal rewards may jump from any edge of the envelope to any other at once."""
+    rewards, total = [], 0.0
+    for j in range(1, m + 1):
+        side = {
+            "zeros": 0.0,
+            "ones": 1.0 if j == 1 else 0.0,
+            "alternating": (-1.0) ** j,
+            "low edge": -1.0,
+            "high edge": 1.0,
+            "up then down": 1.0 if j < m / 2 else -1.0,
+            "down then up": -1.0 if j < m / 2 else 1.0,
+            "random": generator.uniform(-1, 1),
+        }[kind]
+        new = j * mean + side * deviation * (1 - 1e-12)
+        rewards.append(new - total)
+        total = new
+    return rewards
+
+
+@pytest.mark.parametrize("family", ["gaussian", "discrete", "two-point"])
+@pytest.mark.parametrize("name", CERTIFYING)
+@pytest.mark.parametrize("spread", [math.log(2e18) / 2, 0.5], ids=["1e-18", "tight"])
+def test_no_rewards_of_any_family_break_a_certificate(
+    name: str, family: str, spread: float
+) -> None:
+    """As above, with rewards that are normal, or counted value by value; the truth is in Θ."""
+    reaches: list[int] = []
+    examples, longest = 60, 300
+    blind = name in ("ucb1", "kl-ucb", "imed")  # which explore for long before they leap
+
+    @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
+    @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
+    def challenge(seed: int, kind: str, size: int) -> None:
+        generator = np.random.default_rng(seed)
+        policy, problem = parse_policy(name), random_example(family, generator).problem
+        if name == "bpr":  # which must know the largest mean, the same for every model
+            problem = permuted(problem, generator)
+        rewards, arms = problem.rewards, len(problem.arms)
+        prepared = prepare(policy, problem)
+        scratch = policy.scratch(prepared, arms)
+        true = int(generator.integers(len(problem.parameters)))
+        law, means = rewards.law(true), np.array(rewards.unit_means[true])
+        expected = np.array(rewards.expected(true))
+        envelope = Envelope(means, spread, rewards.bounded, expected)
+        tally = policy.tally(problem)
+        for _ in range(int(generator.integers(300, 2000) if blind else generator.integers(2, 60))):
+            length, rounds = plan_ahead(prepared, tally, envelope, scratch, 2**size, generator)
+            for arm in scratch.cycle[:length].tolist():
+                total = rewards.draw_sum(law, arm, rounds, generator, tally.statistics[arm])
+                observe_many(prepared, tally, arm, rounds, total, generator)
+        before = copy(tally)
+        length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**6, generator)
+        cycle = scratch.cycle[:length].tolist()
+        deviation = math.sqrt((rounds - 1) * spread)
+        rounds = min(rounds, longest)
+        reaches.append(rounds)
+        if rounds == 1:
+            return
+        paths = {}
+        for arm in cycle:
+            if family == "gaussian":
+                path = hostile_sums(kind, means[arm], rounds, deviation, generator)
+            else:
+                values = paid(problem, arm)
+                path = hostile_counts(kind, values, expected[arm], rounds, deviation, generator)
+            paths[arm] = path
+        replay = copy(before)
+        for step in range(min(map(len, paths.values())) + 1):
+            played = plan_once(prepared, replay, scratch, generator)
+            assert scratch.cycle[:played].tolist() == cycle, (kind, step, rounds)
+            if step == rounds - 1 or any(len(path) == step for path in paths.values()):
+                break
+            for arm in cycle:
+                reward = paths[arm][step]
+                replay.statistics[arm] += rewards.statistics_of(arm, reward)
+                policy.observe(prepared, replay, arm, 1, reward, generator)
+
+    challenge()
+    assert sum(rounds > 1 for rounds in reaches) > 0.15 * examples
+    assert max(reaches) > (10 if blind else 50)
+
+
+def paid(problem: Problem, arm: int) -> np.ndarray:
+    """What an arm can pay, on [0, 1], in the order of the family's statistics."""
+    rewards = problem.rewards
+    if isinstance(rewards, TwoPoint):
+        return np.array([rewards.unit_value[arm], 0.0])
+    return np.array(problem.rewards.to_unit(np.array([0.0, 0.5, 1.0])))
+
+
+def permuted(problem: Problem, generator: np.random.Generator) -> Problem:
+    """Models that differ in the order of their arms alone."""
+    rewards = problem.rewards
+    arms = len(problem.arms)
+    orders = np.unique([generator.permutation(arms) for _ in range(6)], axis=0)
+    if isinstance(rewards, TwoPoint):
+        return Problem.bernoulli(rewards.probabilities[0][orders], value=[9.0] * arms)
+    if isinstance(rewards, Discrete):
+        return Problem.discrete(rewards.probabilities[0][orders], rewards.support)
+    return Problem.gaussian(rewards.means[0][orders], 0.2)
 
 
 @compiled

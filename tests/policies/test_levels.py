@@ -25,8 +25,8 @@ def test_levels_by_plain_loops(kind: int) -> None:
         assert found.kind == kind
         for model, row in enumerate(means):
             best = [arm for arm, mean in enumerate(row) if mean >= max(row) - 1e-12]
-            assert found.best[model] == best[0]
-            assert found.top[model] == row[best[0]]
+            assert found.best[0, model] == best[0]
+            assert found.top[0, model] == row[best[0]]
             assert np.flatnonzero(found.is_best[:, model]).tolist() == best
             for arm, mean in enumerate(row):
                 code = found.codes[arm, model]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import Oracle, kl_bernoulli
+from oracle import Oracle, kl_bernoulli, kl_beta
 
 from fpbandits import InputError, Problem
 from fpbandits.policies import rates as module
@@ -113,11 +113,22 @@ def test_of_several_cheapest_the_most_even_is_taken() -> None:
     assert rates(problem).over_all[0].tolist() == pytest.approx([0, even, even])
 
 
-def test_other_families_count_as_bernoulli() -> None:
+def test_other_families_count_as_bernoulli_where_means_are_looked_at() -> None:
     means = [[0.5, 0.4], [0.5, 0.6]]
-    bernoulli, beta = rates(Problem.bernoulli(means)), rates(Problem.beta(means, 9))
+    bernoulli, beta = rates(Problem.bernoulli(means)), rates(Problem.beta(means, 9), "means")
     np.testing.assert_array_equal(bernoulli.over_all, beta.over_all)
     assert bernoulli.over_all[0, 1] == pytest.approx(1 / kl_bernoulli(0.4, 0.6))
+
+
+def test_rates_are_those_of_the_laws() -> None:
+    """One rival and one arm that tells: 1/D plays per unit of ln t."""
+    means = [[0.5, 0.4], [0.5, 0.6]]
+    for problem, divergence in (
+        (Problem.beta(means, 9), kl_beta(0.4, 0.6, 9.0)),
+        (Problem.gaussian(means, 0.05), 0.2**2 / (2 * 0.05**2)),
+        (Problem.bernoulli([[1, 0.2], [1, 0.3]], value=[0.5, 2]), kl_bernoulli(0.2, 0.3)),
+    ):
+        assert rates(problem).over_all[0].tolist() == pytest.approx([0, 1 / divergence], rel=1e-6)
 
 
 def test_too_many_models_are_refused() -> None:

@@ -17,6 +17,8 @@ from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
 from fpbandits import InputError, Problem, analyze, load_problem, simulate
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
+from fpbandits.families.gaussian import Gaussian
+from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies import DEFAULT
 from fpbandits.theory import bounds
 from fpbandits.theory.analysis import Case
@@ -27,12 +29,21 @@ def close(value: float) -> Any:
 
 
 def oracle_means(problem: Problem) -> list[list[float]]:
-    low, high = problem.range
-    return [[(mean - low) / (high - low) for mean in row] for row in problem.means.tolist()]
+    low, width = problem.range[0], width_of(problem)
+    low = low if math.isfinite(low) else 0.0
+    return [[(mean - low) / width for mean in row] for row in problem.means.tolist()]
 
 
-def default_of(means: list[list[float]], true: int) -> float | None:
+def width_of(problem: Problem) -> float:
+    """The user's units to one of ours: the width of the range, or two deviations."""
+    if isinstance(problem.rewards, Gaussian):
+        return 2 * problem.rewards.deviation
+    return problem.range[1] - problem.range[0]
+
+
+def default_of(oracle: Oracle) -> float | None:
     """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
+    means, true = oracle.means, oracle.true
 
     def best(theta: int) -> set[int]:
         top = max(means[theta])
@@ -44,11 +55,9 @@ def default_of(means: list[list[float]], true: int) -> float | None:
     total = 0.0
     for arm in set(range(len(means[0]))) - {star}:
         against = [
-            kl_bernoulli(means[true][arm], means[theta][arm])
+            oracle.divergence(true, theta, arm)
             for theta in range(len(means))
-            if abs(means[theta][star] - means[true][star]) <= 1e-12
-            and arm in best(theta)
-            and star not in best(theta)
+            if oracle.same_law(true, theta, star) and arm in best(theta) and star not in best(theta)
         ]
         if against:
             total += (means[true][star] - means[true][arm]) / min(against)
@@ -80,10 +89,17 @@ def oracle_of(problem: Problem, true: int) -> Oracle:
             lambda a, b, arm: 0.0 if same(a, b, arm) else kl_beta(means[a][arm], means[b][arm], c),
             same,
         )
+    if isinstance(rewards, Gaussian):
+        return Oracle(means, true, lambda a, b, arm: 2 * (means[a][arm] - means[b][arm]) ** 2, same)
+    chances = means
+    if isinstance(rewards, TwoPoint):
+        chances = rewards.probabilities.tolist()
     return Oracle(
         means,
         true,
-        lambda a, b, arm: 0.0 if same(a, b, arm) else kl_bernoulli(means[a][arm], means[b][arm]),
+        lambda a, b, arm: (
+            0.0 if same(a, b, arm) else kl_bernoulli(chances[a][arm], chances[b][arm])
+        ),
         same,
     )
 
@@ -92,7 +108,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
     """Compare every number of a case with brute force."""
     true = problem.parameters.index(case.true)
     oracle = oracle_of(problem, true)
-    width = problem.range[1] - problem.range[0]
+    width = width_of(problem)
     arms, parameters = problem.arms, problem.parameters
 
     assert candidate_arms == tuple(arms[i] for i in oracle.A)
@@ -157,7 +173,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
 
     assert case.default.policy == "optimist"
-    expected = default_of(oracle_means(problem), true)
+    expected = default_of(oracle)
     assert case.default.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
@@ -166,16 +182,17 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
     return oracle
 
 
+FAMILIES = ("bernoulli", "bernoulli", "beta", "discrete")
 LEVELS = [0.1, 0.2, 0.25, 0.4, 0.6, 0.7, 0.9]
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn, families: tuple[str, ...] = FAMILIES) -> Problem:
     """Few levels, so that means coincide: confusion and ties are common, and so is neither."""
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     arms = draw(st.integers(2, 4))
     count = draw(st.integers(2, 14))
-    family = draw(st.sampled_from(["bernoulli", "bernoulli", "beta", "discrete"]))
+    family = draw(st.sampled_from(families))
     low, width = draw(st.sampled_from([(0, 1), (0, 1), (-3, 8), (10, 0.5)]))
     limits = (low, low + width)
     if family == "discrete":
@@ -186,6 +203,11 @@ def problems(draw: st.DrawFn) -> Problem:
     means = low + width * generator.choice(levels, (count, arms))
     if family == "beta":
         return Problem.beta(means, 10, range=limits)
+    if family == "gaussian":  # where distances are up to 8 units
+        return Problem.gaussian(means, draw(st.sampled_from([0.05, 0.5])) * width)
+    if family == "two-point":
+        value = generator.choice([9.0, 12.0, 15.0], arms)
+        return Problem.bernoulli(generator.choice(LEVELS, (count, arms)), value=value.tolist())
     return Problem.bernoulli(means, range=limits)
 
 
@@ -220,6 +242,26 @@ def test_random_problems_agree_with_brute_force() -> None:
     kinds += ["forced", "confused but not forced"]
     assert all(seen[kind] >= 20 for kind in kinds), seen
     assert seen["an arm outside A helps"] >= 3, seen
+
+
+def test_normal_and_two_point_rewards_agree_with_brute_force() -> None:
+    """Where distances may be more than one unit, and arms differ in what they can pay."""
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @given(problems(("gaussian", "two-point")), st.data())
+    def compare(problem: Problem, data: st.DataObject) -> None:
+        lowest = problem.parameters[int(problem.means.max(axis=1).argmin())]
+        true = data.draw(st.sampled_from([lowest, *problem.parameters]) | st.just(lowest))
+        analysis = analyze(problem, true)
+        oracle = check(problem, analysis.cases[0], analysis.candidate_arms)
+        seen[analysis.cases[0].regime] += 1
+        seen["forced"] += analysis.cases[0].theorem2.coefficient > 0
+        seen["far apart"] += any(oracle.alpha(theta) > 1 for theta in oracle.others)
+
+    compare()
+    kinds = ["bounded", "logarithmic", "forced", "far apart"]
+    assert all(seen[kind] >= 15 for kind in kinds), seen
 
 
 def test_with_many_ties_the_regime_is_that_of_the_bound() -> None:

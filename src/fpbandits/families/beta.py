@@ -3,6 +3,7 @@
 Their mean μ lies strictly inside the range, and their variance is μ(1 − μ)/(c + 1). The statistics
 are ln r and ln(1 − r), whose sums have no law of their own: rewards are drawn one by one. A reward
 at an end of the range, impossible but for rounding, counts as half a rounding error away from it.
+With a shape far below 1 rewards so near to an end are common, and their likelihood is approximate.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fpbandits import checks
-from fpbandits.arrays import TOLERANCE, Floats, Ints
+from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families.base import RewardFamily, frozen
@@ -96,9 +96,11 @@ class TwoPoint(RewardFamily):
         return 2
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        if abs(reward - self.unit_value[arm]) <= TOLERANCE:
+        paid, nothing = float(self.unit_value[arm]), self._nothing
+        near = TOLERANCE * abs(paid - nothing)  # a value may be tiny beside those of other arms
+        if abs(reward - paid) <= near:
             return 1.0, 0.0
-        if abs(reward - self._nothing) <= TOLERANCE:
+        if abs(reward - nothing) <= near:
             return 0.0, 1.0
         given, value = self.zero + self.width * reward, float(self.value[arm])
         raise InputError(f"{number_text(given)} is neither 0 nor the value {number_text(value)}")
@@ -133,6 +135,11 @@ class TwoPoint(RewardFamily):
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.probabilities[true], self.probabilities[others]
         return information(p, q) + information(1 - p, 1 - q)
+
+    def same_law(self, true: int, arm: int) -> Bools:
+        chances = self.probabilities[:, arm]
+        same: Bools = np.abs(chances - chances[true]) <= TOLERANCE
+        return same
 
 
 def _values(given: Any, names: Names) -> Floats:

@@ -46,11 +46,11 @@ class ATA(LikelihoodPolicy):
 
     def prepare(self, problem: Problem) -> ATAKnown:
         """Sort Θ into levels and solve the lower bound's program for each model."""
+        sorted_theta = self.theta(problem)
         found = rates(problem, self.likelihood)
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
         shares = np.where(totals > 0, found.over_a / np.maximum(totals, 1e-300), 0.0)
-        sorted_theta = self.theta(problem)
         for true in np.flatnonzero(totals[:, 0] == 0):
             shares[true] = 1 / max(len(problem.arms) - 1, 1)
             shares[true, sorted_theta.best[0, true]] = 0.0

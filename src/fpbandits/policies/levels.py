@@ -45,7 +45,8 @@ class Theta(NamedTuple):
     levels, counts
         levels[arm, level], the mean, and how many levels each arm has.
     win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs; none where `LINEAR`.
+        [arm, level]: what a reward of 1, and one of 0, costs; none where `LINEAR`, or where
+        rewards have no range.
     base, cost
         [arm, level] and [arm, level, k]: what a play costs, and one unit of each statistic, where
         `LINEAR`.
@@ -91,7 +92,7 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         base, cost = table[:, :, 1], table[:, :, 2:]
     elif kind == SQUARES:
         win, loss = (1 - levels) ** 2, levels**2
-    else:
+    elif problem.rewards.bounded:
         with np.errstate(divide="ignore"):
             win = np.minimum(-np.log(levels), IMPOSSIBLE)
             loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)

@@ -60,7 +60,7 @@ class LikelihoodPolicy(ThetaPolicy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.likelihood not in (LAW, MEANS):
+        if not isinstance(self.likelihood, str) or self.likelihood not in (LAW, MEANS):
             raise InputError(
                 f"{self.name}: likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}"
             )

@@ -7,6 +7,7 @@ and parameters, and regret gets the user's units (it is larger by the width of t
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -343,8 +344,10 @@ def _case(structure: Structure, true: int) -> Case:
     nearest = None
     if terms:
         place = int(times.alpha.argmin())
-        # k_i is the first k with k − 1 ≥ 12 ln k/α².
-        nearest = Nearest(list(terms)[place], alphas[place], times.k[place] - 1)
+        # k_i is the first k ≥ 3 with k − 1 ≥ 12 ln k/α²; only without a range may 3 be too many.
+        k, alpha = times.k[place], float(times.alpha[place])
+        plays = k - 1 if k > 3 else math.ceil(12 * math.log(3) / alpha**2)
+        nearest = Nearest(list(terms)[place], alphas[place], plays)
 
     return Case(
         true=problem.parameters[true],
