@@ -83,9 +83,9 @@ class Oracle:
         if not rows:
             return 0.0
         gaps = [self.gap(true, *pair) for pair in self.pairs]
-        charged = linprog([-1.0] * len(rows), A_ub=np.array(rows).T, b_ub=gaps)
+        charged: Any = linprog([-1.0] * len(rows), A_ub=np.array(rows).T, b_ub=gaps)
         assert charged.success
-        return -float(charged.fun)  # type: ignore[arg-type]  # there is one
+        return -float(charged.fun)
 
 
 def random_laws(generator: np.random.Generator) -> Table:
