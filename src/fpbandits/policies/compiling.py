@@ -113,8 +113,7 @@ def prepare(policy: Policy, problem: Problem) -> Any:
     if problem.contexts and policy.contexts.value == "refused":
         raise InputError(
             f"{policy.name} knows nothing of contexts, and {problem.name} has "
-            f"{len(problem.contexts)}: optimist, fp-llr and thompson-theta learn in all at once, "
-            "and policies blind to Θ, such as kl-ucb, in each for itself"
+            f"{len(problem.contexts)}: optimist, thompson-theta or kl-ucb would do"
         )
     known, kind = policy.prepare(problem), type(policy)
     made: Any = type(known)
