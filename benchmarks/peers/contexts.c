@@ -1,6 +1,8 @@
 /* Optimism over the likelihood set in contexts, as one would write it down.
-   Every step: the log-likelihood of each model from the counts of all pairs, then the rule.
-   usage: contexts CONTEXTS ARMS MODELS STEPS < means, model by model  ->  seconds and regret */
+   Every step: the log-likelihood of each model, from the counts of all pairs ("counts") or from what
+   it was before the last reward ("kept"), then the rule.
+   usage: contexts counts|kept CONTEXTS ARMS MODELS STEPS < means, model by model
+   ->  seconds and regret */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,11 +19,12 @@ static inline double uniform(void) {
 }
 
 int main(int count, char **words) {
-    if (count != 5) return 2;
-    int contexts = atoi(words[1]), arms = atoi(words[2]), models = atoi(words[3]);
-    long steps = atol(words[4]);
+    if (count != 6) return 2;
+    int kept = words[1][0] == 'k';
+    int contexts = atoi(words[2]), arms = atoi(words[3]), models = atoi(words[4]);
+    long steps = atol(words[5]);
     int pairs = contexts * arms;
-    double *mean = malloc(sizeof(double) * models * pairs), *fit = malloc(sizeof(double) * models);
+    double *mean = malloc(sizeof(double) * models * pairs), *fit = calloc(models, sizeof(double));
     double *win = malloc(sizeof(double) * models * pairs), *loss = malloc(sizeof(double) * models * pairs);
     double *sum = calloc(pairs, sizeof(double)), *plays = calloc(pairs, sizeof(double));
     double *mass = malloc(sizeof(double) * arms), regret = 0;
@@ -35,8 +38,8 @@ int main(int count, char **words) {
         int context = (int)(uniform() * contexts);
         double most = -INFINITY, top = -INFINITY;
         for (int m = 0; m < models; m++) {
-            double total = 0;
-            for (int p = 0; p < pairs; p++)
+            double total = kept ? fit[m] : 0;
+            for (int p = 0; p < pairs && !kept; p++)
                 total += sum[p] * win[m * pairs + p] + (plays[p] - sum[p]) * loss[m * pairs + p];
             fit[m] = total;
             if (total > most) most = total;
@@ -52,8 +55,10 @@ int main(int count, char **words) {
                 if (mean[m * pairs + context * arms + a] >= top) mass[a] += exp(fit[m] - most);
         for (int a = 1; a < arms; a++) if (mass[a] > mass[best]) best = a;
         int pair = context * arms + best;
-        sum[pair] += uniform() < mean[pair];
+        int won = uniform() < mean[pair];
+        sum[pair] += won;
         plays[pair]++;
+        for (int m = 0; m < models && kept; m++) fit[m] += (won ? win : loss)[m * pairs + pair];
         double highest = 0;
         for (int a = 0; a < arms; a++) if (mean[context * arms + a] > highest) highest = mean[context * arms + a];
         regret += highest - mean[pair];
