@@ -105,9 +105,9 @@ class Scratch(NamedTuple):
         Rows of whole and of real numbers, by arm.
     by_model, by_level
         Rows of real numbers by model, and by arm and level.
-    by_context, memo
+    by_context, by_pair, memo
         What is still known from the plan before, where there are several contexts: rows by context
-        and model, and of every pair what stood in the tally; see `likelihood.weigh`.
+        and model, by pair and model, and what stood in the tally; see `likelihood.weigh`.
     """
 
     cycle: Counts
@@ -118,6 +118,7 @@ class Scratch(NamedTuple):
     by_model: Floats
     by_level: Floats
     by_context: Floats
+    by_pair: Floats
     memo: Floats
 
 
@@ -252,6 +253,7 @@ class Policy(ABC):
             by_model=np.zeros((3, models)),
             by_level=np.zeros((3, arms, levels)),
             by_context=np.zeros((3, contexts, models)),
+            by_pair=np.zeros((arms if contexts else 0, models)),
             memo=np.full((arms, 5 + statistics), -1.0),
         )
 

@@ -195,11 +195,7 @@ def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
     cost what their law says, S·win + (n − S)·loss, since only differences matter here.
     """
     own, less = scratch.by_context[_OWN], scratch.by_context[_LESS]
-    valid, table, misfit = (
-        scratch.by_context[_REFERENCE],
-        scratch.by_level[NOW],
-        scratch.by_model[NOW],
-    )
+    valid, misfit = scratch.by_context[_REFERENCE], scratch.by_model[NOW]
     arms, (contexts, models) = theta.arms, theta.best.shape
     for model in range(models):
         misfit[model] = 0.0
@@ -207,21 +203,21 @@ def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
         changed = False
         for pair in range(context * arms, (context + 1) * arms):
             if _is_news(tally, scratch.memo[pair], pair):
-                _note(theta, tally, scratch.memo[pair], table[pair], pair)
+                _note(theta, tally, scratch, pair)
                 changed = True
         if changed:
             valid[context, 0] = -1
             for model in range(models):
                 own[context, model] = 0.0
             for pair in range(context * arms, (context + 1) * arms):
-                if tally.plays[pair] > 0:
-                    for model in range(models):
-                        own[context, model] += table[pair, theta.codes[pair, model]]
+                for model in range(models):
+                    own[context, model] += scratch.by_pair[pair, model]
         for model in range(models):
             misfit[model] += own[context, model]
     least = math.inf
     for model in range(models):
-        least = min(least, misfit[model])
+        if misfit[model] < least:
+            least = misfit[model]
     reference = 0
     while misfit[reference] > least + EQUAL:
         reference += 1
@@ -234,10 +230,9 @@ def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
             for model in range(models):
                 less[context, model] = 0.0
             for pair in range(context * arms, (context + 1) * arms):
-                if tally.plays[pair] > 0:
-                    best = table[pair, theta.codes[pair, reference]]
-                    for model in range(models):
-                        less[context, model] += table[pair, theta.codes[pair, model]] - best
+                best = scratch.by_pair[pair, reference]
+                for model in range(models):
+                    less[context, model] += scratch.by_pair[pair, model] - best
         for model in range(models):
             misfit[model] += less[context, model]
     return reference
@@ -255,9 +250,10 @@ def _is_news(tally: Any, memo: Any, pair: int) -> bool:
 
 
 @jitted
-def _note(theta: Any, tally: Any, memo: Any, row: Any, pair: int) -> None:
-    """Take a pair's part of the tally into the memo, and fill the row of its levels."""
+def _note(theta: Any, tally: Any, scratch: Any, pair: int) -> None:
+    """Take a pair's part of the tally into the memo, and what it costs each model."""
     n, total = tally.plays[pair], tally.sums[pair]
+    memo, row, models = scratch.memo[pair], scratch.by_level[NOW, pair], scratch.by_pair[pair]
     memo[_PLAYS], memo[_SUM], memo[_LOG], memo[_UNDER] = n, total, math.log(n + 1.0), -1
     for k in range(memo.size - _STATISTICS):
         memo[_STATISTICS + k] = tally.statistics[pair, k]
@@ -269,6 +265,8 @@ def _note(theta: Any, tally: Any, memo: Any, row: Any, pair: int) -> None:
             row[level] = costs
         else:
             row[level] = total * theta.win[pair, level] + (n - total) * theta.loss[pair, level]
+    for model in range(models.size):
+        models[model] = row[theta.codes[pair, model]]
 
 
 @jitted
