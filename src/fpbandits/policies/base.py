@@ -252,9 +252,9 @@ class Policy(ABC):
             numbers=np.zeros((3, arms)),
             by_model=np.zeros((3, models)),
             by_level=np.zeros((3, arms, levels)),
-            by_context=np.zeros((3, contexts, models)),
+            by_context=np.zeros((2, contexts, models)),
             by_pair=np.zeros((arms if contexts else 0, models)),
-            memo=np.full((arms, 5 + statistics), -1.0),
+            memo=np.full((arms + contexts, 5 + statistics), -1.0),
         )
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:

@@ -33,7 +33,7 @@ import numpy as np
 from fpbandits.arrays import Floats
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import CLOCK, LEAST, Tally
+from fpbandits.policies.base import CLOCK, LEAST, REFERENCE, Tally
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners
 from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, SQUARES, Theta, ThetaPolicy, theta
@@ -179,11 +179,12 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
     return reference
 
 
-# What a memo holds of a pair: its part of the tally; ln(n + 1); and the surprise under a model.
+# What a memo holds of a pair: its part of the tally; ln(n + 1); and the surprise under a model. Of
+# the latter two it also holds the sums over each context, behind the pairs.
 _PLAYS, _SUM, _LOG, _SURPRISE, _UNDER, _STATISTICS = range(6)
 
-# What is known of a context: each model's misfit, the same less the reference's, and its number.
-_OWN, _LESS, _REFERENCE = range(3)
+# What is known of a context: each model's misfit less the reference's, and whose that is.
+_LESS, _REFERENCE = range(2)
 
 
 @jitted
@@ -191,15 +192,13 @@ def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
     """Do what `weigh` does, but add up anew only where something was seen since the plan before.
 
     A pair's part of the misfits follows from its part of the tally, which the memo repeats: so it
-    does not matter whose plan was before. They are added up context by context. Rewards of 0 or 1
-    cost what their law says, S·win + (n − S)·loss, since only differences matter here.
+    does not matter whose plan was before. They are added up context by context, less those of the
+    reference of before, and once more if another model fits better now: equal levels cancel
+    exactly. Rewards of 0 or 1 cost what their law says, S·win + (n − S)·loss, since only
+    differences matter here.
     """
-    own, less = scratch.by_context[_OWN], scratch.by_context[_LESS]
-    valid, misfit = scratch.by_context[_REFERENCE], scratch.by_model[NOW]
-    arms, (contexts, models) = theta.arms, theta.best.shape
-    for model in range(models):
-        misfit[model] = 0.0
-    for context in range(contexts):
+    valid, arms = scratch.by_context[_REFERENCE], theta.arms
+    for context in range(theta.best.shape[0]):
         changed = False
         for pair in range(context * arms, (context + 1) * arms):
             if _is_news(tally, scratch.memo[pair], pair):
@@ -207,35 +206,40 @@ def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
                 changed = True
         if changed:
             valid[context, 0] = -1
-            for model in range(models):
-                own[context, model] = 0.0
-            for pair in range(context * arms, (context + 1) * arms):
-                for model in range(models):
-                    own[context, model] += scratch.by_pair[pair, model]
-        for model in range(models):
-            misfit[model] += own[context, model]
+            scratch.memo[theta.codes.shape[0] + context, _UNDER] = -1
+    misfit, before = scratch.by_model[NOW], scratch.notes[REFERENCE]
+    _add_up(theta, scratch, before)
     least = math.inf
-    for model in range(models):
+    for model in range(misfit.size):
         if misfit[model] < least:
             least = misfit[model]
     reference = 0
     while misfit[reference] > least + EQUAL:
         reference += 1
-    # Once more, pair by pair against the best model: equal levels cancel exactly.
-    for model in range(models):
+    if reference != before:
+        _add_up(theta, scratch, reference)
+        scratch.notes[REFERENCE] = reference
+    return reference
+
+
+@jitted
+def _add_up(theta: Any, scratch: Any, reference: int) -> None:
+    """Fill by_model[NOW] with every model's misfit less the reference's."""
+    less, valid = scratch.by_context[_LESS], scratch.by_context[_REFERENCE]
+    misfit, arms = scratch.by_model[NOW], theta.arms
+    for model in range(misfit.size):
         misfit[model] = 0.0
-    for context in range(contexts):
+    for context in range(theta.best.shape[0]):
         if valid[context, 0] != reference:
             valid[context, 0] = reference
-            for model in range(models):
+            for model in range(misfit.size):
                 less[context, model] = 0.0
             for pair in range(context * arms, (context + 1) * arms):
                 best = scratch.by_pair[pair, reference]
-                for model in range(models):
+                for model in range(misfit.size):
                     less[context, model] += scratch.by_pair[pair, model] - best
-        for model in range(models):
+        for model in range(misfit.size):
             misfit[model] += less[context, model]
-    return reference
 
 
 @jitted
@@ -272,16 +276,22 @@ def _note(theta: Any, tally: Any, scratch: Any, pair: int) -> None:
 @jitted
 def _all_fits(theta: Any, tally: Any, scratch: Any, model: int, alarm: float) -> bool:
     """Tell whether, in several contexts, a model does not surprise by more than is allowed."""
-    limit, total = alarm, 0.0
-    for pair in range(tally.plays.size):
-        memo = scratch.memo[pair]
-        limit += memo[_LOG]
-        if memo[_PLAYS] > 0:
-            if memo[_UNDER] != model:
-                memo[_UNDER] = model
-                q = theta.levels[pair, theta.codes[pair, model]]
-                memo[_SURPRISE] = surprise(theta, memo[_PLAYS], memo[_SUM], q)
-            total += memo[_SURPRISE]
+    limit, total, arms, pairs = alarm, 0.0, theta.arms, tally.plays.size
+    for context in range(theta.best.shape[0]):
+        whole = scratch.memo[pairs + context]
+        if whole[_UNDER] != model:
+            whole[_UNDER], whole[_LOG], whole[_SURPRISE] = model, 0.0, 0.0
+            for pair in range(context * arms, (context + 1) * arms):
+                memo = scratch.memo[pair]
+                if memo[_PLAYS] > 0:
+                    if memo[_UNDER] != model:
+                        memo[_UNDER] = model
+                        q = theta.levels[pair, theta.codes[pair, model]]
+                        memo[_SURPRISE] = surprise(theta, memo[_PLAYS], memo[_SUM], q)
+                    whole[_LOG] += memo[_LOG]
+                    whole[_SURPRISE] += memo[_SURPRISE]
+        limit += whole[_LOG]
+        total += whole[_SURPRISE]
     return total <= limit
 
 
