@@ -980,3 +980,26 @@ def test_contexts_are_part_of_what_an_agent_plays(tmp_path: Path) -> None:
     )
     with pytest.raises(ConflictError, match="another problem"):
         Agent.load(tmp_path / "agent.json", renamed)
+
+
+@pytest.mark.parametrize("word", ["optimist", "thompson-theta", "fp-llr"])
+def test_agents_in_contexts_do_not_learn_from_one_another(word: str) -> None:
+    """What is remembered between plans is shared by all agents on a problem, whosever plan it was.
+
+    Two agents in turn, told rewards of different truths, decide as each does alone.
+    """
+
+    def decisions(truths: list[int]) -> list[list[str]]:
+        agents = [Agent(shop(), parse_policy(word), seed=5) for _ in truths]
+        draws = [np.random.default_rng(truth) for truth in truths]
+        arms: list[list[str]] = [[] for _ in truths]
+        for _ in range(150):
+            for agent, truth, draw, found in zip(agents, truths, draws, arms, strict=True):
+                context = int(draw.integers(2))
+                decision = agent.ask(context=shop().contexts[context])
+                found.append(decision.arm)
+                mean = shop().means[truth, context, shop().arms.index(decision.arm)]
+                agent.tell(decision.id, float(draw.random() < mean))
+        return arms
+
+    assert decisions([0, 1]) == [*decisions([0]), *decisions([1])]
