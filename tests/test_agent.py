@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import context_twins
 import numpy as np
 import pytest
+from context_twins import WORDS, player, random_problem
 
 from fpbandits import (
     FPUCB,
@@ -39,6 +41,7 @@ from fpbandits import (
 from fpbandits.agent import Decision, Late
 from fpbandits.ledger import CROWD, Waiting
 from fpbandits.policies import POLICIES, PlainPolicy, parse_policy, ready
+from fpbandits.streams import PLANS, agent_stream
 
 may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
 
@@ -828,3 +831,192 @@ def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     assert str(no.value).endswith(
         'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
     )
+
+
+def shop(**more: Any) -> Problem:
+    return Problem.bernoulli(
+        [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.3, 0.6]]],
+        contexts=["mobile", "desktop"],
+        arms=["9 EUR", "12 EUR"],
+        parameters=["loyal", "thrifty", "idle"],
+        name="shop",
+        **more,
+    )
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_agents_in_contexts_decide_as_plain_python_does(word: str) -> None:
+    """Random problems, contexts and 0/1 rewards, decision for decision."""
+    generator = np.random.default_rng(6)
+    for _ in range(6):
+        problem = random_problem(generator)
+        agent, twin_player = Agent(problem, parse_policy(word), seed=4), player(word, problem)
+        for number in range(150):
+            context = int(generator.integers(len(problem.contexts)))
+            expected = twin_player.decide(context, agent_stream(4, number, PLANS))
+            decision = agent.ask(context=problem.contexts[context])
+            assert decision.arm == problem.arms[expected]
+            assert decision.context == problem.contexts[context]
+            reward = float(generator.random() < problem.means[-1][context][expected])
+            agent.tell(decision.id, reward)
+            twin_player.told(context, expected, reward)
+
+
+@pytest.mark.parametrize("kind", [context_twins.Optimist, context_twins.ThompsonTheta])
+def test_contexts_are_weighed_by_the_law_of_their_rewards(kind: Any) -> None:
+    """Normal rewards, in the user's units."""
+    word = {"Optimist": "optimist", "ThompsonTheta": "thompson-theta"}[kind.__name__]
+    generator = np.random.default_rng(7)
+    for _ in range(6):
+        means = generator.choice([-3.0, 1.0, 4.0, 6.5], (4, 3, 3))
+        problem = Problem.gaussian(means, deviation=2.5, contexts=["a", "b", "c"])
+        agent = Agent(problem, parse_policy(word), seed=4)
+        twin_player = kind(problem, context_twins.of_normal(2.5))
+        for number in range(120):
+            context = int(generator.integers(3))
+            expected = twin_player.decide(context, agent_stream(4, number, PLANS))
+            decision = agent.ask(context="abc"[context])
+            assert decision.arm == problem.arms[expected]
+            reward = float(generator.normal(means[-1, context, expected], 2.5))
+            agent.tell(decision.id, reward)
+            twin_player.told(context, expected, reward)
+
+
+@may_pile_up
+@pytest.mark.parametrize("word", [*WORDS, "optimist:switch=0.01"])
+def test_agents_in_contexts_go_on_after_every_restart(word: str, tmp_path: Path) -> None:
+    """And play again what they played, given the same contexts and rewards."""
+    generator = np.random.default_rng(9)
+    problem, policy = shop(), parse_policy(word)
+    steady, again, restarted = (Agent(problem, policy, seed=1) for _ in range(3))
+    late: list[int] = []
+    for _ in range(80):
+        context = problem.contexts[int(generator.integers(2))]
+        decisions = [agent.ask(context=context) for agent in (steady, again, restarted)]
+        assert decisions[0] == decisions[1] == decisions[2]
+        restarted.save(tmp_path / "agent.json")
+        restarted = Agent.load(tmp_path / "agent.json", problem)
+        late.append(decisions[0].id)
+        if generator.random() < 0.7:
+            number = late.pop(int(generator.integers(len(late))))
+            reward = float(generator.random() < 0.6)
+            for agent in (steady, again, restarted):
+                agent.tell(number, reward)
+    assert snapshot(steady) == snapshot(again) == snapshot(restarted)
+    assert steady.plays == restarted.plays
+
+
+def test_an_agent_in_contexts_is_small(tmp_path: Path) -> None:
+    """10 arms in 5 contexts, seen 5,000 times: below 2 kB, in a file and in memory."""
+    generator = np.random.default_rng(0)
+    means, contexts = generator.random((6, 5, 10)), ["a", "b", "c", "d", "e"]
+    laws = {
+        "bernoulli": Problem.bernoulli(means, contexts=contexts),
+        "gaussian": Problem.gaussian(10 * means, deviation=2, contexts=contexts),
+        "values": Problem.bernoulli(means, value=[*range(1, 11)], contexts=contexts),
+    }
+    for name, problem in laws.items():
+        for word in WORDS:
+            agent = Agent(problem, parse_policy(word))
+            for number in range(5_000):
+                arm = int(generator.integers(10))
+                reward = generator.normal() if name == "gaussian" else float(number % 3 == 0)
+                if name == "values":
+                    reward *= arm + 1
+                agent.observe(problem.arms[arm], reward, context=contexts[number % 5])
+            agent.ask(context="e")
+            agent.save(tmp_path / "agent.json")
+            assert (tmp_path / "agent.json").stat().st_size < 2_000, (name, word)
+            assert agent._packed_tally.nbytes < 2_000
+            again = Agent.load(tmp_path / "agent.json", problem)
+            assert snapshot(again) == snapshot(agent)
+
+
+def test_a_context_must_be_named_where_there_are_any() -> None:
+    agent: Any = Agent(shop())
+    for ask in (agent.ask, lambda **given: agent.observe("9 EUR", 1, **given)):
+        with pytest.raises(InputError, match=r"shop has contexts: say which.* 'mobile', 'desktop'"):
+            ask()
+        with pytest.raises(UnknownError, match="unknown context 'mobil': did you mean 'mobile'"):
+            ask(context="mobil")
+        with pytest.raises(InputError, match="a context is named by a text, not 3"):
+            ask(context=3)
+    assert repr(agent) == "Agent('shop', optimist: 0 asked, 0 outstanding)"
+    plain = Agent("paper:two")
+    with pytest.raises(InputError, match="no contexts, and the context 'mobile' was given: leave"):
+        plain.ask(context="mobile")
+    with pytest.raises(InputError, match="no contexts"):
+        plain.observe("arm1", 1, context="mobile")
+    assert repr(plain.ask()) == "Decision(id=0, arm='arm1')"
+
+
+def test_rewards_in_a_context_wait_for_those_of_the_same_pair_alone() -> None:
+    agent = Agent(shop())
+    mobile, desktop, later = (agent.ask(context=name) for name in ("mobile", "desktop", "mobile"))
+    assert repr(mobile) == "Decision(id=0, arm='9 EUR', context='mobile')"
+    assert {d.arm for d in (mobile, desktop, later)} == {"9 EUR"}
+    agent.tell(later.id, 1)
+    agent.tell(desktop.id, 0)
+    assert agent.outstanding == {0: "mobile: 9 EUR"}
+    assert agent.waiting == {"mobile: 9 EUR": Waiting(decision=0, rewards=1)}
+    assert agent.plays == {
+        "mobile": {"9 EUR": 0, "12 EUR": 0},
+        "desktop": {"9 EUR": 1, "12 EUR": 0},
+    }
+    agent.tell(mobile.id, 1)
+    assert agent.plays["mobile"]["9 EUR"] == 2
+    assert agent.waiting == {}
+    assert agent.outstanding == {}
+
+
+def test_a_warm_start_in_one_context_helps_in_another() -> None:
+    """Ten sales at 9 EUR on mobiles leave loyal alone, whose best price holds on the desktop."""
+    agent = Agent(shop())
+    for _ in range(10):
+        agent.observe("9 EUR", 1, context="mobile")
+    assert list(agent.survivors()) == ["loyal"]
+    assert agent.ask(context="desktop").arm == "9 EUR"
+    apart = Agent(shop(), UCB1())
+    for _ in range(10):
+        apart.observe("9 EUR", 1, context="mobile")
+    assert apart.ask(context="mobile").arm == "12 EUR"
+    assert apart.ask(context="desktop").arm == "9 EUR"
+
+
+def test_contexts_are_part_of_what_an_agent_plays(tmp_path: Path) -> None:
+    """Their shares are not: those are for simulations."""
+    agent = Agent(shop())
+    agent.ask(context="mobile")
+    agent.save(tmp_path / "agent.json")
+    Agent.load(tmp_path / "agent.json", shop(shares=[0.9, 0.1]))
+    renamed = Problem.bernoulli(
+        shop().means,
+        contexts=["phone", "desktop"],
+        arms=shop().arms,
+        parameters=shop().parameters,
+    )
+    with pytest.raises(ConflictError, match="another problem"):
+        Agent.load(tmp_path / "agent.json", renamed)
+
+
+@pytest.mark.parametrize("word", ["optimist", "thompson-theta", "fp-llr"])
+def test_agents_in_contexts_do_not_learn_from_one_another(word: str) -> None:
+    """What is remembered between plans is shared by all agents on a problem, whosever plan it was.
+
+    Two agents in turn, told rewards of different truths, decide as each does alone.
+    """
+
+    def decisions(truths: list[int]) -> list[list[str]]:
+        agents = [Agent(shop(), parse_policy(word), seed=5) for _ in truths]
+        draws = [np.random.default_rng(truth) for truth in truths]
+        arms: list[list[str]] = [[] for _ in truths]
+        for _ in range(150):
+            for agent, truth, draw, found in zip(agents, truths, draws, arms, strict=True):
+                context = int(draw.integers(2))
+                decision = agent.ask(context=shop().contexts[context])
+                found.append(decision.arm)
+                mean = shop().means[truth, context, shop().arms.index(decision.arm)]
+                agent.tell(decision.id, float(draw.random() < mean))
+        return arms
+
+    assert decisions([0, 1]) == [*decisions([0]), *decisions([1])]

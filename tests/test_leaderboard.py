@@ -137,3 +137,17 @@ def test_what_makes_no_contest_is_refused() -> None:
     many = Problem.bernoulli(np.linspace(0, 1, 2002).reshape(1001, 2), name="many")
     with pytest.raises(InputError, match=r"^many has 1,001 parameters, too many to play each"):
         own_contests([many])
+
+
+def test_contests_in_contexts_have_their_own_lower_bound() -> None:
+    means = [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]]]
+    problem = Problem.bernoulli(means, contexts=["mobile", "desktop"], name="shop")
+    (contest,) = own_contests([problem])
+    cases: Any = analyze(problem).cases
+    bounds = [case.theorem2.coefficient for case in cases]
+    assert bounds[0] == 0 < bounds[1]
+    assert contest.lower_bound == pytest.approx(sum(bounds) / 2)
+    chosen = {"optimist": Optimist(), "ucb1": UCB1(), "fp-ucb": FPUCB()}
+    board = play(runs=5, horizon=300, seed=1, policies=chosen, among=[contest])
+    assert board.standings["optimist"]["shop"].mean < board.standings["ucb1"]["shop"].mean
+    assert "shop" not in board.standings.get("fp-ucb", {})

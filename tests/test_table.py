@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import refusal, run
 
-from fpbandits import InputError, Problem
+from fpbandits import InputError, Problem, save_problem
 from fpbandits.checks import plain_text
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
@@ -82,3 +85,114 @@ def test_names_are_plain_texts() -> None:
 )
 def test_whatever_has_an_order_may_name(names: Any) -> None:
     assert Problem.bernoulli(MEANS, arms=names).arms == ("a", "b")
+
+
+HEAD = 'contexts = ["m", "d"]\narms = ["a", "b"]\n'
+GOOD = "[parameters.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
+
+WITH_CONTEXTS = [
+    (HEAD + "[parameters.x]\nm = [0, 1]", "parameter 'x': nothing is said of context 'd'"),
+    (
+        HEAD + GOOD + "tablet = [0, 1]",
+        "parameter 'x': unknown context 'tablet': known are 'm', 'd'",
+    ),
+    (
+        'contexts = ["mobile"]\n[parameters.x]\nmobil = [0, 1]',
+        "parameter 'x': unknown context 'mobil': did you mean 'mobile'?",
+    ),
+    (HEAD + "shares = [0.6, 0.3]\n" + GOOD, "the shares of contexts add up to 0.9, not 1"),
+    (HEAD + "shares = [1, 0]\n" + GOOD, "the share of context 'd' is 0: it must be above 0"),
+    (HEAD + "shares = [1.5, -0.5]\n" + GOOD, "the share of context 'd' is -0.5: it must be above"),
+    (HEAD + "shares = [0.5, nan]\n" + GOOD, "share of 'd': nan is not a finite number"),
+    (HEAD + 'shares = [0.5, "x"]\n' + GOOD, "share of 'd': expected a number, not the text 'x'"),
+    (HEAD + "shares = [0.5, true]\n" + GOOD, "share of 'd': expected a number, not the boolean"),
+    (HEAD + "shares = [1]\n" + GOOD, "there is 1 share for 2 contexts"),
+    (HEAD + "shares = 1\n" + GOOD, "shares must be a list, not 1"),
+    (HEAD + "shares = []\n" + GOOD, "there are 0 shares for 2 contexts"),
+    (
+        "shares = [1]\n[parameters]\nx = [0, 1]",
+        "shares say how often each context comes, and there",
+    ),
+    (
+        "contexts = []\n[parameters]\nx = [0, 1]",
+        "there are no contexts: name at least one, or leave",
+    ),
+    ('contexts = "m"\n[parameters]\nx = [0, 1]', "contexts must be a list, not 'm'"),
+    ("contexts = [1]\n[parameters.x]\n1 = [0, 1]", "context 1: its name must be a text, not 1"),
+    ('contexts = ["m", "m"]\n' + GOOD, "duplicate context name 'm': contexts 1 and 2 must differ"),
+    (
+        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0.5]",
+        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'b'",
+    ),
+    (
+        HEAD + "[parameters.x]\nm = [0, 1, 1]\nd = [0, 1]",
+        "parameter 'x', context 'm' has 3 values for 2 arms: nothing follows arm 'b'",
+    ),
+    (
+        'contexts = ["m", "d"]\n[parameters.x]\nm = [0, 1]\nd = [0.5]',
+        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'arm2'",
+    ),
+    (HEAD + "[parameters.x]\nm = 0.5\nd = [0, 1]", "parameter 'x', context 'm': expected a list"),
+    (HEAD + "[parameters]\nx = 0.5", "parameter 'x': expected a list of values for each of the 2"),
+    (
+        HEAD + "[parameters]\nx = [0.9, 0.5]",
+        "parameter 'x', context 'm': expected a list with a value for each of the 2 arms, not 0.9",
+    ),
+    (
+        HEAD + "[parameters]\nx = [[0, 1]]",
+        "parameter 'x': there is 1 list of values for 2 contexts",
+    ),
+    (
+        "[parameters.x]\nm = [0, 1]",
+        "parameter 'x': expected a value for every arm, not {'m': [0, 1]}",
+    ),
+    (
+        'arms = ["a", "b"]\n' + GOOD,
+        "parameter 'x': expected a list with a value for each of the 2 arms, not {'m': [0.9, 0.5]",
+    ),
+    (
+        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, 3]",
+        "parameter 'x', context 'd', arm 'b': mean 3 is outside the range [0, 1]",
+    ),
+    (
+        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, nan]",
+        "parameter 'x', context 'd', arm 'b': nan is not a finite number",
+    ),
+    (
+        'contexts = ["m"]\nreward = "discrete"\nsupport = [0, 1]\n[parameters.x]\nm = [[0.5, 0.6]]',
+        "parameter 'x', context 'm', arm 'arm1'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WITH_CONTEXTS)
+def test_refusals_in_contexts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(content)
+    for words in (("analyze", str(path)), ("simulate", str(path), "--true", "x")):
+        line = refusal(capsys, *words)
+        assert line.startswith(f"error: {path}: ")
+        assert message in line
+
+
+@pytest.mark.parametrize("ending", ["toml", "csv"])
+def test_truths_outside_theta_in_contexts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    """On the command line means come one after the other, those of the first context first."""
+    path = tmp_path / f"p.{ending}"
+    save_problem(Problem.bernoulli([[[0.9, 0.5], [0.8, 0.6]]], contexts=["m", "d"]), path)
+    words = ("simulate", str(path), "--policy", "ucb1", "--horizon", "50", "--runs", "2", "--json")
+    code, out, _ = run(capsys, *words, "--true-means", "0.1,0.2,0.3,0.1")
+    found = json.loads(out)
+    assert code == 0
+    assert found["true"] == "0.1,0.2,0.3,0.1"
+    pulls = found["policies"]["ucb1"]["mean_pulls"]
+    assert list(pulls) == ["m", "d"]
+    lost = 0.1 * pulls["m"]["arm1"] + 0.2 * pulls["d"]["arm2"]
+    assert found["policies"]["ucb1"]["mean_regret"][-1] == pytest.approx(lost)
+    assert ("has 2 contexts of 2 arms: give 4, those of context 'm' first") in refusal(
+        capsys, *words, "--true-means", "0.1,0.2"
+    )

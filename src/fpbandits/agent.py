@@ -37,7 +37,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Counts
+from fpbandits.arrays import TOLERANCE, Counts, Floats
 from fpbandits.checks import checked_path, known_name, number_text, whole_number
 from fpbandits.errors import (
     ConflictError,
@@ -88,6 +88,21 @@ def _packed(tally: Tally) -> Counts:
     """Put a tally into one array: for a million agents, two headers less are worth having."""
     numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
     return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
+
+
+def _beyond_sums(tally: Tally) -> list[float] | None:
+    """Return the statistics as a state holds them: none where they only repeat the sums."""
+    statistics = tally.statistics.reshape(-1)
+    if np.array_equal(statistics, tally.sums):
+        return None
+    return statistics.tolist() if statistics.any() else []
+
+
+def _statistics_of(state: Mapping[str, Any], tally: Tally) -> Floats:
+    """Return what `_beyond_sums` made part of a state."""
+    kept = state.get("statistics", [])
+    numbers = np.array(state["sums"] if kept is None else kept, np.float64)
+    return numbers.reshape(tally.statistics.shape) if numbers.size else tally.statistics
 
 
 class Agent:
@@ -277,7 +292,7 @@ class Agent:
                 "plan": self._to_hand_out,
                 "plays": tally.plays.tolist(),
                 "sums": tally.sums.tolist(),
-                "statistics": tally.statistics.tolist(),
+                "statistics": _beyond_sums(tally),
                 "beliefs": tally.beliefs.tolist(),
                 "counters": tally.counters.tolist(),
                 "memory": self._memory,
@@ -321,7 +336,8 @@ class Agent:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a JSON file, whole or not at all."""
-        write_aside(checked_path(path), (json.dumps(self.state()) + "\n").encode())
+        text = json.dumps(self.state(), separators=(",", ":"))
+        write_aside(checked_path(path), (text + "\n").encode())
 
     @classmethod
     def load(
@@ -350,7 +366,7 @@ class Agent:
             np.array(state["sums"], np.float64),
             np.array(counters, np.int64),
             _NOTHING_PENDING,
-            np.array(state.get("statistics", []), np.float64).reshape(problem.pairs, -1),
+            _statistics_of(state, agent._tally),
             np.array(state.get("beliefs", []), np.float64),
         )
         if problem.rewards.statistics and "statistics" not in state:
@@ -387,7 +403,8 @@ class Agent:
     def _repr_html_(self) -> str:
         from fpbandits.report.agent import agent_html
 
-        return agent_html(self, self._tally.sums)
+        tally = self._tally
+        return agent_html(self, tally.plays, tally.sums)
 
     @property
     def _tally(self) -> Tally:
@@ -411,7 +428,8 @@ class Agent:
         if not contexts:
             if given is not None:
                 raise InputError(
-                    f"{self._ready.problem.name} has no contexts, such as {quote(given)}"
+                    f"{self._ready.problem.name} has no contexts, and the context {quote(given)} "
+                    "was given: leave it out"
                 )
             return 0
         if given is None:

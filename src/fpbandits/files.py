@@ -18,10 +18,7 @@ With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows ar
 With `contexts = ["mobile", "desktop"]` a parameter is a table of one such list per context, and
 `shares = [0.6, 0.4]` says how often each comes.
 
-CSV holds the means of Bernoulli arms: a header ``parameter,<arm>,<arm>…`` and a row per parameter.
-Above the header may stand ``# range = 0, 15``, for rewards in the user's units. A name that begins
-with =, +, - or @ stands there with an apostrophe before it, lest a spreadsheet compute it; without
-one it is read as well.
+CSV holds the means of Bernoulli arms: see `fpbandits.spreadsheet`.
 
 A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
 holds, the outcome is a `Problem` or one `InputError`.
@@ -29,25 +26,23 @@ holds, the outcome is a `Problem` or one `InputError`.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
 import tomllib
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fpbandits.builtin import BUILT_IN, built_in
-from fpbandits.checks import checked_path, checked_range
+from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
 from fpbandits.problem import Naming, Problem
-from fpbandits.storage import cell_to_text, read_whole, shown, text_to_cell, write_aside
+from fpbandits.spreadsheet import problem_from_csv, problem_to_csv
+from fpbandits.storage import read_whole, shown, write_aside
 
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
@@ -62,8 +57,6 @@ _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
 _ENDLESS_KEY = re.compile(
     r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
 )
-
-_CSV_RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
 
 
 def load_problem(source: str | os.PathLike[str]) -> Problem:
@@ -86,7 +79,7 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     try:
         if path.suffix.lower() == ".toml":
             return problem_from_toml(text, path.stem)
-        return _from_csv(text, path)
+        return problem_from_csv(text, path.stem)
     except InputError as error:
         raise error.at(shown(path)) from None
 
@@ -100,11 +93,12 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
     CSV keeps names, means and range; `Problem.true` is lost, and the problem's name becomes the
-    file's. A problem that is not Bernoulli does not fit into CSV and is refused.
+    file's. A problem that is not Bernoulli, or has a prior or unequal shares of contexts, does not
+    fit into CSV and is refused.
     """
     path, problem = checked_path(path), the_problem(problem)
     try:
-        text = problem_to_toml(problem) if _kind(path) == ".toml" else _to_csv(problem)
+        text = problem_to_toml(problem) if _kind(path) == ".toml" else problem_to_csv(problem)
     except InputError as error:
         raise error.at(shown(path)) from None
     write_aside(path, text.encode())
@@ -197,107 +191,6 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     )
 
 
-def _from_csv(text: str, path: Path) -> Problem:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    arms: list[str] = []
-    header = 0
-    parameters: list[str] = []
-    rows: list[int] = []
-    values = array("d")
-    limits: Sequence[float] = (0, 1)
-    try:
-        for cells in reader:
-            if not any(cell.strip() for cell in cells):
-                continue
-            row = reader.line_num
-            if not arms and cells[0].lstrip().startswith("#"):
-                limits = _csv_range(",".join(cells), row)
-                continue
-            if not arms:
-                arms, header = _csv_header(cells, row), row
-                continue
-            parameters.append(cell_to_text(cells[0].strip()))
-            rows.append(row)
-            try:
-                means = list(map(float, cells[1:]))
-            except ValueError:
-                means = []
-            # Python reads 1_000 as a number and "nan" as none: both are left to the slow path.
-            if len(means) != len(arms) or "_" in "".join(cells[1:]):
-                means = _csv_means(cells, arms, row)
-            values.extend(means)
-    except csv.Error as error:
-        raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
-    if arms and not parameters:
-        raise InputError("there are no parameters: expected a row for each below the header")
-    if not arms:
-        raise InputError("the file is empty: expected a header parameter,<arm>,<arm>…")
-    try:
-        return Problem.bernoulli(
-            np.frombuffer(values).reshape(len(parameters), len(arms)),
-            arms=arms,
-            parameters=parameters,
-            range=limits,
-            name=path.stem,
-        )
-    except InputError as error:
-        raise error.at(f"row {header if error.row is None else rows[error.row]}") from None
-
-
-def _csv_range(text: str, row: int) -> Sequence[float]:
-    """Read the line ``# range = 0, 15``; a spreadsheet may have put commas behind it."""
-    found = _CSV_RANGE.fullmatch(text.strip(", \t"))
-    try:
-        if found is None or "_" in text:
-            raise ValueError
-        return checked_range([float(found[1]), float(found[2])])
-    except InputError as error:
-        raise error.at(f"row {row}") from None
-    except ValueError:
-        raise InputError(
-            f"row {row}: above the header only a line like # range = 0, 15 may stand, not "
-            f"{quote(text)}"
-        ) from None
-
-
-def _csv_header(cells: list[str], row: int) -> list[str]:
-    first, *arms = (cell.strip() for cell in cells)
-    if first != "parameter":
-        hint = ", separated by commas" if ";" in first or "\t" in first else ""
-        raise InputError(
-            f"row {row}: the header must be parameter,<arm>,<arm>…{hint}; "
-            f"it starts with {quote(first)}"
-        )
-    if not arms:
-        raise InputError(f"row {row}: the header names no arms: parameter,<arm>,<arm>…")
-    if not all(arms):
-        raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
-    return list(map(cell_to_text, arms))
-
-
-def _csv_means(cells: list[str], arms: list[str], row: int) -> list[float]:
-    """Read one row with care, to say what is wrong with it and where."""
-    parameter, *given = (cell.strip() for cell in cells)
-    place = f"row {row}: parameter {quote(parameter)}"
-    means = []
-    for arm, cell in zip(arms, given, strict=False):
-        try:
-            if "_" in cell:
-                raise ValueError
-            means.append(float(cell))
-        except ValueError:
-            what = f"not the text {quote(cell)}" if cell else "but there is no value"
-            raise InputError(f"{place}, arm {quote(arm)}: expected a number, {what}") from None
-    if len(given) < len(arms):
-        raise InputError(f"{place}: no value for arm {quote(arms[len(given)])}")
-    if len(given) > len(arms):
-        raise InputError(
-            f"{place}: {len(given)} values for {len(arms)} arms: nothing follows arm "
-            f"{quote(arms[-1])}"
-        )
-    return means
-
-
 def problem_to_toml(problem: Problem) -> str:
     """Write a problem as TOML, so that `problem_from_toml` gives it back bit for bit."""
     rewards = problem.rewards
@@ -335,16 +228,3 @@ def problem_to_toml(problem: Problem) -> str:
 def _toml_text(text: str) -> str:
     """Quote a text for TOML, whose escapes are JSON's."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def _to_csv(problem: Problem) -> str:
-    if problem.rewards.name != "bernoulli" or not problem.rewards.takes_range or problem.prior:
-        raise InputError(f"CSV holds Bernoulli means only, and this is {problem!r}; use .toml")
-    stream = io.StringIO(newline="")
-    if problem.range != (0.0, 1.0):
-        stream.write(f"# range = {problem.range[0]!r}, {problem.range[1]!r}\n")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["parameter", *map(text_to_cell, problem.arms)])
-    for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):
-        writer.writerow([text_to_cell(parameter), *row])
-    return stream.getvalue()

@@ -50,6 +50,7 @@ from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.versions import versions
 from fpbandits.statistics import std_of
 from fpbandits.storage import write_aside, write_together
+from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
@@ -77,13 +78,17 @@ class Contest:
     @cached_property
     def lower_bound(self) -> float:
         """Theorem 2's coefficient over all arms, in the mean of the truths; 0 outside Θ."""
-        structure, total = Structure(self.problem), 0.0
+        problem, found = self.problem, []
+        structure = PairStructure(problem) if problem.contexts else Structure(problem)
         for truth in self.truths:
             if not isinstance(truth, str):
                 return 0.0
-            bound = theorem2(structure, self.problem.index(truth))
-            total += bound.all_arms.coefficient * self.problem.rewards.width
-        return total / len(self.truths)
+            true = problem.index(truth)
+            if isinstance(structure, PairStructure):
+                found.append(structure.cheapest(true))
+            else:
+                found.append(theorem2(structure, true).all_arms)
+        return problem.rewards.width * sum(each.coefficient for each in found) / len(found)
 
 
 @dataclass(frozen=True)

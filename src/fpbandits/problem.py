@@ -329,6 +329,11 @@ class Problem:
             f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
         )
 
+    @property
+    def _columns_elsewhere(self) -> tuple[str, str]:
+        """What columns are called, and where all of them are named."""
+        return ("columns", "in .pair_names") if self.contexts else ("arms", "in .arms")
+
     def _repr_html_(self) -> str:
         """Show the means in a notebook, the best of each row in bold."""
         pairs, means = self.pair_names[:_MOST_COLUMNS], self.rewards.means[:_MOST_ROWS]
@@ -341,7 +346,6 @@ class Problem:
                 for place, mean in enumerate(own[:_MOST_COLUMNS])
             ]
             rows.append([name + (" (true)" if name == self.true else ""), *numbers])
-        columns = ("columns", "in .pair_names") if self.contexts else ("arms", "in .arms")
         return html_table(
             self.name,
             ["mean reward", *pairs],
@@ -349,6 +353,6 @@ class Problem:
             above=[repr(self).removeprefix(f"Problem({self.name!r}: ").removesuffix(")")],
             below=[
                 *and_more(len(self.parameters), len(rows), "parameters", "in .parameters"),
-                *and_more(self.pairs, len(pairs), *columns),
+                *and_more(self.pairs, len(pairs), *self._columns_elsewhere),
             ],
         )

@@ -164,10 +164,15 @@ def _in_contexts(given: object, contexts: tuple[str, ...], parameter: str, row: 
     lists = plain_list(lists)
     if len(lists) != len(contexts):
         raise InputError(
-            f"{whose}: {len(lists)} lists of values for {counted(len(contexts), 'context')}",
+            f"{whose}: {_there_are(len(lists), 'list')} of values for "
+            f"{counted(len(contexts), 'context')}",
             row=row,
         )
     return list(lists)
+
+
+def _there_are(count: int, what: str) -> str:
+    return f"there {'is' if count == 1 else 'are'} {counted(count, what)}"
 
 
 def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
@@ -180,7 +185,9 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
     if not is_list(shares):
         raise InputError(f"shares must be a list with a number per context, not {quote(given)}")
     if len(shares) != len(contexts):
-        raise InputError(f"{len(shares)} shares for {counted(len(contexts), 'context')}")
+        raise InputError(
+            f"{_there_are(len(shares), 'share')} for {counted(len(contexts), 'context')}"
+        )
     numbers = [
         number(share, f"share of {quote(context)}")
         for share, context in zip(plain_list(shares), contexts, strict=True)
@@ -191,7 +198,7 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
                 f"the share of context {quote(context)} is {number_text(share)}: it must be above 0"
             )
     if abs(sum(numbers) - 1) > 1e-9:
-        raise InputError(f"the shares add up to {number_text(sum(numbers))}, not 1")
+        raise InputError(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
     return tuple(numbers)
 
 

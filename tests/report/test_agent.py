@@ -44,3 +44,21 @@ def test_that_nothing_fits_is_said() -> None:
         agent.tell(agent.ask().id, 0)
     assert agent.misfits > 0
     assert f"No model fitted what was seen in {agent.misfits:,} plans." in agent._repr_html_()
+
+
+def test_contexts_have_a_column_and_rewards_the_users_units() -> None:
+    problem = Problem.gaussian(
+        [[[3, 1], [2, 5]], [[1, 2], [2, 4]]], deviation=2, contexts=["mobile", "desktop"]
+    )
+    agent = Agent(problem, UCB1())
+    for reward in (4.5, 5.5):
+        agent.observe("arm2", reward, context="desktop")
+    decision = agent.ask(context="mobile")
+    assert decision.arm == "arm1"
+    assert Cells(agent._repr_html_()).rows == [
+        ["context", "arm", "rewards that count", "their mean", "outstanding", "waiting"],
+        ["mobile", "arm1", "0", "", "1", ""],
+        ["mobile", "arm2", "0", "", "", ""],
+        ["desktop", "arm1", "0", "", "", ""],
+        ["desktop", "arm2", "2", "5", "", ""],
+    ]

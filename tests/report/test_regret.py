@@ -96,3 +96,21 @@ def test_long_names_stay_on_the_page() -> None:
     for words in (legend, axes.title):
         extent = words.get_window_extent()
         assert figure.bbox.x0 <= extent.x0 < extent.x1 <= figure.bbox.x1
+
+
+def test_bounds_in_contexts_are_ucb1_in_each_and_the_lower_bound() -> None:
+    means = [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]]]
+    problem = Problem.bernoulli(means, contexts=["mobile", "desktop"])
+    result = simulate(problem, UCB1(), true="theta2", horizon=1000, runs=3)
+    axes = result.plot(bounds=True).axes[0]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "ucb1",
+        "UCB1 in each context ≤ 1.3 + 120 · ln T",
+        "any policy ≥ 0.1332 · ln T in the long run (Theorem 2)",
+    ]
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in axes.lines[1:]]
+    assert ends == pytest.approx([1.28696 + 120 * np.log(1000), 0.133212 * np.log(1000)])
+    bounded = simulate(problem, UCB1(), true="theta1", horizon=1000, runs=3).plot(bounds=True)
+    assert "regret need not grow" in str(bounded.axes[0].get_legend().get_texts()[-1])  # type: ignore[union-attr]  # there is one

@@ -120,3 +120,32 @@ def test_long_names_take_a_line_of_their_own_and_ties_have_no_bound() -> None:
     place = lines.index([*long.split(), "arm1"])
     assert lines[place + 1][0] == "–"
     assert row(lines, "y")[:3] == ["y", "arm2", "0"]
+
+
+def test_contexts_are_shown_within_80_columns() -> None:
+    means = [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]]]
+    problem = Problem.bernoulli(
+        means, contexts=["mobile", "desktop"], arms=["9 EUR", "12 EUR"], name="shop"
+    )
+    stream = io.StringIO()
+    console = Console(file=stream, width=80)
+    console.print(analysis_table(analyze(problem, "theta2"), problem))
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert [" ".join(line.split()) for line in text.splitlines() if line.strip()] == [
+        "shop: 2 parameters, 2 arms, of which 2 are best in some of 2 contexts",
+        "theta2: logarithmic, because it looks like theta1 while you play well",
+        "best arm 12 EUR in mobile; 9 EUR in desktop",
+        "UCB1 in each regret ≤ 1.3 + 120 · ln T",
+        "any policy regret ≥ 0.1332 · ln T in the long run",
+        "context arm mean gap plays ln T ×",
+        "─" * 47,
+        "mobile 9 EUR 0.4 0.1 1.332",
+        "12 EUR (best) 0.5 0 0",
+        "desktop 9 EUR (best) 0.8 0 0",
+        "12 EUR 0.6 0.2 0",
+    ]
+    overview = [" ".join(line) for line in shown(problem)]
+    assert "theta1: bounded; for free, mobile tells it from theta2" in overview
+    assert "best arm 9 EUR in every context" in overview
+    assert "1 bounded, 1 logarithmic. For one case in full: --true NAME" in overview

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from context_twins import WORDS, player, random_problem
 from plans import CASES
 from reference import Known, twin
 
 from fpbandits import (
     FPUCB,
     UCB1,
+    Problem,
     Thompson,
     load_problem,
     simulate,
 )
+from fpbandits.policies import parse_policy
 from fpbandits.policies.base import Policy
+from fpbandits.streams import run_stream
 
 
 @pytest.mark.parametrize(("name", "policy"), [("fp-ucb", FPUCB()), ("ucb1", UCB1())])
@@ -58,3 +62,41 @@ def test_regret_at_1e5_is_that_of_independent_programs() -> None:
         )
         for policy, figures in REGRETS.items():
             assert result.mean_regret(policy)[-1] == pytest.approx(figures[place], rel=0.1)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_contexts_are_played_as_plain_python_does(word: str) -> None:
+    """With the same draws: of the context, by the policy, of the reward. Every recorded pull."""
+    generator = np.random.default_rng(8)
+    for number in range(6):
+        problem = random_problem(generator)
+        means, arms = problem.means[0], len(problem.arms)
+        times = [50, 99, 150]
+        result = simulate(
+            problem, parse_policy(word), true="theta1", horizon=150, times=times, runs=2, seed=3
+        )
+        for run in range(2):
+            stream, twin_player = run_stream(3, run), player(word, problem)
+            pulls = np.zeros(problem.pairs, int)
+            upto = np.cumsum(problem.shares)
+            for t in range(1, 151):
+                context = min(
+                    int(np.searchsorted(upto, stream.random(), side="right")), len(upto) - 1
+                )
+                arm = twin_player.decide(context, stream)
+                twin_player.told(context, arm, float(stream.random() < means[context][arm]))
+                pulls[context * arms + arm] += 1
+                if t in times:
+                    recorded = result.pulls[word][run, times.index(t)]
+                    assert recorded.tolist() == pulls.tolist(), (number, run, t)
+
+
+def test_contexts_come_as_often_as_their_shares_say() -> None:
+    """Multinomial counts of 40,000 plays: 3 z-tests at 5 standard errors (2e-6 in all)."""
+    problem = Problem.bernoulli(
+        [[[0.5, 0.4]] * 3], contexts=["a", "b", "c"], shares=[0.7, 0.2, 0.1]
+    )
+    result = simulate(problem, UCB1(), true="theta1", horizon=4000, runs=10)
+    counts = result.pulls["ucb1"][:, -1].reshape(10, 3, 2).sum(axis=(0, 2))
+    for count, share in zip(counts, problem.shares, strict=True):
+        assert abs(count - 40_000 * share) < 5 * np.sqrt(40_000 * share * (1 - share))

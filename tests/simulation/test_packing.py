@@ -29,3 +29,20 @@ def test_a_policy_that_workers_cannot_import() -> None:
     assert b"UCB1" in packed
     with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
         unpack_batch(packed.replace(b"UCB1", b"UCB9"), problems)
+
+
+def test_problems_that_differ_in_shares_alone_are_told_apart() -> None:
+    means, contexts = [[[0.5, 0.4], [0.5, 0.4]]], ["often", "rarely"]
+    cells = {
+        number: make_cell(
+            Problem.bernoulli(means, contexts=contexts, shares=shares),
+            UCB1(),
+            true="theta1",
+            runs=1,
+        )
+        for number, shares in enumerate([[0.9, 0.1], [0.1, 0.9]])
+    }
+    together, _ = unpack_batch(*pack_batch(cells, [], True))
+    alone = [unpack_batch(*pack_batch({0: cell}, [], True))[0][0] for cell in cells.values()]
+    for found in ([together[0], together[1]], alone):
+        assert [cell.problem.shares for cell in found] == [(0.9, 0.1), (0.1, 0.9)]

@@ -193,3 +193,22 @@ def test_a_link_that_leads_nowhere_is_said_in_a_line(written: Written, tmp_path:
 def test_a_studys_name_can_be_shown_anywhere(written: Written, name: str) -> None:
     with pytest.raises(InputError, match="the study: its name"):
         written(f'name = "{name}"\nproblems = ["paper:two"]')
+
+
+def test_the_gap_in_contexts_is_within_a_context(written: Written) -> None:
+    study = written(
+        """
+        policies = ["optimist", "fp-ucb"]
+        runs = 1
+        [[problems]]
+        contexts = ["mobile", "desktop"]
+        true = "x"
+        [problems.parameters.x]
+        mobile = [0.9, 0.5]
+        desktop = [0.2, 0.45]
+        """
+    )
+    (label,) = study.labels.values()
+    assert (label["gap"], label["arms"], label["models"]) == (0.25, 2, 1)
+    (remark,) = study.remarks
+    assert "fp-ucb knows nothing of contexts" in remark

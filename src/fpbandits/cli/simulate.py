@@ -11,7 +11,7 @@ import typer
 from fpbandits.cli import options
 from fpbandits.cli.completion import policies_to_play
 from fpbandits.cli.options import Dask, Horizon, Json, Out, ProblemName, Runs, Seed, Workers
-from fpbandits.errors import InputError, listed
+from fpbandits.errors import InputError, counted, listed, quote
 
 if TYPE_CHECKING:
     from fpbandits.policies import Policy
@@ -26,7 +26,11 @@ def simulate(
     ] = None,
     true_means: Annotated[
         Sequence[float] | None,
-        options.floats("--true-means", "M,M,..", "The arms' true means, for a truth outside Θ."),
+        options.floats(
+            "--true-means",
+            "M,M,..",
+            "The arms' true means, for a truth outside Θ; context by context if there are any.",
+        ),
     ] = None,
     policy: Annotated[
         list[str] | None,
@@ -101,7 +105,7 @@ def simulate(
         if each:
             results = simulate_truths(loaded, chosen, asked, **how)
         else:
-            truth = true if true_means is None else true_means
+            truth = true if true_means is None else _by_context(loaded, true_means)
             result = simulate(loaded, chosen, true=truth, out=out, **asked, **how)
     if each:
         if json:
@@ -141,6 +145,20 @@ def _chosen(words: list[str] | None, problem: Problem) -> tuple[dict[str, Policy
             elif name not in chosen:
                 left_out.append(f"left out: {reason}")
     return chosen, left_out
+
+
+def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
+    """Return the means of each context, where there are any, from those of all."""
+    if not problem.contexts:
+        return means
+    if len(means) != problem.pairs:
+        raise InputError(
+            f"--true-means has {counted(len(means), 'value')}, and {problem.name} has "
+            f"{counted(len(problem.contexts), 'context')} of {counted(len(problem.arms), 'arm')}: "
+            f"give {problem.pairs}, those of context {quote(problem.contexts[0])} first"
+        )
+    starts = range(0, problem.pairs, len(problem.arms))
+    return [means[start : start + len(problem.arms)] for start in starts]
 
 
 def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:

@@ -105,6 +105,9 @@ class Scratch(NamedTuple):
         Rows of whole and of real numbers, by arm.
     by_model, by_level
         Rows of real numbers by model, and by arm and level.
+    by_context, by_pair, memo
+        What is still known from the plan before, where there are several contexts: rows by context
+        and model, by pair and model, and what stood in the tally; see `likelihood.weigh`.
     """
 
     cycle: Counts
@@ -114,6 +117,9 @@ class Scratch(NamedTuple):
     numbers: Floats
     by_model: Floats
     by_level: Floats
+    by_context: Floats
+    by_pair: Floats
+    memo: Floats
 
 
 @jitted
@@ -230,9 +236,14 @@ class Policy(ABC):
         """Return for how many models, and how many levels of each arm, scratch space is needed."""
         return 0, 0
 
+    def memory(self, known: Any) -> tuple[int, int]:
+        """Return how many contexts and statistics of a pair are remembered between plans."""
+        return 0, 0
+
     def scratch(self, known: Any, arms: int) -> Scratch:
         """Make room for this policy's plans."""
         models, levels = self.room(known)
+        contexts, statistics = self.memory(known)
         return Scratch(
             cycle=np.zeros(arms, np.int64),
             notes=np.zeros(2, np.int64),
@@ -241,6 +252,9 @@ class Policy(ABC):
             numbers=np.zeros((3, arms)),
             by_model=np.zeros((3, models)),
             by_level=np.zeros((3, arms, levels)),
+            by_context=np.zeros((2, contexts, models)),
+            by_pair=np.zeros((arms if contexts else 0, models)),
+            memo=np.full((arms + contexts, 5 + statistics), -1.0),
         )
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:

@@ -150,3 +150,8 @@ class ThetaPolicy(Policy):
     def room(self, known: Any) -> tuple[int, int]:
         """Make room for every model and level."""
         return known.theta.codes.shape[1], known.theta.levels.shape[1]
+
+    def memory(self, known: Any) -> tuple[int, int]:
+        """Remember what all contexts and statistics say, if there are several contexts."""
+        contexts = len(known.theta.best)
+        return (contexts, known.theta.cost.shape[2]) if contexts > 1 else (0, 0)

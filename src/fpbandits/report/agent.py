@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from fpbandits.arrays import Floats
+from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import InputError, counted
 from fpbandits.markup import and_more, html_table
 
@@ -16,30 +16,39 @@ if TYPE_CHECKING:
 _MOST_ARMS, _MOST_MODELS = 20, 5
 
 
-def agent_html(agent: Agent, sums: Floats) -> str:
-    """Return a row per arm, and a line on the models that still fit.
+def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
+    """Return a row per arm, in each context if there are any, and a line on models that still fit.
 
-    ``sums`` are those of the rewards of each arm that count, on [0, 1].
+    ``plays`` and ``sums`` are those of the rewards that count, by pair; sums are on [0, 1].
     """
-    low, width = agent.problem.range[0], agent.problem.rewards.width
-    waiting, out = agent.waiting, Counter(agent.outstanding.values())
-    plays = agent.plays
+    problem, waiting, out = agent.problem, agent.waiting, Counter(agent.outstanding.values())
+    zero, width = problem.rewards.zero, problem.rewards.width
+    places = product(*([problem.contexts] if problem.contexts else []), problem.arms)
     rows = [
         [
-            arm,
+            *place,
             f"{count:,}",
-            f"{low + width * total / count:.4g}" if count else "",
-            f"{out[arm]:,}" if arm in out else "",
-            f"{waiting[arm].rewards:,}" if arm in waiting else "",
+            f"{zero + width * total / count:.4g}" if count else "",
+            f"{out[pair]:,}" if pair in out else "",
+            f"{waiting[pair].rewards:,}" if pair in waiting else "",
         ]
-        for (arm, count), total in islice(zip(plays.items(), sums, strict=True), _MOST_ARMS)
+        for place, pair, count, total in islice(
+            zip(places, problem.pair_names, plays.tolist(), sums.tolist(), strict=True), _MOST_ARMS
+        )
     ]
+    names = ["context", "arm"] if problem.contexts else ["arm"]
     return html_table(
-        f"{agent.problem.name}, {agent.policy}",
-        ["arm", "rewards that count", "their mean", "outstanding", "waiting"],
+        f"{problem.name}, {agent.policy}",
+        [*names, "rewards that count", "their mean", "outstanding", "waiting"],
         rows,
+        words=len(names),
         above=[repr(agent).rpartition(": ")[2].removesuffix(")")],
-        below=[*and_more(len(plays), len(rows), "arms", "in .plays"), *_models(agent)],
+        below=[
+            *and_more(
+                problem.pairs, len(rows), "rows" if problem.contexts else "arms", "in .plays"
+            ),
+            *_models(agent),
+        ],
     )
 
 

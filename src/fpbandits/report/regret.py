@@ -64,6 +64,7 @@ def regret_figure(
         Whether time is drawn on a logarithmic scale.
     bounds
         Whether to add Theorem 1 (corrected), Theorem 2 and UCB1's bound; the truth must be in Θ.
+        With contexts there is no Theorem 1, and UCB1's bound is added up over them.
         Where they are far above what happens, regret is drawn on a logarithmic scale.
     """
     if band not in BANDS:
@@ -183,18 +184,23 @@ class _Bound(NamedTuple):
 def _bounds(result: Result) -> list[_Bound]:
     if result.true not in result.problem.parameters:
         raise InputError(f"no bounds are known for a truth outside Θ ({result.true})")
-    case = analyze(result.problem, result.true).cases[0]
-    logs = np.log(result.times)
-    upper, least, ucb1 = case.theorem1.corrected, case.theorem2.all_arms.coefficient, case.ucb1
-    assert upper.constant is not None  # only the printed one may be undefined
-    found = [
-        _Bound(
-            f"FP-UCB ≤ {upper} (Theorem 1, corrected)",
-            upper.constant + upper.log_coefficient * logs,
-            "--",
-        ),
-        _Bound(f"UCB1 ≤ {ucb1}", ucb1.constant + ucb1.log_coefficient * logs, "-."),
-    ]
+    case: Any = analyze(result.problem, result.true).cases[0]
+    logs, ucb1 = np.log(result.times), case.ucb1
+    at_most = ucb1.constant + ucb1.log_coefficient * logs
+    if result.problem.contexts:
+        least = case.theorem2.coefficient
+        found = [_Bound(f"UCB1 in each context ≤ {ucb1}", at_most, "-.")]
+    else:
+        upper, least = case.theorem1.corrected, case.theorem2.all_arms.coefficient
+        assert upper.constant is not None  # only the printed one may be undefined
+        found = [
+            _Bound(
+                f"FP-UCB ≤ {upper} (Theorem 1, corrected)",
+                upper.constant + upper.log_coefficient * logs,
+                "--",
+            ),
+            _Bound(f"UCB1 ≤ {ucb1}", at_most, "-."),
+        ]
     if least:
         name = f"any policy ≥ {least:.4g} · ln T in the long run (Theorem 2)"
         return [*found, _Bound(name, least * logs, ":")]

@@ -9,6 +9,7 @@ import numpy as np
 from fpbandits.errors import InputError
 from fpbandits.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, blank, own_style, short
+from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
@@ -28,30 +29,31 @@ _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told
 @own_style()
 def structure_figure(problem: Problem) -> Figure:
     """Draw the means with the best arms marked, and which parameter is confused with which."""
-    count, arms = len(problem.parameters), len(problem.arms)
+    count = len(problem.parameters)
     if count > MOST_PARAMETERS:
         raise InputError(
             f"{problem.name}: {count:,} parameters are too many to draw (at most "
             f"{MOST_PARAMETERS:,}); leave out --plot"
         )
-    if problem.contexts:
-        raise InputError(f"{problem.name}: problems with contexts are not drawn; leave out --plot")
-    structure = Structure(problem)
     longest = min(max(map(len, problem.parameters)), _LONGEST_LABEL)
     height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest
-    left = float(np.clip(1.5 + 0.55 * arms, 3.2, 9.0))
+    left = float(np.clip(1.5 + 0.55 * problem.pairs, 3.2, 9.0))
     figure = blank(left + height + 2.0, height)
     means_axes, confusion_axes = figure.subplots(1, 2, width_ratios=[left, height])
+    structure = PairStructure(problem)
     _draw_means(figure, means_axes, problem, structure)
     _draw_confusion(figure, confusion_axes, problem, structure)
-    figure.suptitle(f"{problem.name}: {count:,} parameters, {arms:,} arms", parse_math=False)
+    sizes = [f"{count:,} parameters", f"{len(problem.arms):,} arms"]
+    if problem.contexts:
+        sizes.append(f"{len(problem.contexts):,} contexts")
+    figure.suptitle(f"{problem.name}: {', '.join(sizes)}", parse_math=False)
     return figure
 
 
-def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: Structure) -> None:
-    means = problem.means
+def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
+    means, arms = problem.rewards.means, len(problem.arms)
     image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
-    if len(problem.parameters) <= _MOST_LABELS and len(problem.arms) <= 16:
+    if len(problem.parameters) <= _MOST_LABELS and problem.pairs <= 16:
         middle = (means.min() + means.max()) / 2
         for (row, column), mean in np.ndenumerate(means):
             colour = "white" if mean < middle else "black"
@@ -59,30 +61,52 @@ def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: Structu
                 column, row, f"{mean:.3g} ", ha="right", va="center", fontsize=8, color=colour
             )
     size = float(np.clip(1500 / len(means), 4, 45))
-    rows, columns = np.nonzero(structure.best_arms)
+    rows, columns = np.nonzero(structure.best_arms.reshape(means.shape))
     tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=ORANGE)
-    best = axes.scatter(structure.best_arm + 0.2, np.arange(len(means)), s=size, color=ORANGE)
+    firsts = np.array([structure.best_pairs(true) for true in range(len(means))])
+    rows = np.repeat(np.arange(len(means)), firsts.shape[1])
+    best = axes.scatter(firsts.reshape(-1) + 0.2, rows, s=size, color=ORANGE)
     marks = {"best arm": best} | ({"tied with it": tied} if len(structure.ties) else {})
     figure.legend(marks.values(), marks.keys(), loc="outside lower left", **_LEGEND)
-    axes.set_title("mean reward", fontsize=10)
+    axes.set_title("mean reward", fontsize=10, pad=18 if problem.contexts else None)
     axes.set_ylabel("parameter")
     axes.set_xlabel("arm")
-    _name_ticks(axes.xaxis, problem.arms, rotate=True)
+    _name_ticks(axes.xaxis, problem.arms * max(1, len(problem.contexts)), rotate=True)
     _name_ticks(axes.yaxis, problem.parameters)
+    _name_contexts(axes, problem.contexts, arms)
     figure.colorbar(image, ax=axes, pad=0.02)
 
 
-def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Structure) -> None:
+def _name_contexts(axes: Axes, contexts: tuple[str, ...], arms: int) -> None:
+    """Name each context above its arms, and draw a line between it and the next."""
+    if not 0 < len(contexts) <= _MOST_LABELS:
+        return
+    places = arms * np.arange(len(contexts))
+    top = axes.secondary_xaxis("top")
+    top.set_xticks(places + (arms - 1) / 2)
+    labels = [short(name, max(4, 6 * arms)) for name in contexts]
+    top.set_xticklabels(labels, fontsize=8, parse_math=False)
+    top.tick_params(length=0)
+    for place in places[1:]:
+        axes.axvline(place - 0.5, color="white", linewidth=3)
+
+
+def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
     kinds = np.zeros((len(problem.parameters),) * 2)
+    by_arm = None if problem.contexts else Structure(problem)
     for true in range(len(kinds)):
-        kinds[true, structure.confusion_set(true)] = 2
-        kinds[true, structure.must_explore(true)] = 1
+        if by_arm is not None:
+            kinds[true, by_arm.confusion_set(true)] = 2
+        kinds[true, structure.confusion_set(true)] = 1
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
-    axes.set_title("another best arm, but the same mean on the truth's", fontsize=10)
+    title = "another best arm, but the same mean on the truth's"
+    if problem.contexts:
+        title = "other best arms, but the same rewards from the truth's"
+    axes.set_title(title, fontsize=10)
     axes.set_ylabel("if this is the truth …")
     axes.set_xlabel("… this one looks like it")
     _name_ticks(axes.xaxis, problem.parameters, rotate=True)

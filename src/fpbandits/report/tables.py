@@ -130,7 +130,7 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
     for case in analysis.cases:
         head = Text.assemble((case.true, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
         facts = [Text(f"{name:<14} {fact}") for name, fact in case.facts.items()]
-        parts += [head, Padding(Group(*facts), (0, 0, 0, 2))]
+        parts += [head, Padding(Group(*facts), (0, 0, 0, 2), expand=False)]
     if len(analysis.cases) > 1:
         logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
         bounded = len(analysis.cases) - logarithmic

@@ -35,22 +35,24 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
     def persistent_id(self, value: object) -> str | None:
         if not isinstance(value, Problem):
             return None
-        self.problems[value.fingerprint] = value
-        return value.fingerprint
+        # The shares of contexts are no part of a fingerprint, but runs depend on them.
+        key = f"{value.fingerprint} {value.shares}"
+        self.problems[key] = value
+        return key
 
 
 class _Unpickler(pickle.Unpickler):
     problems: Mapping[str, bytes]
 
-    def persistent_load(self, fingerprint: str) -> Problem:
+    def persistent_load(self, key: str) -> Problem:
         with _one_at_a_time:
-            if fingerprint not in _problems_here:
-                if fingerprint not in self.problems:
+            if key not in _problems_here:
+                if key not in self.problems:
                     raise AbsentError
                 while len(_problems_here) >= _MOST_KNOWN:
                     del _problems_here[next(iter(_problems_here))]
-                _problems_here[fingerprint] = pickle.loads(self.problems[fingerprint])
-            return _problems_here[fingerprint]
+                _problems_here[key] = pickle.loads(self.problems[key])
+            return _problems_here[key]
 
 
 _problems_here: dict[str, Problem] = {}
@@ -58,7 +60,7 @@ _one_at_a_time = Lock()
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
-def _packed(problem: Problem) -> bytes:
+def _packed(problem: Problem, key: str) -> bytes:
     return pickle.dumps(problem)
 
 
@@ -71,10 +73,10 @@ def pack_batch(
     pickler.problems = {}
     with sent_by_value(cell.policy for cell in cells.values()):
         pickler.dump((cells, pieces))
-    problems = {name: _packed(problem) for name, problem in pickler.problems.items()}
+    problems = {key: _packed(problem, key) for key, problem in pickler.problems.items()}
     sent = {
-        name: packed
-        for name, packed in problems.items()
+        key: packed
+        for key, packed in problems.items()
         if with_large_problems or len(packed) <= _LARGE
     }
     return stream.getvalue(), sent

@@ -143,8 +143,8 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
 
 
 def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
-    means = cell.truth.means[0]
-    gaps = means.max() - means
+    means = cell.truth.means[0].reshape(-1, len(cell.problem.arms))
+    gaps = means.max(axis=1, keepdims=True) - means
     return {
         "problem": cell.problem.name,
         "models": len(cell.problem.parameters),

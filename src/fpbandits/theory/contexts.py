@@ -25,7 +25,7 @@ import numpy as np
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
-from fpbandits.theory.lower import cheapest
+from fpbandits.theory.lower import Cheapest, cheapest
 from fpbandits.theory.verdicts import bound_text, first_of, named, told
 
 
@@ -88,6 +88,11 @@ class PairStructure:
         """B(θ°)."""
         return np.flatnonzero(self.plays_worse(true) & ~self.told_by(true).any(axis=1))
 
+    def cheapest(self, true: int) -> Cheapest:
+        """Return the lower bound, on [0, 1], and the plays of each pair that attain it."""
+        others = np.setdiff1d(np.arange(self.problem.pairs), self.best_pairs(true))
+        return cheapest(self, true, self.confusion_set(true), others)
+
 
 @dataclass(frozen=True)
 class PairBound:
@@ -103,6 +108,9 @@ class SumBound:
 
     log_coefficient: float
     constant: float
+
+    def __str__(self) -> str:
+        return bound_text(self.constant, self.log_coefficient)
 
 
 @dataclass(frozen=True)
@@ -127,14 +135,24 @@ class ContextCase:
     @property
     def facts(self) -> dict[str, str]:
         """What there is to say beside the verdict, in a few words each."""
-        least, ucb1 = self.theorem2.coefficient, self.ucb1
+        least = self.theorem2.coefficient
         return {
-            "best arm": ", ".join(f"{arm} in {context}" for context, arm in self.best_arm.items()),
-            "UCB1 in each": f"regret ≤ {bound_text(ucb1.constant, ucb1.log_coefficient)}",
+            "best arm": self._decisions,
+            "UCB1 in each": f"regret ≤ {self.ucb1}",
             "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
             if least
             else "need not let regret grow",
         }
+
+    @property
+    def _decisions(self) -> str:
+        """Which arm is best where."""
+        where: dict[str, list[str]] = {}
+        for context, arm in self.best_arm.items():
+            where.setdefault(arm, []).append(context)
+        if len(where) == 1:
+            return f"{next(iter(where))} in every context"
+        return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in where.items())
 
     def __str__(self) -> str:
         return told(self.true, self.verdict, self.facts)
@@ -144,8 +162,7 @@ def context_case(structure: PairStructure, true: int) -> ContextCase:
     """Say what follows from one truth."""
     problem, width = structure.problem, structure.problem.rewards.width
     gaps, confused = structure.gaps(true), structure.confusion_set(true)
-    others = np.setdiff1d(np.arange(problem.pairs), structure.best_pairs(true))
-    least = cheapest(structure, true, confused, others)
+    least = structure.cheapest(true)
     pulls = np.zeros(problem.pairs)
     pulls[list(least.pulls)] = list(least.pulls.values())
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
