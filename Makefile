@@ -23,6 +23,7 @@ nightly: .venv/installed-test
 bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/contexts.py
 	$(BIN)/python benchmarks/scale.py
 
 .venv/installed: pyproject.toml constraints.txt
