@@ -24,6 +24,7 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/analyze.py
 	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/contexts.py
 	$(BIN)/python benchmarks/scale.py
 
 .venv/installed: pyproject.toml constraints.txt
