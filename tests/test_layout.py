@@ -24,6 +24,8 @@ ELSEWHERE = {
     "policies/fp_llr.py": _TWIN,
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
+    "policies/memo.py": "plain twins in contexts: simulation/test_kernel, test_agent",
+    "policies/misfit.py": "misfits and alarms of policies/test_likelihood, test_optimist",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
     "policies/ucb_s.py": _TWIN,

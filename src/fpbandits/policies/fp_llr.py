@@ -36,7 +36,8 @@ from fpbandits.policies.base import (
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import EQUAL, LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from fpbandits.policies.base import Arms, BlindPolicy, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.policies.likelihood import EQUAL, mean_misfit
+from fpbandits.policies.misfit import EQUAL, mean_misfit
 
 
 class IMEDKnown(Arms):

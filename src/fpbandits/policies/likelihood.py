@@ -32,15 +32,13 @@ import numpy as np
 
 from fpbandits.arrays import Floats
 from fpbandits.errors import InputError, quote
-from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import CLOCK, LEAST, REFERENCE, Tally
+from fpbandits.policies.base import LEAST, Tally
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners
 from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, SQUARES, Theta, ThetaPolicy, theta
+from fpbandits.policies.memo import fits_in_contexts, weigh_in_contexts
+from fpbandits.policies.misfit import EQUAL, allowance, likelihood_misfit, surprise
 from fpbandits.problem import Problem
-
-EQUAL = 1e-9
-"""Misfits, or shares of mass, that differ by no more are taken for equal, whatever rounding did."""
 
 _ROUNDING = 1e-7
 """What is left to spare where rewards move a misfit."""
@@ -106,27 +104,6 @@ def _of_means(problem: Problem, tally: Tally) -> Floats:
 
 
 @jitted
-def likelihood_misfit(n: float, total: float, q: float) -> float:
-    """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
-    rest = n - total
-    excess = total - n * q
-    misfit = 0.0
-    if total > 0:
-        misfit += total * math.log1p(excess / (n * q)) if q > 0 else IMPOSSIBLE * total
-    if rest > 0:
-        misfit += rest * math.log1p(-excess / (n * (1 - q))) if q < 1 else IMPOSSIBLE * rest
-    return max(misfit, 0.0)
-
-
-@jitted
-def mean_misfit(n: int, total: float, q: float, normal: bool) -> float:
-    """Return n times the divergence of the mean ``q`` from that of n rewards that add up so."""
-    if normal:
-        return 2 * (total - n * q) ** 2 / n
-    return likelihood_misfit(n, total, q)
-
-
-@jitted
 def weigh(theta: Any, tally: Any, scratch: Any) -> int:
     """Fill by_model[NOW] with every model's misfit less the least; return the first that has it.
 
@@ -135,7 +112,7 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
     is there.
     """
     if theta.best.shape[0] > 1:
-        return _weigh_in_contexts(theta, tally, scratch)
+        return weigh_in_contexts(theta, tally, scratch)
     misfit, table = scratch.by_model[NOW], scratch.by_level[NOW]
     arms, models = theta.codes.shape
     for model in range(models):
@@ -179,181 +156,6 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
     return reference
 
 
-# What a memo holds of a pair: its part of the tally; ln(n + 1); and the surprise under a model. Of
-# the latter two it also holds the sums over each context, behind the pairs.
-_PLAYS, _SUM, _LOG, _SURPRISE, _UNDER, _STATISTICS = range(6)
-
-# What is known of a context: each model's misfit less the reference's, and whose that is.
-_LESS, _REFERENCE = range(2)
-
-
-@jitted
-def _weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
-    """Do what `weigh` does, but add up anew only where something was seen since the plan before.
-
-    A pair's part of the misfits follows from its part of the tally, which the memo repeats: so it
-    does not matter whose plan was before. They are added up context by context, less those of the
-    reference of before, and once more if another model fits better now: equal levels cancel
-    exactly. Rewards of 0 or 1 cost what their law says, S·win + (n − S)·loss, since only
-    differences matter here.
-    """
-    valid, arms = scratch.by_context[_REFERENCE], theta.arms
-    for context in range(theta.best.shape[0]):
-        changed = False
-        for pair in range(context * arms, (context + 1) * arms):
-            if _is_news(tally, scratch.memo[pair], pair):
-                _note(theta, tally, scratch, pair)
-                changed = True
-        if changed:
-            valid[context, 0] = -1
-            scratch.memo[theta.codes.shape[0] + context, _UNDER] = -1
-    misfit, before = scratch.by_model[NOW], scratch.notes[REFERENCE]
-    _add_up(theta, scratch, before)
-    least = math.inf
-    for model in range(misfit.size):
-        if misfit[model] < least:
-            least = misfit[model]
-    reference = 0
-    while misfit[reference] > least + EQUAL:
-        reference += 1
-    if reference != before:
-        _add_up(theta, scratch, reference)
-        scratch.notes[REFERENCE] = reference
-    return reference
-
-
-@jitted
-def _add_up(theta: Any, scratch: Any, reference: int) -> None:
-    """Fill by_model[NOW] with every model's misfit less the reference's."""
-    less, valid = scratch.by_context[_LESS], scratch.by_context[_REFERENCE]
-    misfit, arms = scratch.by_model[NOW], theta.arms
-    for model in range(misfit.size):
-        misfit[model] = 0.0
-    for context in range(theta.best.shape[0]):
-        if valid[context, 0] != reference:
-            valid[context, 0] = reference
-            for model in range(misfit.size):
-                less[context, model] = 0.0
-            for pair in range(context * arms, (context + 1) * arms):
-                best = scratch.by_pair[pair, reference]
-                for model in range(misfit.size):
-                    less[context, model] += scratch.by_pair[pair, model] - best
-        for model in range(misfit.size):
-            misfit[model] += less[context, model]
-
-
-@jitted
-def _is_news(tally: Any, memo: Any, pair: int) -> bool:
-    """Tell whether a pair's part of the tally is another than the memo says."""
-    if memo[_PLAYS] != tally.plays[pair] or memo[_SUM] != tally.sums[pair]:
-        return True
-    news = False
-    for k in range(memo.size - _STATISTICS):
-        news = news or memo[_STATISTICS + k] != tally.statistics[pair, k]
-    return news
-
-
-@jitted
-def _note(theta: Any, tally: Any, scratch: Any, pair: int) -> None:
-    """Take a pair's part of the tally into the memo, and what it costs each model."""
-    n, total = tally.plays[pair], tally.sums[pair]
-    memo, row, models = scratch.memo[pair], scratch.by_level[NOW, pair], scratch.by_pair[pair]
-    memo[_PLAYS], memo[_SUM], memo[_LOG], memo[_UNDER] = n, total, math.log(n + 1.0), -1
-    for k in range(memo.size - _STATISTICS):
-        memo[_STATISTICS + k] = tally.statistics[pair, k]
-    for level in range(theta.counts[pair]):
-        if theta.kind == LINEAR:
-            costs = n * theta.base[pair, level]
-            for k in range(theta.cost.shape[2]):
-                costs += tally.statistics[pair, k] * theta.cost[pair, level, k]
-            row[level] = costs
-        else:
-            row[level] = total * theta.win[pair, level] + (n - total) * theta.loss[pair, level]
-    for model in range(models.size):
-        models[model] = row[theta.codes[pair, model]]
-
-
-@jitted
-def _all_fits(theta: Any, tally: Any, scratch: Any, model: int, alarm: float) -> bool:
-    """Tell whether, in several contexts, a model does not surprise by more than is allowed."""
-    limit, total, arms, pairs = alarm, 0.0, theta.arms, tally.plays.size
-    for context in range(theta.best.shape[0]):
-        whole = scratch.memo[pairs + context]
-        if whole[_UNDER] != model:
-            whole[_UNDER], whole[_LOG], whole[_SURPRISE] = model, 0.0, 0.0
-            for pair in range(context * arms, (context + 1) * arms):
-                memo = scratch.memo[pair]
-                if memo[_PLAYS] > 0:
-                    if memo[_UNDER] != model:
-                        memo[_UNDER] = model
-                        q = theta.levels[pair, theta.codes[pair, model]]
-                        memo[_SURPRISE] = surprise(theta, memo[_PLAYS], memo[_SUM], q)
-                    whole[_LOG] += memo[_LOG]
-                    whole[_SURPRISE] += memo[_SURPRISE]
-        limit += whole[_LOG]
-        total += whole[_SURPRISE]
-    return total <= limit
-
-
-@jitted
-def leak(prior: Any, tally: Any, scratch: Any, switch: float) -> None:
-    """Turn by_model[NOW], what `weigh` left there, into −ln of beliefs that forget.
-
-    Before each play, with probability ``switch``, the truth may have been drawn anew from the
-    prior: so a belief is (1 − switch) of what rewards made of it and ``switch`` of the prior. The
-    least becomes 0. ``tally.beliefs`` keeps them, the misfits up to there, and the clock.
-    """
-    now, beliefs = scratch.by_model[NOW], tally.beliefs
-    models = now.size
-    plays = tally.counters[CLOCK] - beliefs[2 * models]
-    mass = 0.0
-    for model in range(models):
-        mass += math.exp(-prior[model])
-    kept = (1 - switch) ** plays
-    least = math.inf
-    for model in range(models):
-        known = beliefs[model] if beliefs[2 * models + 1] > 0 else prior[model]
-        moved = known + (now[model] - beliefs[models + model])
-        beliefs[models + model] = now[model]
-        beliefs[model] = moved
-        least = min(least, moved)
-    total = 0.0
-    for model in range(models):
-        total += math.exp(least - beliefs[model])
-    highest = 0.0
-    for model in range(models):
-        belief = kept * math.exp(least - beliefs[model]) / total
-        belief += (1 - kept) * math.exp(-prior[model]) / mass
-        beliefs[model] = belief
-        highest = max(highest, belief)
-    for model in range(models):
-        belief = beliefs[model] / highest
-        beliefs[model] = -math.log(belief) if belief > 0 else IMPOSSIBLE
-        now[model] = beliefs[model]
-    beliefs[2 * models] = tally.counters[CLOCK]
-    beliefs[2 * models + 1] = 1.0
-
-
-@jitted
-def surprise(theta: Any, n: float, total: float, q: float) -> float:
-    """Return by how much n rewards fit the mean ``q`` worse than the best means they could have.
-
-    For rewards in [0, 1] this is n·kl(S/n, q), for normal ones 2n(S/n − q)² · n/(n + 1).
-    """
-    if theta.normal:
-        return 2 * (total - n * q) ** 2 / (n + 1)
-    return likelihood_misfit(n, total, q)
-
-
-@jitted
-def allowance(tally: Any) -> float:
-    """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
-    total = 0.0
-    for arm in range(tally.plays.size):
-        total += math.log(tally.plays[arm] + 1)
-    return total
-
-
 @jitted
 def nothing_fits(theta: Any, tally: Any, scratch: Any, reference: int, alarm: float) -> bool:
     """Tell whether the means of every model surprise by more than ``alarm`` + Σ ln(n_i + 1).
@@ -364,7 +166,7 @@ def nothing_fits(theta: Any, tally: Any, scratch: Any, reference: int, alarm: fl
     least e^{surprise}/Π(n_i + 1); then it is Ville's inequality.
     """
     several = theta.best.shape[0] > 1
-    if several and _all_fits(theta, tally, scratch, reference, alarm):
+    if several and fits_in_contexts(theta, tally, scratch, reference, alarm):
         return False
     limit = alarm + allowance(tally)
     if theta.kind != LINEAR and not several:

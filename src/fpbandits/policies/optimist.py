@@ -54,17 +54,10 @@ from fpbandits.policies.base import (
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import corners, furthest
 from fpbandits.policies.imed import imed_plan, imed_repeats
+from fpbandits.policies.leaking import leak
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import (
-    EQUAL,
-    LikelihoodPolicy,
-    allowance,
-    bracket,
-    leak,
-    nothing_fits,
-    surprise,
-    weigh,
-)
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, nothing_fits, weigh
+from fpbandits.policies.misfit import EQUAL, allowance, surprise
 from fpbandits.problem import Problem
 
 _COUNTED = 7.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from fpbandits.errors import InputError
 from fpbandits.policies import plain
-from fpbandits.policies.base import CONTEXT, Contexts, Policy, Scratch, Tally, in_context
+from fpbandits.policies.base import CONTEXT, REFERENCE, Contexts, Policy, Scratch, Tally, in_context
 from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
 from fpbandits.policies.envelope import sure_of_nothing
 from fpbandits.policies.likelihood import LAW
@@ -70,6 +70,7 @@ class Ready:
         scratch, several = self.scratch, len(self.problem.contexts) > 1
         if several:
             tally = self._here(tally, context)
+            scratch.notes[REFERENCE] = 0  # whoever planned before must not matter, not by a bit
         arguments = self.known, tally, scratch, random
         if self._machine_code is None:
             self._machine_code = compile_for(self.policy, plan_once, arguments)

@@ -29,8 +29,9 @@ from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import BOUND, CONTEXT, LEADER, REFERENCE, STAGE, Contexts, Plan
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
+from fpbandits.policies.leaking import leak
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, leak, weigh
+from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, weigh
 from fpbandits.problem import Problem
 
 _LARGEST = float(np.finfo(float).max)

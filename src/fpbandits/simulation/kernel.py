@@ -16,7 +16,7 @@ from numba.extending import overload
 from fpbandits.arrays import Counts
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.policies.base import CONTEXT, in_context
+from fpbandits.policies.base import CONTEXT, REFERENCE, in_context
 from fpbandits.policies.compiling import COMPILED, compiled, jitted, observe, plan
 from fpbandits.policies.envelope import sure_of_nothing
 
@@ -128,6 +128,7 @@ def play_in_contexts(
     pairs = pulls.shape[1]
     arms = pairs // upto.size
     recorded, stage = 0, 0
+    scratch.notes[REFERENCE] = 0  # what was played before must not matter, not by a bit
     for t in range(1, times[-1] + 1):
         if t > _next(starts, stage):
             stage += 1
