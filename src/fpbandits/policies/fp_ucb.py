@@ -93,7 +93,7 @@ class FPUCB(Policy):
     slack: float = 0.0
 
     name = "fp-ucb"
-    knows = "Θ: the mean of every arm under every parameter"
+    knows = "Θ: what every arm pays under every parameter"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
     def prepare(self, problem: Problem) -> FPUCBKnown:

@@ -56,7 +56,7 @@ class ThompsonTheta(LikelihoodPolicy):
     """How likely it is, before each play, that the truth is drawn anew from the prior."""
 
     name = "thompson-theta"
-    knows = "Θ: the law of every arm under every parameter; optionally a prior"
+    knows = "Θ: what every arm pays under every parameter; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True
     contexts = Contexts.TOGETHER
