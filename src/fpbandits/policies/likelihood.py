@@ -51,7 +51,6 @@ LAW, MEANS = "law", "means"
 class LikelihoodPolicy(ThetaPolicy):
     """A policy that weighs models by their likelihood: that of their laws, or of means alone."""
 
-    knows = "Θ: what every arm pays under every parameter"
     likelihood: str = field(default=LAW, kw_only=True)
     """"law": of the rewards' own family; "means": as if they were 0 or 1, which for rewards in
     [0, 1] needs nothing but their means."""
