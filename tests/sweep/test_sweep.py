@@ -140,3 +140,23 @@ def test_options_and_names_of_any_kind_are_drawn(written: Written, tmp_path: Pat
     ]
     study = written(f'problems = [{", ".join(lines)}]\nhorizons = 9\nruns = 2\nagainst = "problem"')
     sweep(study).save(tmp_path)
+
+
+def test_truths_that_change_or_are_drawn_are_compared_at_the_same_times(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        'policies = ["optimist"]\nhorizons = [50, 200]\nruns = 7\n'
+        'problems = [{ problem = "paper:two", true = { 0 = "theta1", 120 = "theta2" } }, '
+        '{ problem = "paper:two", true = "prior" }, "paper:two"]\n'
+    )
+    found = sweep(load_study(tmp_path / "study.toml"))
+    assert [(row["true"], row["horizon"]) for row in found.rows] == [
+        (true, horizon)
+        for true in ("theta1, from 120 theta2", "prior", "theta1")
+        for horizon in (50, 200)
+    ]
+    truths: list[Any] = [{0: "theta1", 120: "theta2"}, "prior", "theta1"]
+    for place, true in enumerate(truths):
+        alone = simulate(load_problem("paper:two"), true=true, horizon=200, times=[50], runs=7)
+        means = alone.mean_regret("optimist")
+        assert found.rows[2 * place]["mean_regret"] == pytest.approx(means[0])
+        assert found.rows[2 * place + 1]["mean_regret"] == pytest.approx(means[-1])

@@ -12,8 +12,9 @@ A study file is TOML. All that vary are crossed with one another::
 
 A problem is a built-in name, a file (``*`` stands for any letters), or a table: of a ``problem``
 and what is ``true``, or of the fields of a problem file. ``true`` is a name, a list of names, a
-list of lists of means, or "all". An option of a policy may be a list. Paths of problem files, and
-of policies of your own ("mine.py:EpsilonGreedy"), start from the folder that the study is in.
+list of lists of means, "all", "prior" (drawn for each run), or a table of when each truth begins:
+``{ 0 = "loyal", 50000 = "thrifty" }``. An option of a policy may be a list. Paths of problem files,
+and of policies of your own ("mine.py:EpsilonGreedy"), start from the folder that the study is in.
 
 Horizons are times at which the same runs are recorded: no policy knows when it will end.
 """
@@ -57,6 +58,8 @@ class Study:
         The options of policies that the study sets: columns too.
     against
         A column: "horizon", "models", "arms", "gap", "problem", "true", "policy" or an option.
+    horizons
+        At which times regret is compared.
     remarks
         Which policies do not apply to which problems, and why.
     text
@@ -68,6 +71,7 @@ class Study:
     labels: Mapping[str, Mapping[str, Any]]
     options: Sequence[str]
     against: str
+    horizons: Sequence[int]
     remarks: Sequence[str]
     text: str
 
@@ -139,11 +143,11 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     against = table["against"] if "against" in table else _varied(labels, options, horizons)
     if against not in columns:
         raise unknown("column to draw against", str(against), columns)
-    return Study(name, cells, labels, options, against, list(remarks), text)
+    return Study(name, cells, labels, options, against, sorted(horizons), list(remarks), text)
 
 
 def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
-    means = cell.truth.means[0].reshape(-1, len(cell.problem.arms))
+    means = cell.truth.means.reshape(-1, len(cell.problem.arms))
     gaps = means.max(axis=1, keepdims=True) - means
     return {
         "problem": cell.problem.name,

@@ -83,7 +83,13 @@ def _rows(study: Study, results: Mapping[str, Result]) -> list[dict[str, Any]]:
 
 
 def _rows_of(study: Study, items: Sequence[tuple[str, Result]]) -> list[dict[str, Any]]:
-    regret = np.stack([result.regret(result.policy) for _, result in items])
+    # Where a truth changes, times are recorded that other cells do not have.
+    regret = np.stack(
+        [
+            result.regret(result.policy)[:, np.searchsorted(result.times, study.horizons)]
+            for _, result in items
+        ]
+    )
     columns = {column: values.tolist() for column, values in summary(regret, axis=1).items()}
     return [
         {
@@ -93,5 +99,5 @@ def _rows_of(study: Study, items: Sequence[tuple[str, Result]]) -> list[dict[str
             **{column: values[number][place] for column, values in columns.items()},
         }
         for number, (name, result) in enumerate(items)
-        for place, horizon in enumerate(result.times.tolist())
+        for place, horizon in enumerate(study.horizons)
     ]
