@@ -171,7 +171,7 @@ class Agent:
     def ask(self, context: str | None = None) -> Decision:
         """Return what to play next, in a context if the problem has any."""
         problem = self._ready.problem
-        place = self._context(context)
+        place = self._context(context) if problem.contexts or context is not None else 0
         with self._lock:
             if not self._to_hand_out:
                 number = self._ledger.next
@@ -195,7 +195,8 @@ class Agent:
             value = self._unit(arm, reward, f"decision {number}")
             self._settle(arm, int(number), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
-        for remark in (crowd, self._oddity(value, reward)):
+        odd = None if value in (0.0, 1.0) else self._oddity(value, reward)
+        for remark in (crowd, odd):
             if remark is not None:
                 warnings.warn(remark, stacklevel=2)
 
@@ -409,18 +410,14 @@ class Agent:
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
-        pairs, rewards = self._ready.problem.pairs, self._ready.problem.rewards
-        last = pairs * (1 + rewards.statistics)
-        size = last + self._ready.policy.remembers(self._ready.problem)
-        counts, numbers = self._packed_tally[:-size], self._packed_tally[-size:].view(np.float64)
-        return Tally(
-            counts[:pairs],
-            numbers[:pairs],
-            counts[pairs:],
-            _NOTHING_PENDING,
-            numbers[pairs:last].reshape(pairs, rewards.statistics),
-            numbers[last:],
-        )
+        own, packed = self._ready, self._packed_tally
+        pairs, last, size = own.pairs, own.upto_statistics, own.upto_beliefs
+        plays, counters = packed[:pairs], packed[pairs:-size]
+        numbers = packed[-size:].view(np.float64)
+        if size == pairs:
+            return Tally(plays, numbers, counters, _NOTHING_PENDING, *own.nothing)
+        statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
+        return Tally(plays, numbers[:pairs], counters, _NOTHING_PENDING, statistics, numbers[last:])
 
     def _context(self, given: str | None) -> int:
         """Return the place of a context; it must be named where there are any."""

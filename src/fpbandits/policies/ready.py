@@ -37,15 +37,28 @@ class Ready:
     """A policy, a problem, and what the one prepared of the other."""
 
     def __init__(self, policy: Policy, problem: Problem) -> None:
-        self.policy, self.problem = policy, problem
+        self._note(policy, problem)
         self.known = prepare(policy, problem)
         self._own = threading.local()
         self._machine_code: Any = None
 
-    @property
-    def looks_at_laws(self) -> bool:
-        """Whether the policy looks at more of a reward than its mean."""
-        return getattr(self.policy, "likelihood", None) == LAW
+    def _note(self, policy: Policy, problem: Problem) -> None:
+        """Note what every decision asks for: an agent's should take no time to look up.
+
+        ``pairs`` is how many pairs of a context and an arm there are, ``several`` whether there are
+        several contexts; ``looks_at_laws`` whether the policy looks at more of a reward than its
+        mean, and there is more to see; ``upto_statistics`` and ``upto_beliefs`` where these end,
+        after sums, among the numbers of a tally.
+        """
+        self.policy, self.problem, self.pairs = policy, problem, problem.pairs
+        kept = problem.rewards.statistics
+        self.looks_at_laws = getattr(policy, "likelihood", None) == LAW and kept > 0
+        self.upto_statistics = self.pairs * (1 + kept)
+        self.upto_beliefs = self.upto_statistics + policy.remembers(problem)
+        self.several = len(problem.contexts) > 1
+        self.apart = self.several and policy.contexts is Contexts.APART
+        # For the many tallies that hold nothing of the kind.
+        self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 
     @property
     def scratch(self) -> Scratch:
@@ -67,19 +80,19 @@ class Ready:
 
         ``asked`` decisions were made before. Where there are several contexts it is one arm.
         """
-        scratch, several = self.scratch, len(self.problem.contexts) > 1
-        if several:
+        scratch = self.scratch
+        if self.several:
             tally = self._here(tally, context)
             scratch.notes[REFERENCE] = 0  # whoever planned before must not matter, not by a bit
         arguments = self.known, tally, scratch, random
         if self._machine_code is None:
             self._machine_code = compile_for(self.policy, plan_once, arguments)
         length = self._machine_code(*arguments)
-        return scratch.cycle[: 1 if several else length].tolist(), memory
+        return scratch.cycle[: 1 if self.several else length].tolist(), memory
 
     def _here(self, tally: Tally, context: int) -> Tally:
         """Return what the policy looks at to decide in a context."""
-        if self.policy.contexts is Contexts.APART:
+        if self.apart:
             return in_context(tally, context, len(self.problem.arms))
         tally.counters[CONTEXT] = context
         return tally
@@ -90,7 +103,7 @@ class Ready:
         """Take in one reward, on [0, 1], and return the memory from here on."""
         if self.looks_at_laws:
             tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
-        if len(self.problem.contexts) > 1 and self.policy.contexts is Contexts.APART:
+        if self.apart:
             context, arm = divmod(arm, len(self.problem.arms))
             tally = in_context(tally, context, len(self.problem.arms))
         self.policy.observe(self.known, tally, arm, 1, reward, random)
@@ -103,7 +116,8 @@ class PlainReady(Ready):
     policy: PlainPolicy
 
     def __init__(self, policy: PlainPolicy, problem: Problem) -> None:
-        self.policy, self.problem, self.known = policy, problem, None
+        self._note(policy, problem)
+        self.known = None
 
     def start(self) -> Any:
         return plain.start(self.policy, self.problem)

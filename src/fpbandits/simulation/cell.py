@@ -147,10 +147,12 @@ class Cell:
         stages = Envelope(
             np.array(truth.unit_means[0]), spread, truth.bounded, np.array(truth.expected(0))
         )
-        now = stages._replace(
-            means=stages.means[: problem.pairs].copy(),
-            expected=stages.expected[: problem.pairs].copy(),
-        )
+        now = stages
+        if len(starts) > 1:
+            now = stages._replace(
+                means=stages.means[: problem.pairs].copy(),
+                expected=stages.expected[: problem.pairs].copy(),
+            )
         try:
             return play(
                 known,

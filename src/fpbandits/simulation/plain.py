@@ -26,20 +26,20 @@ def play_plainly(
     statistics = np.zeros(truth.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
     views = [Seen(problem, tally, 0, memory, context) for context in contexts]
-    upto, t = np.cumsum(problem.shares)[:-1], 0
+    upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
+    several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):
         while t < time:
-            stage = int((t >= starts[1:]).sum()) if len(starts) > 1 else 0
-            context = int((random.random() >= upto).sum()) if len(views) > 1 else 0
-            seen = views[context]
-            seen.t, seen.memory = t, memory
+            if several or changing:  # else the first column of the law is the first arm's
+                stage = int((t >= starts[1:]).sum())
+                context = int((random.random() >= upto).sum()) if several else 0
+                first = stage * problem.pairs + context * arms
+                memory, seen = seen.memory, views[context]
+                seen.t, seen.memory = t, memory
             arm = decide(policy, seen, random)
-            pair = context * len(problem.arms) + arm
-            column = stage * problem.pairs + pair
-            reward = draw_sum(law, column, 1, random, statistics)
+            reward = draw_sum(law, first + arm, 1, random, statistics)
             seen.t = t = t + 1
             take_in(policy, seen, arm, reward)
-            memory = seen.memory
             if t % 128 == 0:
                 meter[TIME] = t
                 if meter[STOP]:
