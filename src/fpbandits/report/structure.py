@@ -103,9 +103,9 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Pai
         kinds[true, structure.confusion_set(true)] = 1
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
-    title = "another best arm, but the same mean on the truth's"
+    title = "who looks like whom while the best arm is played"
     if problem.contexts:
-        title = "other best arms, but the same rewards from the truth's"
+        title = "who looks like whom while you play well"
     axes.set_title(title, fontsize=10)
     axes.set_ylabel("if this is the truth …")
     axes.set_xlabel("… this one looks like it")
