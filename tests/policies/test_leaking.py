@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fpbandits import Agent, Optimist, Problem, ThompsonTheta, simulate
+from fpbandits import Agent, InputError, Optimist, Problem, ThompsonTheta, simulate
 
 
 @pytest.mark.parametrize("prior", [None, {"x": 5.0, "y": 0.5}])
@@ -60,3 +60,12 @@ def test_leaking_beliefs_follow_a_truth_that_changes() -> None:
         again.tell(again.ask().id, reward)
     other = Agent.from_state(again.state(), problem)
     assert [again.ask().arm for _ in range(5)] == [other.ask().arm for _ in range(5)]
+
+
+@pytest.mark.parametrize("kind", [Optimist, ThompsonTheta])
+def test_a_change_is_no_more_than_certain(kind: Any) -> None:
+    assert kind(switch=1).switch == 1
+    with pytest.raises(InputError, match="switch is 2: it is the probability of a change before"):
+        kind(switch=2)
+    with pytest.raises(InputError, match="it must be 0 or more"):
+        kind(switch=-0.1)

@@ -61,6 +61,12 @@ class LikelihoodPolicy(ThetaPolicy):
             raise InputError(
                 f"{self.name}: likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}"
             )
+        switch = getattr(self, "switch", 0.0)
+        if switch > 1:
+            raise InputError(
+                f"{self.name}: switch is {switch:g}: it is the probability of a change before each "
+                "play, at most 1"
+            )
 
     def theta(self, problem: Problem) -> Theta:
         """Sort Θ into levels of what this policy looks at."""
