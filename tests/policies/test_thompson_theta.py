@@ -115,3 +115,8 @@ def test_names_in_a_prior_are_plain_texts() -> None:
     policy = ThompsonTheta({np.str_("theta1"): 3, "theta2": 1})
     assert policy == ThompsonTheta({"theta1": 3, "theta2": 1})
     assert repr(policy.prior) == "(('theta1', 3.0), ('theta2', 1.0))"
+
+
+def test_models_are_named_by_texts() -> None:
+    with pytest.raises(InputError, match="a prior names models by texts, not by 1"):
+        ThompsonTheta(prior={1: 3.0})

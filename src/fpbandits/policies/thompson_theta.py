@@ -77,12 +77,16 @@ class ThompsonTheta(LikelihoodPolicy):
                 f"{quote(self.prior)}"
             ) from None
         for model, weight in weights.items():
+            if not isinstance(model, str):
+                raise InputError(
+                    f"{self.name}: a prior names models by texts, not by {quote(model)}"
+                )
             if not is_real(weight) or not 0 <= weight <= _LARGEST:
                 raise InputError(
                     f"{self.name}: the prior of {quote(model)} is {quote(weight)}: it must be a "
                     "number, 0 or more"
                 )
-        names = [plain_text(m) if isinstance(m, str) else str(m) for m in weights]
+        names = list(map(plain_text, weights))
         prior = tuple(zip(names, map(float, weights.values()), strict=True))
         if not any(weight for _, weight in prior):
             raise InputError(f"{self.name}: the prior leaves no model possible")
