@@ -31,8 +31,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from fpbandits.agent_rewards import oddity, unit_reward
-from fpbandits.agent_state import NOTHING_PENDING, READ, SCHEMA, policy_of, tally_of, tally_state
-from fpbandits.arrays import Counts
+from fpbandits.agent_state import (
+    READ,
+    SCHEMA,
+    packed,
+    policy_of,
+    tally_of,
+    tally_state,
+    unpacked,
+)
 from fpbandits.checks import checked_path, known_name, whole_number
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, listed, quote
 from fpbandits.files import the_problem
@@ -62,12 +69,6 @@ class Decision:
     def __repr__(self) -> str:
         context = "" if self.context is None else f", context={self.context!r}"
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
-
-
-def _packed(tally: Tally) -> Counts:
-    """Put a tally into one array: for a million agents, two headers less are worth having."""
-    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
-    return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
 
 
 class Agent:
@@ -125,7 +126,7 @@ class Agent:
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
-        self._packed_tally = _packed(self._ready.policy.tally(problem))
+        self._packed_tally = packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
         self._ledger = Ledger(late == "in-order")
         self._from_history = 0
@@ -320,7 +321,7 @@ class Agent:
         agent = cls(problem, policy, seed=state["seed"], late=state["late"])
         arms, pairs = range(len(problem.arms)), range(problem.pairs)
         tally = tally_of(state, agent._tally, problem.rewards)
-        agent._packed_tally = _packed(tally)
+        agent._packed_tally = packed(tally)
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._from_history = int(state.get("observed", 0))
         agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
@@ -348,14 +349,7 @@ class Agent:
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
-        own, packed = self._ready, self._packed_tally
-        pairs, last, size = own.pairs, own.upto_statistics, own.upto_beliefs
-        plays, counters = packed[:pairs], packed[pairs:-size]
-        numbers = packed[-size:].view(np.float64)
-        if size == pairs:
-            return Tally(plays, numbers, counters, NOTHING_PENDING, *own.nothing)
-        statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
-        return Tally(plays, numbers[:pairs], counters, NOTHING_PENDING, statistics, numbers[last:])
+        return unpacked(self._packed_tally, self._ready)
 
     def _context(self, given: str | None) -> int:
         """Return the place of a context; it must be named where there are any."""
@@ -389,13 +383,7 @@ class Agent:
         if waiting is None or waiting.rewards < CROWD or arm in self._warned:
             return None
         self._warned += (arm,)
-        first = waiting.decision
-        return (
-            f"arm {quote(self.problem.pair_names[arm])}: {waiting.rewards} rewards wait for that "
-            f"of decision {first}, and none of them counts until it is told: tell({first}, …), or "
-            f"forget({first}) if it will never come; late='any' counts rewards as they come, which "
-            "is right where the delay does not depend on the reward"
-        )
+        return waiting.warning(f"arm {quote(self.problem.pair_names[arm])}")
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
         if not self._ready.policy.randomised:
