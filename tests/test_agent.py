@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from fpbandits import (
     ConflictError,
     Error,
     InputError,
-    Optimist,
     Policy,
     Problem,
     StorageError,
@@ -772,67 +771,6 @@ def test_an_agent_fits_a_saved_problem_whatever_its_names_were(tmp_path: Path) -
     assert again.ask() == agent.ask()
 
 
-PRICES = Problem.bernoulli([[8.1, 6], [1.8, 6]], range=(0, 15), name="prices")
-REVENUE = Problem.discrete(
-    [[[0.1, 0.9, 0], [0.5, 0, 0.5]], [[0.8, 0.2, 0], [0.5, 0, 0.5]]],
-    support=[0, 9, 12],
-    range=(0, 12),
-    name="revenue",
-)
-
-
-@pytest.mark.parametrize(
-    ("problem", "values", "others"),
-    [
-        (PRICES, "0, 15", 'another range, or reward = "discrete" or "beta"'),
-        (REVENUE, "0, 9, 12", ""),
-    ],
-)
-@pytest.mark.parametrize("way", ["tell", "observe"])
-def test_a_reward_that_no_model_pays_is_taken_in_with_a_word(
-    problem: Problem, values: str, others: str, way: str
-) -> None:
-    problem = replace(problem, name=f"{problem.name} {way}")  # of which nothing was said before
-    by_means = Optimist(likelihood="means")  # by their laws such a reward cannot be
-    agents = [Agent(problem, by_means), Agent(problem, by_means)]
-
-    def give(agent: Agent, reward: float) -> None:
-        if way == "tell":
-            agent.tell(agent.ask().id, reward)
-        else:
-            agent.observe(problem.arms[0], reward)
-
-    for value in values.split(", "):
-        give(agents[0], float(value))
-    with pytest.warns(
-        UserWarning, match=rf"told a reward of 11\.34, and.* pay {values} only"
-    ) as told:
-        give(agents[0], 11.34)
-    assert others in str(told[0].message)
-    assert told[0].filename == __file__
-    for agent in agents:  # a word per problem, not per reward
-        give(agent, 11.34)
-    assert sum(agents[0].plays.values()) == len(values.split(", ")) + 2
-
-
-def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
-    for problem in (load_problem("paper:two"), Problem.beta([[0.5, 0.4]], 3)):
-        agent = Agent(problem)
-        agent.tell(agent.ask().id, 0.5)
-        assert sum(agent.plays.values()) == 1
-
-
-def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
-    agent = Agent(load_problem("paper:two"))
-    with pytest.raises(
-        InputError, match=r"12\.34 is outside the range \[0, 1\]: a problem whose"
-    ) as no:
-        agent.tell(agent.ask().id, 12.34)
-    assert str(no.value).endswith(
-        'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
-    )
-
-
 def shop(**more: Any) -> Problem:
     return Problem.bernoulli(
         [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.3, 0.6]]],
@@ -904,32 +842,6 @@ def test_agents_in_contexts_go_on_after_every_restart(word: str, tmp_path: Path)
                 agent.tell(number, reward)
     assert snapshot(steady) == snapshot(again) == snapshot(restarted)
     assert steady.plays == restarted.plays
-
-
-def test_an_agent_in_contexts_is_small(tmp_path: Path) -> None:
-    """10 arms in 5 contexts, seen 5,000 times: below 2 kB, in a file and in memory."""
-    generator = np.random.default_rng(0)
-    means, contexts = generator.random((6, 5, 10)), ["a", "b", "c", "d", "e"]
-    laws = {
-        "bernoulli": Problem.bernoulli(means, contexts=contexts),
-        "gaussian": Problem.gaussian(10 * means, deviation=2, contexts=contexts),
-        "values": Problem.bernoulli(means, value=[*range(1, 11)], contexts=contexts),
-    }
-    for name, problem in laws.items():
-        for word in WORDS:
-            agent = Agent(problem, parse_policy(word))
-            for number in range(5_000):
-                arm = int(generator.integers(10))
-                reward = generator.normal() if name == "gaussian" else float(number % 3 == 0)
-                if name == "values":
-                    reward *= arm + 1
-                agent.observe(problem.arms[arm], reward, context=contexts[number % 5])
-            agent.ask(context="e")
-            agent.save(tmp_path / "agent.json")
-            assert (tmp_path / "agent.json").stat().st_size < 2_000, (name, word)
-            assert agent._packed_tally.nbytes < 2_000
-            again = Agent.load(tmp_path / "agent.json", problem)
-            assert snapshot(again) == snapshot(agent)
 
 
 def test_a_context_must_be_named_where_there_are_any() -> None:

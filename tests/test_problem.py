@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from cells import Cells
 
 from fpbandits import InputError, Problem
 from fpbandits.families.discrete import Discrete
@@ -113,25 +112,3 @@ def test_fields_are_those_of_the_family() -> None:
         Problem.of_family("bta", MEANS, {})
     with pytest.raises(InputError, match="a reward family is named by a text, not 3"):
         Problem.of_family(cast(str, 3), MEANS, {})
-
-
-def test_a_notebook_shows_the_means_the_best_in_bold() -> None:
-    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=["<a>", "b"], true="theta2")
-    found = Cells(problem._repr_html_())
-    assert found.rows == [
-        ["mean reward", "<a>", "b"],
-        ["theta1", "0.9", "0.5"],
-        ["theta2 (true)", "0.2", "0.5"],
-    ]
-    assert found.strong == ["0.9", "0.5"]
-
-
-def test_a_notebook_shows_part_of_a_large_problem_and_counts_the_rest() -> None:
-    means = np.full((500, 30), 0.5)
-    means[:, 20] = 0.6  # the best arm is not among those shown
-    text = Problem.bernoulli(means)._repr_html_()
-    found = Cells(text)
-    assert [len(row) for row in found.rows] == [11] * 13
-    assert found.strong == []
-    assert "… and 488 parameters more" in text
-    assert "… and 20 arms more" in text

@@ -1,10 +1,8 @@
-"""Tables and names of all kinds: what comes out is plain, or refused."""
+"""Tables of all kinds: what comes out is plain."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +10,9 @@ import numpy as np
 import pytest
 from command import refusal, run
 
-from fpbandits import InputError, Problem, save_problem
-from fpbandits.checks import plain_text
+from fpbandits import Problem, save_problem
 
 MEANS = [[0.9, 0.5], [0.2, 0.5]]
-
-
-class Names(str, Enum):  # noqa: UP042 - unlike StrEnum, it shows as Names.LOYAL
-    LOYAL = "loyal"
-    THRIFTY = "thrifty"
-
-
-class Short(Sequence[list[float]]):
-    """Says that it has two rows, and has one."""
-
-    def __len__(self) -> int:
-        return 2
-
-    def __getitem__(self, place: Any) -> Any:
-        return [[0.9, 0.5]][place]
 
 
 @pytest.mark.parametrize(
@@ -59,122 +41,6 @@ def test_tables_of_all_kinds_become_plain_arrays(means: Any) -> None:
 
 def test_small_floats_keep_what_they_hold() -> None:
     assert Problem.bernoulli(np.array([[0.5]], np.float16)).means.tolist() == [[0.5]]
-
-
-def test_a_list_that_is_shorter_than_it_says() -> None:
-    with pytest.raises(InputError, match="there are 2 parameter names for 1 rows"):
-        Problem.bernoulli(Short(), parameters=["x", "y"])
-
-
-def test_names_are_plain_texts() -> None:
-    plain = Problem.bernoulli(MEANS, arms=["a", "b"], parameters=["loyal", "thrifty"])
-    odd = Problem.bernoulli(
-        MEANS, arms=list(np.array(["a", "b"])), parameters=list(Names), true=Names.LOYAL
-    )
-    assert {type(name) for name in (*odd.arms, *odd.parameters, odd.true)} == {str}
-    assert repr((odd.arms, odd.parameters)) == "(('a', 'b'), ('loyal', 'thrifty'))"
-    assert odd.fingerprint == plain.fingerprint
-    assert odd.index(Names.THRIFTY) == 1
-    assert plain_text(Names.LOYAL) == "loyal"
-
-
-@pytest.mark.parametrize(
-    "names",
-    [{"a": 1, "b": 2}, {"a": 1, "b": 2}.keys(), (name for name in "ab"), np.array(["a", "b"])],
-    ids=lambda names: type(names).__name__,
-)
-def test_whatever_has_an_order_may_name(names: Any) -> None:
-    assert Problem.bernoulli(MEANS, arms=names).arms == ("a", "b")
-
-
-HEAD = 'contexts = ["m", "d"]\narms = ["a", "b"]\n'
-GOOD = "[parameters.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
-
-WITH_CONTEXTS = [
-    (HEAD + "[parameters.x]\nm = [0, 1]", "parameter 'x': nothing is said of context 'd'"),
-    (
-        HEAD + GOOD + "tablet = [0, 1]",
-        "parameter 'x': unknown context 'tablet': known are 'm', 'd'",
-    ),
-    (
-        'contexts = ["mobile"]\n[parameters.x]\nmobil = [0, 1]',
-        "parameter 'x': unknown context 'mobil': did you mean 'mobile'?",
-    ),
-    (HEAD + "shares = [0.6, 0.3]\n" + GOOD, "the shares of contexts add up to 0.9, not 1"),
-    (HEAD + "shares = [1, 0]\n" + GOOD, "the share of context 'd' is 0: it must be above 0"),
-    (HEAD + "shares = [1.5, -0.5]\n" + GOOD, "the share of context 'd' is -0.5: it must be above"),
-    (HEAD + "shares = [0.5, nan]\n" + GOOD, "share of 'd': nan is not a finite number"),
-    (HEAD + 'shares = [0.5, "x"]\n' + GOOD, "share of 'd': expected a number, not the text 'x'"),
-    (HEAD + "shares = [0.5, true]\n" + GOOD, "share of 'd': expected a number, not the boolean"),
-    (HEAD + "shares = [1]\n" + GOOD, "there is 1 share for 2 contexts"),
-    (HEAD + "shares = 1\n" + GOOD, "shares must be a list, not 1"),
-    (HEAD + "shares = []\n" + GOOD, "there are 0 shares for 2 contexts"),
-    (
-        "shares = [1]\n[parameters]\nx = [0, 1]",
-        "shares say how often each context comes, and there",
-    ),
-    (
-        "contexts = []\n[parameters]\nx = [0, 1]",
-        "there are no contexts: name at least one, or leave",
-    ),
-    ('contexts = "m"\n[parameters]\nx = [0, 1]', "contexts must be a list, not 'm'"),
-    ("contexts = [1]\n[parameters.x]\n1 = [0, 1]", "context 1: its name must be a text, not 1"),
-    ('contexts = ["m", "m"]\n' + GOOD, "duplicate context name 'm': contexts 1 and 2 must differ"),
-    (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0.5]",
-        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'b'",
-    ),
-    (
-        HEAD + "[parameters.x]\nm = [0, 1, 1]\nd = [0, 1]",
-        "parameter 'x', context 'm' has 3 values for 2 arms: nothing follows arm 'b'",
-    ),
-    (
-        'contexts = ["m", "d"]\n[parameters.x]\nm = [0, 1]\nd = [0.5]',
-        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'arm2'",
-    ),
-    (HEAD + "[parameters.x]\nm = 0.5\nd = [0, 1]", "parameter 'x', context 'm': expected a list"),
-    (HEAD + "[parameters]\nx = 0.5", "parameter 'x': expected a list of values for each of the 2"),
-    (
-        HEAD + "[parameters]\nx = [0.9, 0.5]",
-        "parameter 'x', context 'm': expected a list with a value for each of the 2 arms, not 0.9",
-    ),
-    (
-        HEAD + "[parameters]\nx = [[0, 1]]",
-        "parameter 'x': there is 1 list of values for 2 contexts",
-    ),
-    (
-        "[parameters.x]\nm = [0, 1]",
-        "parameter 'x': expected a value for every arm, not {'m': [0, 1]}",
-    ),
-    (
-        'arms = ["a", "b"]\n' + GOOD,
-        "parameter 'x': expected a list with a value for each of the 2 arms, not {'m': [0.9, 0.5]",
-    ),
-    (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, 3]",
-        "parameter 'x', context 'd', arm 'b': mean 3 is outside the range [0, 1]",
-    ),
-    (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, nan]",
-        "parameter 'x', context 'd', arm 'b': nan is not a finite number",
-    ),
-    (
-        'contexts = ["m"]\nreward = "discrete"\nsupport = [0, 1]\n[parameters.x]\nm = [[0.5, 0.6]]',
-        "parameter 'x', context 'm', arm 'arm1'",
-    ),
-]
-
-
-@pytest.mark.parametrize(("content", "message"), WITH_CONTEXTS)
-def test_refusals_in_contexts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
-) -> None:
-    path = tmp_path / "bad.toml"
-    path.write_text(content)
-    for words in (("analyze", str(path)), ("simulate", str(path), "--true", "x")):
-        line = refusal(capsys, *words)
-        assert line.startswith(f"error: {path}: ")
-        assert message in line
 
 
 @pytest.mark.parametrize("ending", ["toml", "csv"])

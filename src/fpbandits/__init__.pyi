@@ -29,7 +29,7 @@ from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
 from .simulation.store import load_results as load_results
 from .theory.analysis import Analysis as Analysis
-from .theory.analysis import Case as Case
 from .theory.analysis import analyze as analyze
+from .theory.cases import Case as Case
 
 __version__: str

@@ -12,11 +12,6 @@ count again; what is forgotten is missing from the sample, so forgetting brings 
 it depends on the reward. ``late="any"`` counts whatever is told, which is right where the delay
 does not depend on the reward.
 
-What counts is a reward's mean, so any reward within the range is taken in: on [0, 1] a Bernoulli
-problem may well be told 0.5. Where a problem is in units of its own, one that no model can pay is
-taken in with a warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten
-something.
-
 An agent's own state is small: counts and sums for each arm, and the decisions that are out. All
 else, the problem and what the policy made of it, is shared by all agents on that problem. Its state
 holds the problem's fingerprint, not the problem. An agent may be used from several threads.
@@ -25,7 +20,6 @@ holds the problem's fingerprint, not the problem. An agent may be used from seve
 from __future__ import annotations
 
 import json
-import math
 import os
 import warnings
 from collections.abc import Mapping
@@ -33,42 +27,35 @@ from copy import deepcopy
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal, get_args
-from weakref import WeakSet
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Counts, Floats
-from fpbandits.checks import checked_path, known_name, number_text, whole_number
-from fpbandits.errors import (
-    ConflictError,
-    Error,
-    InputError,
-    StorageError,
-    UnknownError,
-    listed,
-    quote,
+from fpbandits.agent_rewards import oddity, unit_reward
+from fpbandits.agent_state import (
+    READ,
+    SCHEMA,
+    packed,
+    policy_of,
+    tally_of,
+    tally_state,
+    unpacked,
 )
+from fpbandits.checks import checked_path, known_name, whole_number
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, listed, quote
 from fpbandits.files import the_problem
 from fpbandits.ledger import CROWD, Ledger, Waiting
-from fpbandits.policies import DEFAULT, parse_policy
-from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally, check_policy
-from fpbandits.policies.own import code_of, find_loaded
-from fpbandits.policies.parsing import made, options_of, the_policy
-from fpbandits.policies.ready import NO_STREAM, Ready, ready
+from fpbandits.policies import DEFAULT
+from fpbandits.policies.base import COUNTERS, MISFITS, Policy, Tally
+from fpbandits.policies.own import code_of
+from fpbandits.policies.parsing import the_policy
+from fpbandits.policies.ready import NO_STREAM, ready
 from fpbandits.problem import Problem
 from fpbandits.storage import check_kind, read_json, shown, write_aside
 from fpbandits.streams import HISTORY, PLANS, TOLD, agent_stream
 
-SCHEMA = 2
-_READ = (1, 2)
-
 Late = Literal["in-order", "any"]
 
-_told_odd_rewards: WeakSet[Ready] = WeakSet()
-
-_NOTHING_PENDING = np.zeros(0)
 _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
-_NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +69,6 @@ class Decision:
     def __repr__(self) -> str:
         context = "" if self.context is None else f", context={self.context!r}"
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
-
-
-def _packed(tally: Tally) -> Counts:
-    """Put a tally into one array: for a million agents, two headers less are worth having."""
-    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
-    return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
-
-
-def _beyond_sums(tally: Tally) -> list[float] | None:
-    """Return the statistics as a state holds them: none where they only repeat the sums."""
-    statistics = tally.statistics.reshape(-1)
-    if np.array_equal(statistics, tally.sums):
-        return None
-    return statistics.tolist() if statistics.any() else []
-
-
-def _statistics_of(state: Mapping[str, Any], tally: Tally) -> Floats:
-    """Return what `_beyond_sums` made part of a state."""
-    kept = state.get("statistics", [])
-    numbers = np.array(state["sums"] if kept is None else kept, np.float64)
-    return numbers.reshape(tally.statistics.shape) if numbers.size else tally.statistics
 
 
 class Agent:
@@ -160,7 +126,7 @@ class Agent:
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
-        self._packed_tally = _packed(self._ready.policy.tally(problem))
+        self._packed_tally = packed(self._ready.policy.tally(problem))
         self._memory = self._ready.start()
         self._ledger = Ledger(late == "in-order")
         self._from_history = 0
@@ -192,10 +158,10 @@ class Agent:
         number = id.id if isinstance(id, Decision) else id
         with self._lock:
             arm = self._ledger.arm_of(number)
-            value = self._unit(arm, reward, f"decision {number}")
+            value = unit_reward(self._ready, arm, reward, f"decision {number}")
             self._settle(arm, int(number), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
-        odd = None if value in (0.0, 1.0) else self._oddity(value, reward)
+        odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)
         for remark in (crowd, odd):
             if remark is not None:
                 warnings.warn(remark, stacklevel=2)
@@ -214,12 +180,12 @@ class Agent:
         arms = self._ready.problem.arms
         place = arms.index(known_name("arm", arm, arms))
         place += self._context(context) * len(arms)
-        value = self._unit(place, reward, f"arm {quote(arm)}")
+        value = unit_reward(self._ready, place, reward, f"arm {quote(arm)}")
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
             self._take_in(place, value, stream)
-        odd = self._oddity(value, reward)
+        odd = oddity(self._ready, value, reward)
         if odd is not None:
             warnings.warn(odd, stacklevel=2)
 
@@ -279,7 +245,6 @@ class Agent:
     def state(self) -> dict[str, Any]:
         """Return all that the agent is, but for its problem, as values that JSON holds."""
         with self._lock:
-            tally = self._tally
             state = {
                 "kind": "fpbandits agent",
                 "schema": SCHEMA,
@@ -291,11 +256,7 @@ class Agent:
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
-                "plays": tally.plays.tolist(),
-                "sums": tally.sums.tolist(),
-                "statistics": _beyond_sums(tally),
-                "beliefs": tally.beliefs.tolist(),
-                "counters": tally.counters.tolist(),
+                **tally_state(self._tally),
                 "memory": self._memory,
             }
             try:
@@ -321,13 +282,13 @@ class Agent:
         """
         problem = the_problem(problem)
         try:
-            checked = check_kind(dict(state), "agent", _READ)
+            checked = check_kind(dict(state), "agent", READ)
             if checked["fingerprint"] != problem.fingerprint:
                 raise ConflictError(
                     f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
-            return cls._restored(checked, problem, _policy_of(checked, policy))
+            return cls._restored(checked, problem, policy_of(checked, policy))
         except _NO_STATE as error:
             if isinstance(error, Error):
                 raise
@@ -349,7 +310,7 @@ class Agent:
     ) -> Agent:
         """Read an agent that `save` wrote; see `from_state`."""
         file = checked_path(path)
-        state = read_json(file, "agent", _READ)
+        state = read_json(file, "agent", READ)
         try:
             return cls.from_state(state, problem, policy)
         except Error as error:
@@ -359,30 +320,8 @@ class Agent:
     def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:
         agent = cls(problem, policy, seed=state["seed"], late=state["late"])
         arms, pairs = range(len(problem.arms)), range(problem.pairs)
-        counters = state["counters"]
-        if 3 <= len(counters) < COUNTERS:  # written before the last ones were there
-            counters = [*counters, *([0] * (COUNTERS - len(counters)))]
-        tally = Tally(
-            np.array(state["plays"], np.int64),
-            np.array(state["sums"], np.float64),
-            np.array(counters, np.int64),
-            _NOTHING_PENDING,
-            _statistics_of(state, agent._tally),
-            np.array(state.get("beliefs", []), np.float64),
-        )
-        if problem.rewards.statistics and "statistics" not in state:
-            raise StorageError(
-                "this agent was written by an earlier version, which kept too little of "
-                f"{problem.rewards.name} rewards: begin a new one, and let it observe the history"
-            )
-        if [part.shape for part in tally] != [part.shape for part in agent._tally]:
-            raise ValueError("the tally has another shape")
-        within = (tally.sums >= 0) & (tally.sums <= tally.plays)
-        if not (within.all() or not problem.rewards.bounded) or min(counters) < 0:
-            raise ValueError("the tally does not add up")
-        if not (np.isfinite(tally.sums).all() and np.isfinite(tally.statistics).all()):
-            raise ValueError("the tally is not finite")
-        agent._packed_tally = _packed(tally)
+        tally = tally_of(state, agent._tally, problem.rewards)
+        agent._packed_tally = packed(tally)
         agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
         agent._from_history = int(state.get("observed", 0))
         agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
@@ -410,14 +349,7 @@ class Agent:
     @property
     def _tally(self) -> Tally:
         """A view: what a rule writes to it, it writes to the agent."""
-        own, packed = self._ready, self._packed_tally
-        pairs, last, size = own.pairs, own.upto_statistics, own.upto_beliefs
-        plays, counters = packed[:pairs], packed[pairs:-size]
-        numbers = packed[-size:].view(np.float64)
-        if size == pairs:
-            return Tally(plays, numbers, counters, _NOTHING_PENDING, *own.nothing)
-        statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
-        return Tally(plays, numbers[:pairs], counters, _NOTHING_PENDING, statistics, numbers[last:])
+        return unpacked(self._packed_tally, self._ready)
 
     def _context(self, given: str | None) -> int:
         """Return the place of a context; it must be named where there are any."""
@@ -436,57 +368,6 @@ class Agent:
             )
         return contexts.index(known_name("context", given, contexts))
 
-    def _unit(self, arm: int, reward: float, place: str) -> float:
-        """Return a reward on [0, 1], or say why it cannot be one."""
-        rewards = self._ready.problem.rewards
-        low, high = rewards.range
-        try:
-            # Python and NumPy would make a number of these too, some with a warning.
-            if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
-                raise TypeError
-            value = float(reward)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
-        if not low <= value <= high or not math.isfinite(value):
-            raise InputError(
-                f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a "
-                f"problem whose rewards are in [0, 15] says range = [0, 15]{self._other_families()}"
-            )
-        unit = (value - rewards.zero) / rewards.width
-        if self._ready.looks_at_laws:
-            try:
-                rewards.statistics_of(arm, unit)
-            except InputError as error:
-                raise InputError(
-                    f"{place}: the reward {error}, so no model allows it; {self.policy.name} with "
-                    "likelihood=means would count it by its mean"
-                ) from None
-        return unit
-
-    def _other_families(self) -> str:
-        if not self._ready.problem.rewards.all_or_nothing:
-            return ""
-        return ', and reward = "discrete" or "beta" where rewards are not all or nothing'
-
-    def _oddity(self, value: float, reward: float) -> str | None:
-        """Say, once per problem, that no model can pay such a reward."""
-        problem = self._ready.problem
-        if value in (0.0, 1.0) or self._ready in _told_odd_rewards:
-            return None
-        possible = problem.rewards.possible
-        if possible is None or (problem.rewards.all_or_nothing and problem.range == (0.0, 1.0)):
-            return None
-        if np.abs(problem.rewards.to_unit(possible) - value).min() <= TOLERANCE:
-            return None
-        _told_odd_rewards.add(self._ready)
-        values = ", ".join(map(number_text, possible[:8].tolist()))
-        return (
-            f"{problem.name} was told a reward of {quote(reward)}, and its models pay "
-            f"{values}{', …' if len(possible) > 8 else ''} only: it counts by its mean all the "
-            "same, but models should say what can come: another range, or reward = "
-            '"discrete" or "beta"'
-        )
-
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""
         for each, value in self._ledger.settle(number, reward):
@@ -502,39 +383,9 @@ class Agent:
         if waiting is None or waiting.rewards < CROWD or arm in self._warned:
             return None
         self._warned += (arm,)
-        first = waiting.decision
-        return (
-            f"arm {quote(self.problem.pair_names[arm])}: {waiting.rewards} rewards wait for that "
-            f"of decision {first}, and none of them counts until it is told: tell({first}, …), or "
-            f"forget({first}) if it will never come; late='any' counts rewards as they come, which "
-            "is right where the delay does not depend on the reward"
-        )
+        return waiting.warning(f"arm {quote(self.problem.pair_names[arm])}")
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
         if not self._ready.policy.randomised:
             return NO_STREAM
         return agent_stream(self._seed, number, purpose)
-
-
-def _policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
-    """Return the policy that a state was made by."""
-    word, code = str(state["policy"]), state.get("code")
-    if given is not None:
-        check_policy(given)
-        if str(given) != word:
-            raise ConflictError(f"this agent plays by {quote(word)}, not by {quote(str(given))}")
-        if code_of(given) != code:
-            raise ConflictError(
-                f"this agent plays by {quote(word)}, and its rule has changed since"
-            )
-        return given
-    if code is None:
-        return parse_policy(word)
-    name, *options = word.split(":")
-    kind = find_loaded(name, str(code))
-    if kind is None:
-        raise UnknownError(
-            f"this agent plays by {quote(word)}, a policy of your own that is not known here, or "
-            "has changed since: import it first, or give it as policy="
-        )
-    return made(kind, options_of(kind, options))

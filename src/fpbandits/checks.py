@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -30,7 +30,7 @@ _MOST_DIGITS = 1_000
 _TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
-def is_list(value: object) -> bool:
+def is_list(value: object) -> TypeGuard[Numbers]:
     """Tell whether a value is a list or an array: in order, of some length, and not a text."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0

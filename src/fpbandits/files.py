@@ -40,7 +40,8 @@ from fpbandits.builtin import BUILT_IN, built_in
 from fpbandits.checks import checked_path
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
-from fpbandits.problem import Naming, Problem
+from fpbandits.names import Naming
+from fpbandits.problem import Problem
 from fpbandits.spreadsheet import problem_from_csv, problem_to_csv
 from fpbandits.storage import read_whole, shown, write_aside
 

@@ -27,6 +27,15 @@ class Waiting:
     decision: int
     rewards: int
 
+    def warning(self, whose: str) -> str:
+        """Say what to do about them."""
+        return (
+            f"{whose}: {self.rewards} rewards wait for that of decision {self.decision}, and none "
+            f"of them counts until it is told: tell({self.decision}, …), or "
+            f"forget({self.decision}) if it will never come; late='any' counts rewards as they "
+            "come, which is right where the delay does not depend on the reward"
+        )
+
 
 class Ledger:
     """The decisions that are out, and the rewards that cannot count yet; arms by index."""

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,42 +19,11 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, checked_range, known_name
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families import FAMILIES, RewardFamily
-from fpbandits.markup import Strong, and_more, html_table
-from fpbandits.table import Names, checked_prior, checked_rows, checked_shares, products
-
-_MOST_ROWS, _MOST_COLUMNS = 12, 10
-"""What a notebook shows of a problem; the rest is counted."""
-
-
-class Naming(TypedDict, total=False):
-    """What every problem may be told besides its laws.
-
-    Attributes
-    ----------
-    arms, parameters
-        Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
-    range
-        The lowest and the highest reward, in the user's units; by default 0 and 1. Gaussian rewards
-        have none.
-    prior
-        Weights of parameters by name, as many as are not 1.
-    true
-        The name of the parameter that is the truth in simulations, if one is set.
-    name
-        What to call the problem.
-    contexts, shares
-        Names of what is seen before a decision, one of them each time, and how often each comes, by
-        default all alike. With contexts a row holds, for each of them, a value for every arm.
-    """
-
-    arms: Sequence[str] | None
-    parameters: Sequence[str] | None
-    range: Sequence[float]
-    prior: Mapping[str, float] | None
-    true: str | None
-    name: str
-    contexts: Sequence[str] | None
-    shares: Sequence[float] | None
+from fpbandits.names import Names, Naming
+from fpbandits.problem_html import problem_html
+from fpbandits.shares import checked_prior, checked_shares
+from fpbandits.table import checked_rows
+from fpbandits.vectors import logistic, products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,8 +166,7 @@ class Problem:
         array([[0.5  , 0.953],
                [0.5  , 0.953]])
         """
-        chances = 1 / (1 + np.exp(-products(weights, features)))
-        return cls.bernoulli(chances, value=value, **naming)
+        return cls.bernoulli(logistic(weights, features), value=value, **naming)
 
     @classmethod
     def of_family(
@@ -212,14 +180,7 @@ class Problem:
                 f"{quote(fields)}"
             )
         rows = checked_rows(rows)
-        names = Names.of(
-            rows,
-            naming.get("arms"),
-            naming.get("parameters"),
-            naming.get("true"),
-            naming.get("name", "problem"),
-            naming.get("contexts"),
-        )
+        names = Names.of(rows, naming)
         rows = names.flat(rows)
         if "range" in naming and not kind.takes_range:
             raise InputError(f"{kind.name} rewards have no range: leave it out")
@@ -329,30 +290,5 @@ class Problem:
             f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
         )
 
-    @property
-    def _columns_elsewhere(self) -> tuple[str, str]:
-        """What columns are called, and where all of them are named."""
-        return ("columns", "in .pair_names") if self.contexts else ("arms", "in .arms")
-
     def _repr_html_(self) -> str:
-        """Show the means in a notebook, the best of each row in bold."""
-        pairs, means = self.pair_names[:_MOST_COLUMNS], self.rewards.means[:_MOST_ROWS]
-        starts = range(0, self.pairs, len(self.arms))
-        rows = []
-        for name, own in zip(self.parameters, means, strict=False):
-            best = {start + int(own[start : start + len(self.arms)].argmax()) for start in starts}
-            numbers = [
-                Strong(f"{mean:.4g}") if place in best else f"{mean:.4g}"
-                for place, mean in enumerate(own[:_MOST_COLUMNS])
-            ]
-            rows.append([name + (" (true)" if name == self.true else ""), *numbers])
-        return html_table(
-            self.name,
-            ["mean reward", *pairs],
-            rows,
-            above=[repr(self).removeprefix(f"Problem({self.name!r}: ").removesuffix(")")],
-            below=[
-                *and_more(len(self.parameters), len(rows), "parameters", "in .parameters"),
-                *and_more(self.pairs, len(pairs), *self._columns_elsewhere),
-            ],
-        )
+        return problem_html(self)

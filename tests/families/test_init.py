@@ -25,7 +25,8 @@ from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.checks import Numbers, Range
 from fpbandits.families import FAMILIES
 from fpbandits.families.base import MeansFamily
-from fpbandits.table import Names, checked_means
+from fpbandits.names import Names
+from fpbandits.table import checked_means
 
 
 class SureLaw(NamedTuple):

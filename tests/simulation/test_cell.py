@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from memory import measured, resident
+from numba import typeof
 from plans import CASES
 from scipy import stats
 
@@ -24,8 +25,12 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.policies import POLICIES
-from fpbandits.policies.base import Policy
+from fpbandits.policies.base import Contexts, Plan, Policy
+from fpbandits.policies.compiling import compile_for
 from fpbandits.policies.ready import refusal
+from fpbandits.simulation import cell as cell_module
+from fpbandits.simulation.cell import MANY, make_cell
+from fpbandits.simulation.kernel import new_meter
 
 LEAPING = [kind() for kind in POLICIES.values() if kind.leaps]
 
@@ -245,6 +250,77 @@ def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
 def test_a_problem_without_a_truth_asks_for_one() -> None:
     with pytest.raises(InputError, match=r"name one of 'theta1', 'theta2'"):
         simulate(Problem.bernoulli([[0.1, 0.2], [0.3, 0.2]]))
+
+
+SHOP = Problem.bernoulli(
+    [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.3, 0.6]]], contexts=["mobile", "desktop"]
+)
+NORMAL = Problem.gaussian([[0.9, 0.5], [0.2, 0.5]], deviation=0.5)
+WEIGHED = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], prior={"theta1": 3})
+SEVERAL: dict[str, tuple[Problem, dict[str, Any], bool]] = {
+    "one truth": (load_problem("paper:two"), {"true": "theta2"}, True),
+    "normal": (NORMAL, {"true": "theta2"}, True),
+    "stages": (NORMAL, {"true": {0: "theta1", 60: "theta2"}}, True),
+    "contexts": (SHOP, {"true": "theta2"}, True),
+    "contexts, stages": (SHOP, {"true": {0: "theta1", 60: "theta2"}}, True),
+    "in any order": (load_problem("paper:two"), {"true": "theta2", "shuffle": True}, False),
+    "a drawn truth": (WEIGHED, {"true": "prior"}, False),
+}
+"""Problems and options, and whether all runs give the compiled loop arguments of the same types."""
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_runs_together_are_the_runs_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit; together they find their machine code once, where their types are alike."""
+    problem, options, alike = SEVERAL[name]
+    found: list[Any] = []
+
+    def compile_once(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
+        found.append([typeof(argument) for argument in arguments])
+        code = compile_for(policy, function, arguments)
+
+        def call(*given: Any) -> Any:
+            assert [typeof(argument) for argument in given] == found[0]
+            return code(*given)
+
+        return call
+
+    monkeypatch.setattr(cell_module, "compile_for", compile_once)
+    for policy in (Optimist(), ThompsonTheta()):
+        found.clear()
+        cell = make_cell(problem, policy, horizon=150, runs=MANY, times=[10, 150], **options)
+        alone = [cell.play(range(run, run + 1), new_meter()) for run in range(MANY)]
+        assert found == []
+        pulls, plans = cell.play(range(MANY), new_meter())
+        assert len(found) == alike
+        np.testing.assert_array_equal(pulls, np.concatenate([each for each, _ in alone]))
+        np.testing.assert_array_equal(plans, np.concatenate([each for _, each in alone]))
+
+
+class HalfWritten(NamedTuple):
+    arms: int
+
+
+class Half(Policy):
+    name = "half"
+    contexts = Contexts.TOGETHER
+
+    def prepare(self, problem: Problem) -> HalfWritten:
+        return HalfWritten(len(problem.arms))
+
+    @staticmethod
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        scratch.cycle[0] = known.nothing_of_the_kind
+        return 1, 1
+
+
+@pytest.mark.parametrize("runs", [1, MANY])
+@pytest.mark.parametrize("problem", [SHOP, WEIGHED], ids=["contexts", "none"])
+def test_what_cannot_be_compiled_is_said_in_a_line(problem: Problem, runs: int) -> None:
+    cell = make_cell(problem, Half(), true="theta1", horizon=10, runs=runs)
+    with pytest.raises(InputError, match=r"half: its rule cannot be compiled: .*PlainPolicy") as no:
+        cell.play(range(runs), new_meter())
+    assert len(str(no.value).splitlines()) == 1
 
 
 PLAYED = """

@@ -32,7 +32,7 @@ import numpy as np
 
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.checks import Numbers, Range, range_text
-from fpbandits.table import Names
+from fpbandits.names import Names
 
 
 def frozen(array: Floats) -> Floats:

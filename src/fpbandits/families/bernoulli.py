@@ -11,7 +11,8 @@ from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.table import Names, checked_means
+from fpbandits.names import Names
+from fpbandits.table import checked_means
 
 
 class BernoulliLaw(NamedTuple):

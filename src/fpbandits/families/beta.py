@@ -20,7 +20,8 @@ from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.information import log_gamma_bregman
-from fpbandits.table import Names, checked_means
+from fpbandits.names import Names
+from fpbandits.table import checked_means
 
 _LEAST = 2.0**-54
 

@@ -19,7 +19,8 @@ from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
-from fpbandits.table import Names, from_array, other_units
+from fpbandits.names import Names
+from fpbandits.table import from_array, other_units
 
 
 class DiscreteLaw(NamedTuple):

@@ -23,7 +23,8 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
-from fpbandits.table import Names, checked_means
+from fpbandits.names import Names
+from fpbandits.table import checked_means
 
 UNBOUNDED: Range = (-math.inf, math.inf)
 _LARGEST = 1e100

@@ -23,7 +23,8 @@ from fpbandits.errors import InputError, counted, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
-from fpbandits.table import Names, checked_means
+from fpbandits.names import Names
+from fpbandits.table import checked_means
 
 
 class TwoPointLaw(NamedTuple):

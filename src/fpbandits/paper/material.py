@@ -29,7 +29,8 @@ from fpbandits.paper.experiments import (
 from fpbandits.paper.limits import limits, paired
 from fpbandits.problem import Problem
 from fpbandits.simulation.result import Result
-from fpbandits.theory.analysis import Analysis, Case, analyze
+from fpbandits.theory.analysis import Analysis, analyze
+from fpbandits.theory.cases import Case
 
 INFORMATIVE = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01]], name="informative")
 """A problem in which an arm outside A, the third, tells the two models apart."""

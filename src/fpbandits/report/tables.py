@@ -21,7 +21,8 @@ from rich.text import Text
 from fpbandits.checks import amount
 from fpbandits.problem import Problem
 from fpbandits.report.text import aligned
-from fpbandits.theory.analysis import Analysis, Case, ContextAnalysis
+from fpbandits.theory.analysis import Analysis, ContextAnalysis
+from fpbandits.theory.cases import Case
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12

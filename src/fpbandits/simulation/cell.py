@@ -27,7 +27,7 @@ from fpbandits.checks import flag, is_list, plain_list, whole_number
 from fpbandits.errors import InputError, quote
 from fpbandits.families import RewardFamily
 from fpbandits.policies.base import Contexts, Policy, check_policy
-from fpbandits.policies.compiling import prepare, uncompilable
+from fpbandits.policies.compiling import compile_for, prepare, uncompilable
 from fpbandits.policies.envelope import Envelope
 from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy
@@ -45,6 +45,27 @@ LEAP_ERROR = 1e-18
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
 _MOST_RUNS = 10**15
+
+MANY = 100
+"""So many runs at a time are worth finding the machine code for their types once: that takes as
+long as to look at the types of all arguments in some twenty calls."""
+
+
+class _Loop:
+    """A compiled loop to call run by run; ``alike`` if all of its arguments keep their types."""
+
+    def __init__(self, policy: Policy, alike: bool) -> None:
+        self.policy, self.alike = policy, alike
+        self._machine_code: Any = None
+
+    def __call__(self, function: Any, *arguments: Any) -> int:
+        try:
+            if self.alike and self._machine_code is None:
+                self._machine_code = compile_for(self.policy, function, arguments)
+            plans: int = (self._machine_code or function)(*arguments)
+        except NumbaError as error:
+            raise uncompilable(self.policy, error) from error
+        return plans
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +104,9 @@ class Cell:
         pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
         plans = np.zeros(len(runs), np.int64)
         meter[END] = self.horizon
+        # Other orders and truths are other arrays, made in other ways: their types are looked at.
+        alike = rows is None and not self.shuffle
+        loop = _Loop(self.policy, alike and len(runs) >= MANY)
         played = 0
         for run in runs:
             counts = np.zeros((len(self.times), pairs), np.int64)
@@ -97,7 +121,7 @@ class Cell:
                 columns = self.problem.columns(order)
                 problem = self.problem.reordered(parameters, order)
                 truth = truth.reordered(np.arange(len(truth.means)), columns)
-            plans[played] = self._play_one(run, problem, truth, meter, counts)
+            plans[played] = self._play_one(run, problem, truth, loop, meter, counts)
             if meter[STOP] != 0:
                 break
             pulls[played][:, columns] = counts
@@ -109,7 +133,13 @@ class Cell:
         return pulls[:played], plans[:played]
 
     def _play_one(
-        self, run: int, problem: Problem, truth: RewardFamily, meter: Counts, pulls: Counts
+        self,
+        run: int,
+        problem: Problem,
+        truth: RewardFamily,
+        loop: _Loop,
+        meter: Counts,
+        pulls: Counts,
     ) -> int:
         """Play one run and fill pulls[time, arm]; return how many plans it took."""
         random, starts = run_stream(self.seed, run), np.array(self.starts)
@@ -126,7 +156,8 @@ class Cell:
             known = prepare(self.policy, problem)
             scratch = self.policy.scratch(known, problem.pairs)
         if len(problem.contexts) > 1:
-            return play_in_contexts(
+            return loop(
+                play_in_contexts,
                 known,
                 self.policy.tally(problem),
                 truth.law(0),
@@ -153,23 +184,21 @@ class Cell:
                 means=stages.means[: problem.pairs].copy(),
                 expected=stages.expected[: problem.pairs].copy(),
             )
-        try:
-            return play(
-                known,
-                self.policy.tally(problem),
-                truth.law(0),
-                now,
-                scratch,
-                random,
-                self.times,
-                starts,
-                stages,
-                longest if self.leap else 1,
-                meter,
-                pulls,
-            )
-        except NumbaError as error:
-            raise uncompilable(self.policy, error) from error
+        return loop(
+            play,
+            known,
+            self.policy.tally(problem),
+            truth.law(0),
+            now,
+            scratch,
+            random,
+            self.times,
+            starts,
+            stages,
+            longest if self.leap else 1,
+            meter,
+            pulls,
+        )
 
     def _can_leap(self, truth: RewardFamily) -> bool:
         """Tell whether something is sure of what this policy will look at."""

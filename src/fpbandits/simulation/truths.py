@@ -16,9 +16,9 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import is_list, plain_list, plain_text, whole_number
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
+from fpbandits.names import Names
 from fpbandits.problem import Problem
 from fpbandits.streams import truth_stream
-from fpbandits.table import Names
 
 Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
 """What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""

@@ -25,8 +25,9 @@ import numpy as np
 from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
+from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest
-from fpbandits.theory.verdicts import bound_text, first_of, named, told
+from fpbandits.theory.verdicts import first_of, least_text, named, told
 
 
 class PairStructure:
@@ -103,17 +104,6 @@ class PairBound:
 
 
 @dataclass(frozen=True)
-class SumBound:
-    """What UCB1 guarantees if each context is a bandit of its own."""
-
-    log_coefficient: float
-    constant: float
-
-    def __str__(self) -> str:
-        return bound_text(self.constant, self.log_coefficient)
-
-
-@dataclass(frozen=True)
 class ContextCase:
     """What follows if ``true`` is the true parameter, where there are contexts.
 
@@ -130,18 +120,15 @@ class ContextCase:
     told_by: dict[str, tuple[str, ...]]
     gaps: dict[str, dict[str, float]]
     theorem2: PairBound
-    ucb1: SumBound
+    ucb1: UCB1Bound
 
     @property
     def facts(self) -> dict[str, str]:
         """What there is to say beside the verdict, in a few words each."""
-        least = self.theorem2.coefficient
         return {
             "best arm": self._decisions,
             "UCB1 in each": f"regret ≤ {self.ucb1}",
-            "any policy": f"regret ≥ {least:.4g} · ln T in the long run"
-            if least
-            else "need not let regret grow",
+            "any policy": least_text(self.theorem2.coefficient),
         }
 
     @property
@@ -183,7 +170,7 @@ def context_case(structure: PairStructure, true: int) -> ContextCase:
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
         theorem2=PairBound(least.coefficient * width, problem.by_name(pulls.tolist())),
-        ucb1=SumBound(
+        ucb1=UCB1Bound(
             width * sum(log for log, _ in ucb1), width * sum(constant for _, constant in ucb1)
         ),
     )

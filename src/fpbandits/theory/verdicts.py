@@ -19,7 +19,7 @@ from fpbandits.theory.lower import Theorem2
 from fpbandits.theory.structure import Structure
 
 if TYPE_CHECKING:
-    from fpbandits.theory.analysis import Nearest
+    from fpbandits.theory.cases import Nearest
 
 NEARLY_CONFUSED = 0.1
 """At this α on [0, 1] it takes some 11,000 plays to tell two models apart."""
@@ -110,3 +110,10 @@ def bound_text(constant: float | None, log_coefficient: float) -> str:
     if log_coefficient:
         parts.append(f"{log_coefficient:.4g} · ln T")
     return " + ".join(parts)
+
+
+def least_text(coefficient: float) -> str:
+    """Say what regret must be under any policy: at least coefficient · ln T, in the long run."""
+    if not coefficient:
+        return "need not let regret grow"
+    return f"regret ≥ {coefficient:.4g} · ln T in the long run"

@@ -35,7 +35,7 @@ from fpbandits.paper.experiments import PAPER, SETTINGS
 from fpbandits.paper.limits import limits, paired
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text
-from fpbandits.theory.analysis import Case
+from fpbandits.theory.cases import Case
 
 SECTION = "Abstract, introduction and conclusion"
 

@@ -1,0 +1,212 @@
+"""What follows from one truth, without contexts: its bounds by name and in the user's units.
+
+The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
+and parameters, and regret gets the user's units (it is larger by the width of the range);
+`verdicts` puts the verdict into a sentence. `contexts` has the same for problems with contexts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
+from typing import Literal
+
+from fpbandits.theory.bounds import DEFAULT, default_bound, theorem1, ucb1_bound
+from fpbandits.theory.lower import Cheapest, theorem2
+from fpbandits.theory.structure import Structure
+from fpbandits.theory.verdicts import bound_text, least_text, named, told, verdict
+
+
+@dataclass(frozen=True)
+class Term:
+    """How long a parameter outside B(θ°) with another best arm can pass for the truth.
+
+    ``alpha`` is in the user's units; k + K bounds the expected episodes, and Lemma 2 bounds k + K.
+    """
+
+    alpha: float
+    k: int
+    K: float
+    lemma2: float
+    lemma2_printed: float
+
+
+@dataclass(frozen=True)
+class RegretBound:
+    """E[R(T)] ≤ constant + log_coefficient · ln T, from bounds on E[n_i] less its log term."""
+
+    constants: dict[str, float]
+    constant: float | None
+    log_coefficient: float
+
+    def __str__(self) -> str:
+        return bound_text(self.constant, self.log_coefficient)
+
+
+@dataclass(frozen=True)
+class UpperBounds:
+    """Theorem 1, as printed and as corrected."""
+
+    printed: RegretBound
+    corrected: RegretBound
+    terms: dict[str, Term]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """lim inf E[R(T)]/ln T ≥ coefficient; ``pulls`` of each arm per unit of ln T attain it."""
+
+    coefficient: float
+    pulls: dict[str, float]
+
+
+@dataclass(frozen=True)
+class LowerBounds(LowerBound):
+    """Theorem 2 over A, over all arms, and as printed; ``confusion_set``: what it really needs."""
+
+    confusion_set: tuple[str, ...]
+    all_arms: LowerBound
+    printed: LowerBound
+
+
+@dataclass(frozen=True)
+class UCB1Bound:
+    """UCB1's own guarantee, which knows nothing of Θ; with contexts, the sum over them."""
+
+    log_coefficient: float
+    constant: float
+
+    def __str__(self) -> str:
+        return bound_text(self.constant, self.log_coefficient)
+
+
+@dataclass(frozen=True)
+class DefaultBound:
+    """The default policy: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
+
+    None where best arms tie: there is no such bound.
+    """
+
+    policy: str
+    log_coefficient: float | None
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The parameter with another best arm that is hardest to tell from the truth, outside B(θ°).
+
+    It takes ``plays`` of the truth's best arm: 12 ln k/α² at the episode k = k_i, rounded up.
+    """
+
+    parameter: str
+    alpha: float
+    plays: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What follows if ``true`` is the true parameter.
+
+    ``regime`` is FP-UCB's: bounded where its bound has no ln T. ``gaps``, ``betas`` and all regret
+    are in the user's units; plays and episodes have none.
+    """
+
+    true: str
+    best_arm: str
+    regime: Literal["bounded", "logarithmic"]
+    verdict: str
+    confusion_set: tuple[str, ...]
+    confusing_arms: tuple[str, ...]
+    gaps: dict[str, float]
+    betas: dict[str, float]
+    nearest: Nearest | None
+    theorem1: UpperBounds
+    theorem2: LowerBounds
+    ucb1: UCB1Bound
+    default: DefaultBound
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What there is to say beside the verdict, in a few words each."""
+        return {
+            "best arm": self.best_arm,
+            "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
+            **self._of_default(),
+            "UCB1": f"regret ≤ {self.ucb1}",
+            "any policy": least_text(self.theorem2.all_arms.coefficient),
+        }
+
+    def __str__(self) -> str:
+        return told(self.true, self.verdict, self.facts)
+
+    def _of_default(self) -> dict[str, str]:
+        most = self.default.log_coefficient
+        if most is None:
+            return {}
+        return {
+            self.default.policy: f"regret ≤ {most:.4g} · ln T in the long run"
+            if most
+            else "regret is bounded"
+        }
+
+
+def case_of(structure: Structure, true: int) -> Case:
+    """Say what follows from one truth."""
+    problem, width = structure.problem, structure.problem.rewards.width
+    parameter_names = partial(named, problem.parameters)
+
+    def by_arm(values: dict[int, float], unit: float = 1.0) -> dict[str, float]:
+        return {problem.arms[arm]: value * unit for arm, value in values.items()}
+
+    def at_most(constants: dict[int, float], constant: float | None) -> RegretBound:
+        total = None if constant is None else constant * width
+        return RegretBound(by_arm(constants), total, upper.log_coefficient * width)
+
+    def at_least(cheapest: Cheapest) -> LowerBound:
+        return LowerBound(cheapest.coefficient * width, by_arm(cheapest.pulls))
+
+    confused = structure.confusion_set(true)
+    upper, lower = theorem1(structure, true), theorem2(structure, true)
+    gaps = structure.gaps(true)
+    ucb1_log, ucb1_constant = ucb1_bound(gaps)
+    default = default_bound(structure, true)
+
+    times = upper.separation
+    alphas, K = (times.alpha * width).tolist(), times.K.tolist()
+    columns = alphas, times.k, K, times.lemma2.tolist(), times.lemma2_printed.tolist()
+    rows = zip(*columns, strict=True)
+    terms = dict(zip(parameter_names(upper.separable), starmap(Term, rows), strict=True))
+    nearest = None
+    if terms:
+        place = int(times.alpha.argmin())
+        # k_i is the first k ≥ 3 with k − 1 ≥ 12 ln k/α²; only without a range may 3 be too many.
+        k, alpha = times.k[place], float(times.alpha[place])
+        plays = k - 1 if k > 3 else math.ceil(12 * math.log(3) / alpha**2)
+        nearest = Nearest(list(terms)[place], alphas[place], plays)
+
+    return Case(
+        true=problem.parameters[true],
+        best_arm=problem.arms[structure.best_arm[true]],
+        regime="logarithmic" if upper.log_coefficient else "bounded",
+        verdict=verdict(structure, true, upper, lower, nearest),
+        confusion_set=parameter_names(confused),
+        confusing_arms=named(problem.arms, structure.confusing_arms(true)),
+        gaps=by_arm(dict(enumerate(gaps.tolist())), width),
+        betas=by_arm(structure.betas(true), width),
+        nearest=nearest,
+        theorem1=UpperBounds(
+            printed=at_most(upper.printed, upper.printed_constant),
+            corrected=at_most(upper.corrected, upper.corrected_constant),
+            terms=terms,
+        ),
+        theorem2=LowerBounds(
+            **vars(at_least(lower.candidate_arms)),
+            confusion_set=parameter_names(lower.confusion_set),
+            all_arms=at_least(lower.all_arms),
+            printed=at_least(lower.printed),
+        ),
+        ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
+        default=DefaultBound(DEFAULT, None if default is None else default * width),
+    )

@@ -1,0 +1,69 @@
+"""Rewards as agents are told them: in any units within the range, odd ones with a word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fpbandits import Agent, InputError, Optimist, Problem, load_problem
+
+PRICES = Problem.bernoulli([[8.1, 6], [1.8, 6]], range=(0, 15), name="prices")
+REVENUE = Problem.discrete(
+    [[[0.1, 0.9, 0], [0.5, 0, 0.5]], [[0.8, 0.2, 0], [0.5, 0, 0.5]]],
+    support=[0, 9, 12],
+    range=(0, 12),
+    name="revenue",
+)
+
+
+@pytest.mark.parametrize(
+    ("problem", "values", "others"),
+    [
+        (PRICES, "0, 15", 'another range, or reward = "discrete" or "beta"'),
+        (REVENUE, "0, 9, 12", ""),
+    ],
+)
+@pytest.mark.parametrize("way", ["tell", "observe"])
+def test_a_reward_that_no_model_pays_is_taken_in_with_a_word(
+    problem: Problem, values: str, others: str, way: str
+) -> None:
+    problem = replace(problem, name=f"{problem.name} {way}")  # of which nothing was said before
+    by_means = Optimist(likelihood="means")  # by their laws such a reward cannot be
+    agents = [Agent(problem, by_means), Agent(problem, by_means)]
+
+    def give(agent: Agent, reward: float) -> None:
+        if way == "tell":
+            agent.tell(agent.ask().id, reward)
+        else:
+            agent.observe(problem.arms[0], reward)
+
+    for value in values.split(", "):
+        give(agents[0], float(value))
+    with pytest.warns(
+        UserWarning, match=rf"told a reward of 11\.34, and.* pay {values} only"
+    ) as told:
+        give(agents[0], 11.34)
+    assert others in str(told[0].message)
+    assert told[0].filename == __file__
+    for agent in agents:  # a word per problem, not per reward
+        give(agent, 11.34)
+    assert sum(agents[0].plays.values()) == len(values.split(", ")) + 2
+
+
+def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
+    for problem in (load_problem("paper:two"), Problem.beta([[0.5, 0.4]], 3)):
+        agent = Agent(problem)
+        agent.tell(agent.ask().id, 0.5)
+        assert sum(agent.plays.values()) == 1
+
+
+def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
+    agent = Agent(load_problem("paper:two"))
+    with pytest.raises(
+        InputError, match=r"12\.34 is outside the range \[0, 1\]: a problem whose"
+    ) as no:
+        agent.tell(agent.ask().id, 12.34)
+    assert str(no.value).endswith(
+        'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
+    )
