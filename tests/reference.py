@@ -422,20 +422,27 @@ def ids(means: Any, costs: list[float], prior: Sequence[float]) -> tuple[int, in
     with localcontext() as digits:
         digits.prec = 60
         energy = [
-            Decimal(c) - Decimal(p).ln() if p else Decimal("Infinity")
-            for c, p in zip(costs, prior, strict=True)
+            Decimal(cost) - Decimal(weight).ln() if weight else Decimal("Infinity")
+            for cost, weight in zip(costs, prior, strict=True)
         ]
-        posterior = [(min(energy) - e).exp() if e <= min(energy) + 80 else 0 for e in energy]
-        seen = [(p / sum(posterior), row) for p, row in zip(posterior, means, strict=True) if p]
+        odds = [(min(energy) - e).exp() if e <= min(energy) + 80 else Decimal(0) for e in energy]
+        total = _sum(odds)
+        seen = [
+            (weight / total, best_arm(row), [Decimal(mean) for mean in row])
+            for weight, row in zip(odds, means, strict=True)
+            if weight
+        ]
         arms = range(len(means[0]))
-        regret = [sum(_loss(row, a) * p for p, row in seen) for a in arms]
-        overall = [sum(p * Decimal(row[a]) for p, row in seen) for a in arms]
+        regret = [
+            _sum([p * max(row[best] - row[a], Decimal(0)) for p, best, row in seen]) for a in arms
+        ]
+        overall = [_sum([p * row[a] for p, _, row in seen]) for a in arms]
         gain = [Decimal(0) for _ in arms]
-        for best in {best_arm(row) for _, row in seen}:
-            own = [(p, row) for p, row in seen if best_arm(row) == best]
-            mass = sum(p for p, _ in own)
+        for winner in {best for _, best, _ in seen}:
+            own = [(p, row) for p, best, row in seen if best == winner]
+            mass = _sum([p for p, _ in own])
             for a in arms:
-                mean = sum(p * Decimal(row[a]) for p, row in own) / mass
+                mean = _sum([p * row[a] for p, row in own]) / mass
                 gain[a] += mass * (mean - overall[a]) ** 2
         gain = [v if v > Decimal("1e-90") else Decimal(0) for v in gain]  # what rounding left
         laws = [(_ratio(regret[a], gain[a]), a, a, Decimal(0)) for a in arms]
@@ -454,8 +461,8 @@ def ids(means: Any, costs: list[float], prior: Sequence[float]) -> tuple[int, in
         return least[1], least[2], float(least[3])
 
 
-def _loss(row: list[float], arm: int) -> Decimal:
-    return max(Decimal(0), Decimal(row[best_arm(row)]) - Decimal(row[arm]))
+def _sum(numbers: list[Decimal]) -> Decimal:
+    return sum(numbers, Decimal(0))
 
 
 def _ratio(regret: Decimal, gain: Decimal) -> Decimal:

@@ -8,11 +8,19 @@ which follow from the range of the observed mean.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import mean_ahead, spare
-from fpbandits.policies.levels import HIGH, LOW, NOW
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
+
+
+class Box(NamedTuple):
+    """Θ by level, and what n_i times the radius squared is: ``scale``·ln t + ``offset``."""
+
+    theta: Theta
+    scale: float
+    offset: float
 
 
 @jitted

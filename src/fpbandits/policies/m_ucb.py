@@ -18,19 +18,15 @@ code is shared. Where no model fits, play by UCB1's index, which the source leav
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from fpbandits.policies.levels import Theta, ThetaPolicy, theta
+from fpbandits.policies.box import Box
+from fpbandits.policies.levels import ThetaPolicy, theta
 from fpbandits.policies.ucb_s import UCBS
 from fpbandits.problem import Problem
 
 
-class MUCBKnown(NamedTuple):
-    """Θ by level, and what n_i·ε_i² is: ``scale``·ln t + ``offset``."""
-
-    theta: Theta
-    scale: float
-    offset: float
+class MUCBKnown(Box):
+    """What mUCB knows."""
 
 
 class MUCB(ThetaPolicy):

@@ -16,27 +16,21 @@ another best arm could fit, or none with this one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpbandits.policies.base import CLOCK, MISFITS, Plan
 from fpbandits.policies.box import box_ahead, competitive
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, Theta, ThetaPolicy
+from fpbandits.policies.levels import HIGH, LOW
+from fpbandits.policies.ucb_c import UCBC, UCBCKnown
 
 
-class TSCKnown(NamedTuple):
-    """Θ by level, and α."""
-
-    theta: Theta
-    alpha: float
+class TSCKnown(UCBCKnown):
+    """What TS-C knows."""
 
 
-@dataclass(frozen=True)
-class TSC(ThetaPolicy):
+class TSC(UCBC):
     """TS-C: Thompson sampling among the competitive arms."""
-
-    alpha: float = 3.0
 
     name = "ts-c"
     known_type = TSCKnown

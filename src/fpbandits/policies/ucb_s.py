@@ -12,22 +12,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpbandits.arrays import TOLERANCE
 from fpbandits.policies.base import CLOCK, MISFITS, TOP, Plan
-from fpbandits.policies.box import box_ahead, box_now
+from fpbandits.policies.box import Box, box_ahead, box_now
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy, theta
+from fpbandits.policies.levels import HIGH, LOW, NOW, ThetaPolicy, theta
 from fpbandits.problem import Problem
 
 
-class UCBSKnown(NamedTuple):
-    """Θ by level, and what n_i times the radius squared is: ``scale``·ln t + ``offset``."""
-
-    theta: Theta
-    scale: float
-    offset: float
+class UCBSKnown(Box):
+    """What UCB-S knows."""
 
 
 @dataclass(frozen=True)
