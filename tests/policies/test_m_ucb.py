@@ -25,7 +25,7 @@ def test_a_model_fits_up_to_the_radius_of_the_docstring(t: int) -> None:
 
 @pytest.mark.parametrize("true", ["theta1", "theta2", "theta3"])
 def test_regret_is_within_the_bound_that_is_claimed(true: str) -> None:
-    """Σ Δ_i (1 + 2 ln(|Θ|T³)/Γ_i²) + π²/3, by far; 100 runs, seed 0."""
+    """Σ Δ_i (1 + 2 ln(|Θ|T³)/Γ_i²) + (π²/3)·L/|Θ|, by far; 100 runs, seed 0."""
     means = np.array([[0.8, 0.5, 0.2], [0.8, 0.9, 0.2], [0.3, 0.5, 0.6]])
     problem, horizon = Problem.bernoulli(means), 10**5
     own = means[int(true[-1]) - 1]

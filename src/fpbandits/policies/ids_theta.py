@@ -1,22 +1,24 @@
 """Information-directed sampling on Θ (Russo, Van Roy 2014): least regret for what is learned.
 
-The posterior of a model is its prior times e^{ℓ(θ)}. Write A* for the best arm of a model drawn
-from it, the first of equals, and of each arm a
+The posterior of a model is its prior times e^{ℓ(θ)}. Write W for the best arm of a model drawn from
+it, the first of equals, and of each arm a
 
-    Δ_a = E[μ*(θ) − μ_a(θ)], the regret to be expected of a play, and
-    v_a = Var(E[μ_a(θ) | A*]), how much the arm's mean varies with which arm is best.
+    Δ_a = E[max_i μ_i(θ) − μ_a(θ)], the regret to be expected of a play, and
+    v_a = Var(E[μ_a(θ) | W]), how much the arm's mean varies with which arm is best.
 
 Draw an arm from the law π on arms that minimises the ratio (Σ π_a Δ_a)²/Σ π_a v_a. Some law on two
 arms does. For b and a with Δ_a > Δ_b and v_a > v_b the ratio is convex in the chance q of a, and
 least at q = Δ_b/(Δ_a − Δ_b) − 2v_b/(v_a − v_b), if this is between 0 and 1; otherwise one of the
-two alone is as good. It must be drawn: the one arm of the least ratio gets stuck, as where an arm
-that tells nothing is never played while another tells anything at all.
+two alone is as good. It must be drawn: who plays the one arm of the least ratio gets stuck, since
+an arm that tells nothing is never that one, however probable it is that it is best.
 
-This is the form by variances: the mutual information of A* and the reward has no closed form for
-most families. For rewards in [0, 1], or normal, it is at least 2v_a (Pinsker), so the bound by the
-information ratio holds: with the right prior, mean regret over that prior is at most √(½·L·H·T), H
-the entropy of A* at the start. Only means count in v_a, laws in the posterior. With several
-contexts the posterior is of all rewards, and arms and A* are those in the context at hand.
+This is the form by variances, as the mutual information of W and a reward has no closed form for
+most families. For rewards in [0, 1] it is at least 2v_a (Pinsker), and (Σ π_a Δ_a)² is at most
+L·Σ π_a v_a for the law π of W itself (Cauchy and Schwarz), hence for the minimiser. So
+without contexts, and with the right prior, mean regret over that prior is at most √(½·L·H·T), H the
+entropy of W at the start. For normal rewards nothing is claimed. Only means count in v_a, laws in
+the posterior. With several contexts the posterior is that of all rewards, and arms and W are those
+in the context at hand.
 
 Departing from the source, a model less likely than e^{−80} times the likeliest counts as ruled out.
 Where all that are left share their best arm, it is sure to be played until a bracket of the misfits
@@ -40,7 +42,7 @@ _RULED_OUT = 80.0
 """How much less likely than the likeliest a model that counts may be, in nats."""
 
 _MASS, _REGRET, _GAIN, _PART = range(4)
-"""Rows of numbers by arm: P(A* = arm), Δ, v, and E[μ_a(θ); A* = arm] for one a at a time."""
+"""Rows of numbers by arm: P(W = arm), Δ, v, and E[μ_a(θ); W = arm] for one a at a time."""
 
 
 class IDSThetaKnown(NamedTuple):
@@ -55,7 +57,7 @@ class IDSTheta(LikelihoodPolicy):
 
     name = "ids-theta"
     known_type = IDSThetaKnown
-    guarantee = "√(½·L·H·T) on average over the prior, H of A*"
+    guarantee = "E[R(T)] ≤ √(½·L·H·T) over the prior, in [0, 1]"
     randomised = True
     contexts = Contexts.TOGETHER
 

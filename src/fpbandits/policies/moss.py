@@ -4,8 +4,8 @@ Each arm once; then, with L arms and T plays in all, the arm with the largest in
 
     μ̂_i + √(max(0, ln(T/(L·n_i)))/n_i),
 
-the first of equals. An arm that has had its share T/L of the plays is taken at its mean. Whatever
-the means are, regret is at most 49 √(LT).
+the first of equals. An arm that has had its share T/L of the plays is taken at its mean. For
+rewards in [0, 1] regret is at most 49 √(LT), whatever the means are.
 
 T is the option ``horizon``, in contexts that of each. By default it is 0, and then t, the plays so
 far, stands in its place: this is our own use of the index, without a guarantee (Degenne and Perchet

@@ -6,8 +6,8 @@ draw a mean from the normal law N(μ̂_i, σ²/n_i), and play the arm of the lar
 equals. A competitive arm that was not played yet is played first.
 
 The draws are for means of a flat prior under normal rewards of deviation ½, whatever their law is.
-The source bounds the plays of arms that are not competitive by a constant if α > 3, as for UCB-C;
-its bound for those that are takes draws of a variance larger than σ²/n_i, so none is claimed here.
+The source has bounds like those of UCB-C. They have not been checked for draws of this variance, so
+none is claimed here.
 
 Where one arm alone is competitive nothing is drawn, and it is sure to be played until a model with
 another best arm could fit, or none with this one.
@@ -34,7 +34,7 @@ class TSC(UCBC):
 
     name = "ts-c"
     known_type = TSCKnown
-    guarantee = "none claimed; O(1) plays of arms not competitive (α > 3)"
+    guarantee = "none claimed for this form"
     randomised = True
 
     @staticmethod
