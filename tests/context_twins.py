@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from reference import Known, kl, twin
+from reference import Known, ids, kl, twin
 
 from fpbandits import Problem
 
@@ -98,6 +98,13 @@ class ThompsonTheta(Together):
         return int(np.argmax(self.means[model][context]))
 
 
+class IDSTheta(Together):
+    def decide(self, context: int, stream: np.random.Generator) -> int:
+        rows = [model[context] for model in self.means]
+        arm, other, chance = ids(rows, self.costs(), [1.0] * len(rows))
+        return other if 0 < chance < 1 and stream.random() < chance else arm
+
+
 class FPLLR(Together):
     def decide(self, context: int, stream: np.random.Generator) -> int:
         limit = 2 * math.log(len(self.seen) + 1) + math.log(len(self.means)) + EQUAL
@@ -161,6 +168,7 @@ def player(word: str, problem: Problem) -> Player:
         "optimist": Optimist,
         "optimist:safe=1.0": SafeOptimist,
         "thompson-theta": ThompsonTheta,
+        "ids-theta": IDSTheta,
         "fp-llr": FPLLR,
         "thompson": ThompsonApart,
     }
@@ -174,8 +182,10 @@ WORDS = [
     "optimist",
     "optimist:safe=1.0",
     "thompson-theta",
+    "ids-theta",
     "fp-llr",
     "ucb1",
+    "moss",
     "kl-ucb",
     "imed",
     "thompson",

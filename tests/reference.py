@@ -8,8 +8,9 @@ a problem and the policy's options, and is a generator: it yields an arm and is 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from functools import cached_property
 from typing import Any
 
@@ -160,6 +161,21 @@ def ucb1(known: Known) -> Player:
         t += 1
 
 
+def moss(known: Known, horizon: float = 0.0) -> Player:
+    arms, n, S = nothing_seen(known)
+    while True:
+        T = horizon or sum(n)
+        index = [
+            S[i] / n[i] + math.sqrt(max(math.log(T / (arms * n[i])), 0) / n[i])
+            if n[i]
+            else math.inf
+            for i in range(arms)
+        ]
+        arm = index.index(max(index))
+        S[arm] += yield arm
+        n[arm] += 1
+
+
 def imed(known: Known) -> Player:
     arms, n, S = nothing_seen(known)
     yield from imed_from(arms, n, S)
@@ -263,6 +279,47 @@ def ucb_s(known: Known, alpha: float = 4.0) -> Player:
         n[arm] += 1
 
 
+def m_ucb(known: Known) -> Player:
+    means, (arms, n, S) = known.means, nothing_seen(known)
+    while True:
+        t = max(sum(n), 1)
+        played = [i for i in range(arms) if n[i]]
+        radius = {i: math.sqrt(math.log(len(means) * t**3) / (2 * n[i])) for i in played}
+        optimal = [
+            (-max(row), best_arm(row))
+            for row in means
+            if all(abs(S[i] / n[i] - row[i]) <= radius[i] for i in played)
+        ]
+        if optimal:
+            highest = min(optimal)[0]
+            arm = min(arm for top, arm in optimal if top <= highest + 1e-12)
+        else:
+            missing = [i for i in range(arms) if not n[i]]
+            index = {i: S[i] / n[i] + math.sqrt(2 * math.log(t) / n[i]) for i in played}
+            arm = missing[0] if missing else min(played, key=lambda i: (-index[i], i))
+        S[arm] += yield arm
+        n[arm] += 1
+
+
+def ts_c(known: Known, alpha: float = 3.0) -> Player:
+    means, (arms, n, S) = known.means, nothing_seen(known)
+    while True:
+        t = max(sum(n), 1)
+        inside = [row for row in means if _fits(row, n, S, alpha / 2, t)]
+        competitive = sorted({best_arm(row) for row in inside} or range(arms))
+        unknown = [i for i in competitive if n[i] == 0]
+        stream = known.stream(sum(n))
+        if unknown:
+            arm = unknown[0]
+        elif len(competitive) == 1:
+            (arm,) = competitive
+        else:
+            drawn = [stream.normal(S[i] / n[i], 1 / math.sqrt(4 * n[i])) for i in competitive]
+            arm = competitive[drawn.index(max(drawn))]
+        S[arm] += yield arm
+        n[arm] += 1
+
+
 def ucb_c(known: Known, alpha: float = 3.0) -> Player:
     means, (arms, n, S) = known.means, nothing_seen(known)
     while True:
@@ -343,3 +400,72 @@ def thompson_theta(known: Known) -> Player:
         arm = best_arm(means[model])
         S[arm] += yield arm
         n[arm] += 1
+
+
+def ids_theta(known: Known) -> Player:
+    means, (_, n, S) = known.means, nothing_seen(known)
+    prior = known.problem.prior or [1.0] * len(means)
+    while True:
+        arm, other, chance = ids(means, known.misfits(n, S), prior)
+        if 0 < chance < 1 and known.stream(sum(n)).random() < chance:
+            arm = other
+        S[arm] += yield arm
+        n[arm] += 1
+
+
+def ids(means: Any, costs: list[float], prior: Sequence[float]) -> tuple[int, int, float]:
+    """The law on two arms of the least (expected regret)²/variance: (arm, other, other's chance).
+
+    By the definition, in sixty digits: there nothing is lost where nearly all weight is on one
+    model. Of equal ratios one arm comes before two.
+    """
+    with localcontext() as digits:
+        digits.prec = 60
+        energy = [
+            Decimal(cost) - Decimal(weight).ln() if weight else Decimal("Infinity")
+            for cost, weight in zip(costs, prior, strict=True)
+        ]
+        odds = [(min(energy) - e).exp() if e <= min(energy) + 80 else Decimal(0) for e in energy]
+        total = _sum(odds)
+        seen = [
+            (weight / total, best_arm(row), [Decimal(mean) for mean in row])
+            for weight, row in zip(odds, means, strict=True)
+            if weight
+        ]
+        arms = range(len(means[0]))
+        regret = [
+            _sum([p * max(row[best] - row[a], Decimal(0)) for p, best, row in seen]) for a in arms
+        ]
+        overall = [_sum([p * row[a] for p, _, row in seen]) for a in arms]
+        gain = [Decimal(0) for _ in arms]
+        for winner in {best for _, best, _ in seen}:
+            own = [(p, row) for p, best, row in seen if best == winner]
+            mass = _sum([p for p, _ in own])
+            for a in arms:
+                mean = _sum([p * row[a] for p, row in own]) / mass
+                gain[a] += mass * (mean - overall[a]) ** 2
+        gain = [v if v > Decimal("1e-90") else Decimal(0) for v in gain]  # what rounding left
+        laws = [(_ratio(regret[a], gain[a]), a, a, Decimal(0)) for a in arms]
+        for b in arms:
+            for a in arms:
+                if regret[a] > regret[b] and gain[a] > gain[b]:
+                    # Where the derivative of (Δ_b + qd)²/(v_b + qe) by q is 0.
+                    d, e = regret[a] - regret[b], gain[a] - gain[b]
+                    q = (e * regret[b] - 2 * d * gain[b]) / (d * e)
+                    if 0 < q < 1:
+                        laws.append((_ratio(regret[b] + q * d, gain[b] + q * e), b, a, q))
+        least = laws[0]
+        for law in laws:
+            if law[0] < least[0] * (1 - Decimal(EQUAL)):
+                least = law
+        return least[1], least[2], float(least[3])
+
+
+def _sum(numbers: list[Decimal]) -> Decimal:
+    return sum(numbers, Decimal(0))
+
+
+def _ratio(regret: Decimal, gain: Decimal) -> Decimal:
+    if regret == 0:
+        return Decimal(0)
+    return regret**2 / gain if gain else Decimal("Infinity")

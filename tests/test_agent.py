@@ -800,10 +800,13 @@ def test_agents_in_contexts_decide_as_plain_python_does(word: str) -> None:
             twin_player.told(context, expected, reward)
 
 
-@pytest.mark.parametrize("kind", [context_twins.Optimist, context_twins.ThompsonTheta])
+@pytest.mark.parametrize(
+    "kind", [context_twins.Optimist, context_twins.ThompsonTheta, context_twins.IDSTheta]
+)
 def test_contexts_are_weighed_by_the_law_of_their_rewards(kind: Any) -> None:
     """Normal rewards, in the user's units."""
-    word = {"Optimist": "optimist", "ThompsonTheta": "thompson-theta"}[kind.__name__]
+    words = {"Optimist": "optimist", "ThompsonTheta": "thompson-theta", "IDSTheta": "ids-theta"}
+    word = words[kind.__name__]
     generator = np.random.default_rng(7)
     for _ in range(6):
         means = generator.choice([-3.0, 1.0, 4.0, 6.5], (4, 3, 3))

@@ -14,10 +14,14 @@ from .policies import FPLLR as FPLLR
 from .policies import FPUCB as FPUCB
 from .policies import IMED as IMED
 from .policies import KLUCB as KLUCB
+from .policies import MOSS as MOSS
+from .policies import MUCB as MUCB
 from .policies import OSSB as OSSB
+from .policies import TSC as TSC
 from .policies import UCB1 as UCB1
 from .policies import UCBC as UCBC
 from .policies import UCBS as UCBS
+from .policies import IDSTheta as IDSTheta
 from .policies import LeastSquares as LeastSquares
 from .policies import Optimist as Optimist
 from .policies import PlainPolicy as PlainPolicy

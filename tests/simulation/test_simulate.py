@@ -255,7 +255,7 @@ def test_one_context_is_played_as_none(name: str) -> None:
 
 def test_who_takes_contexts_is_who_refusals_name() -> None:
     together = [name for name, kind in POLICIES.items() if kind.contexts is Contexts.TOGETHER]
-    assert together == ["fp-llr", "optimist", "thompson-theta"]
+    assert together == ["fp-llr", "optimist", "thompson-theta", "ids-theta"]
     assert POLICIES["kl-ucb"].contexts is Contexts.APART
 
 

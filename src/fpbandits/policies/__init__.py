@@ -16,13 +16,17 @@ from fpbandits.policies.fp_ucb import FPUCB as FPUCB
 from fpbandits.policies.fp_llr import FPLLR as FPLLR
 from fpbandits.policies.optimist import Optimist as Optimist
 from fpbandits.policies.ucb_s import UCBS as UCBS
+from fpbandits.policies.m_ucb import MUCB as MUCB
 from fpbandits.policies.ucb_c import UCBC as UCBC
+from fpbandits.policies.ts_c import TSC as TSC
 from fpbandits.policies.ata import ATA as ATA
 from fpbandits.policies.ossb import OSSB as OSSB
 from fpbandits.policies.least_squares import LeastSquares as LeastSquares
 from fpbandits.policies.thompson_theta import ThompsonTheta as ThompsonTheta
+from fpbandits.policies.ids_theta import IDSTheta as IDSTheta
 from fpbandits.policies.bpr import BPR as BPR
 from fpbandits.policies.ucb1 import UCB1 as UCB1
+from fpbandits.policies.moss import MOSS as MOSS
 from fpbandits.policies.kl_ucb import KLUCB as KLUCB
 from fpbandits.policies.imed import IMED as IMED
 from fpbandits.policies.thompson import Thompson as Thompson

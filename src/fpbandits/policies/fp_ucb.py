@@ -196,7 +196,7 @@ class FPUCB(Policy):
             nothing_fits = nothing_fits and playing[i] == 0
         more = rounds - 1
         log_now, log_end = math.log(k), math.log(k + more)
-        center, outer, inner = scratch.numbers
+        center, outer, inner = scratch.numbers[0], scratch.numbers[1], scratch.numbers[2]
         for i in range(arms):
             arm = known.arms[i]
             n = tally.plays[arm]

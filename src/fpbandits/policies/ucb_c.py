@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fpbandits.policies.base import CLOCK, MISFITS, Plan
-from fpbandits.policies.box import box_ahead, box_now
+from fpbandits.policies.box import box_ahead, competitive
 from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
+from fpbandits.policies.levels import HIGH, LOW, Theta, ThetaPolicy
 
 
 class UCBCKnown(NamedTuple):
@@ -37,25 +37,16 @@ class UCBC(ThetaPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         t, scale = max(tally.counters[CLOCK], 1), known.alpha / 2
-        box_now(known.theta, tally, scratch, scale, t)
-        competitive = scratch.marks[0]
-        arms, models = known.theta.codes.shape
-        for arm in range(arms):
-            competitive[arm] = 0
-        nothing_fits = True
-        for parameter in range(models):
-            if scratch.by_model[NOW, parameter] >= 0:
-                competitive[known.theta.best[0, parameter]] = 1
-                nothing_fits = False
+        nothing_fits = competitive(known.theta, tally, scratch, scale, t) < 0
         if nothing_fits and t > 1:
             tally.counters[MISFITS] += 1
         best_index = -math.inf
-        for arm in range(arms):
+        for arm in range(known.theta.arms):
             n = tally.plays[arm]
             index = math.inf
             if n > 0:
                 index = tally.sums[arm] / n + math.sqrt(scale * math.log(t) / n)
-            if (nothing_fits or competitive[arm] == 1) and index > best_index:
+            if scratch.marks[0, arm] == 1 and index > best_index:
                 best_index = index
                 scratch.cycle[0] = arm
         rounds = 1

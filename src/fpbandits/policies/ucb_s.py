@@ -4,26 +4,26 @@ After t plays a model θ fits if on every arm |μ̂_i − μ_i(θ)| ≤ √(α �
 rewards in [0, 1]. Play the arm with the largest mean that a fitting model gives any arm; the first
 of equals. Where no model fits, play by UCB1's index, as the latent bandit of Maillard and Mannor
 (2014) does. α > 2 is needed for logarithmic regret, and about 4 for bounded regret.
+
+mUCB is the same rule with another radius; see `fpbandits.policies.m_ucb`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from fpbandits.arrays import TOLERANCE
 from fpbandits.policies.base import CLOCK, MISFITS, TOP, Plan
-from fpbandits.policies.box import box_ahead, box_now
+from fpbandits.policies.box import Box, box_ahead, box_now
 from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta, ThetaPolicy
+from fpbandits.policies.levels import HIGH, LOW, NOW, ThetaPolicy, theta
+from fpbandits.problem import Problem
 
 
-class UCBSKnown(NamedTuple):
-    """Θ by level, and α."""
-
-    theta: Theta
-    alpha: float
+class UCBSKnown(Box):
+    """What UCB-S knows."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,16 @@ class UCBS(ThetaPolicy):
     alpha: float = 4.0
 
     name = "ucb-s"
-    known_type = UCBSKnown
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
+
+    def prepare(self, problem: Problem) -> UCBSKnown:
+        """Sort Θ into levels."""
+        return UCBSKnown(theta(problem), self.alpha / 4, 0.0)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         t = max(tally.counters[CLOCK], 1)
-        box_now(known.theta, tally, scratch, known.alpha / 4, t)
+        box_now(known.theta, tally, scratch, known.scale, t, known.offset)
         arms, models = known.theta.codes.shape
         top = -math.inf
         for parameter in range(models):
@@ -74,7 +77,8 @@ class UCBS(ThetaPolicy):
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         t, top, played = max(tally.counters[CLOCK], 1), scratch.values[TOP], scratch.cycle[0]
-        box_ahead(known.theta, tally, envelope, scratch, known.alpha / 4, t, rounds - 1)
+        scale, offset = known.scale, known.offset
+        box_ahead(known.theta, tally, envelope, scratch, scale, t, rounds - 1, offset)
         sure = False
         for parameter in range(known.theta.best.shape[1]):
             if (

@@ -1,0 +1,177 @@
+"""Information-directed sampling on Θ (Russo, Van Roy 2014): least regret for what is learned.
+
+The posterior of a model is its prior times e^{ℓ(θ)}. Write W for the best arm of a model drawn from
+it, the first of equals, and of each arm a
+
+    Δ_a = E[max_i μ_i(θ) − μ_a(θ)], the regret to be expected of a play, and
+    v_a = Var(E[μ_a(θ) | W]), how much the arm's mean varies with which arm is best.
+
+Draw an arm from the law π on arms that minimises the ratio (Σ π_a Δ_a)²/Σ π_a v_a. Some law on two
+arms does. For b and a with Δ_a > Δ_b and v_a > v_b the ratio is convex in the chance q of a, and
+least at q = Δ_b/(Δ_a − Δ_b) − 2v_b/(v_a − v_b), if this is between 0 and 1; otherwise one of the
+two alone is as good. It must be drawn: who plays the one arm of the least ratio gets stuck, since
+an arm that tells nothing is never that one, however probable it is that it is best.
+
+This is the form by variances, as the mutual information of W and a reward has no closed form for
+most families. For rewards in [0, 1] it is at least 2v_a (Pinsker), and (Σ π_a Δ_a)² is at most
+L·Σ π_a v_a for the law π of W itself (Cauchy and Schwarz), hence for the minimiser. So
+without contexts, and with the right prior, mean regret over that prior is at most √(½·L·H·T), H the
+entropy of W at the start. For normal rewards nothing is claimed. Only means count in v_a, laws in
+the posterior. With several contexts the posterior is that of all rewards, and arms and W are those
+in the context at hand.
+
+Departing from the source, a model less likely than e^{−80} times the likeliest counts as ruled out.
+Where all that are left share their best arm, it is sure to be played until a bracket of the misfits
+says that another model could come back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fpbandits.policies.base import CONTEXT, REFERENCE, Contexts, Plan
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.misfit import EQUAL
+
+_RULED_OUT = 80.0
+"""How much less likely than the likeliest a model that counts may be, in nats."""
+
+_MASS, _REGRET, _GAIN, _PART = range(4)
+"""Rows of numbers by arm: P(W = arm), Δ, v, and E[μ_a(θ); W = arm] for one a at a time."""
+
+
+class IDSThetaKnown(NamedTuple):
+    """Θ by level, with the prior."""
+
+    theta: Theta
+
+
+@dataclass(frozen=True)
+class IDSTheta(LikelihoodPolicy):
+    """Information-directed sampling from the posterior over models, by variances."""
+
+    name = "ids-theta"
+    known_type = IDSThetaKnown
+    guarantee = "E[R(T)] ≤ √(½·L·H·T) over the prior, in [0, 1]"
+    randomised = True
+    contexts = Contexts.TOGETHER
+
+    @staticmethod
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        theta, context = known.theta, tally.counters[CONTEXT]
+        reference = weigh(theta, tally, scratch)
+        likeliest = _posterior(theta, scratch)
+        leader = theta.best[context, likeliest]
+        scratch.cycle[0] = leader
+        mass = scratch.numbers[_MASS]
+        for arm in range(theta.arms):
+            mass[arm] = 0.0
+        for model in range(theta.best.shape[1]):
+            mass[theta.best[context, model]] += scratch.by_model[LOW, model]
+        others = 0.0
+        for arm in range(theta.arms):
+            if arm != leader:
+                others += mass[arm]
+        if others == 0:
+            scratch.notes[REFERENCE] = reference
+            return 1, furthest(known, tally, envelope, scratch, budget)
+        for arm in range(theta.arms):
+            _look_at(theta, scratch, context, arm, likeliest)
+        _least_ratio(theta.arms, scratch, random)
+        return 1, 1
+
+    @staticmethod
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        theta, leader = known.theta, scratch.cycle[0]
+        bracket(theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        own, others = math.inf, math.inf
+        for model in range(theta.best.shape[1]):
+            if theta.best[0, model] == leader:
+                own = min(own, scratch.by_model[HIGH, model])
+            else:
+                others = min(others, scratch.by_model[LOW, model])
+        return others > own + _RULED_OUT + EQUAL
+
+
+@jitted
+def _posterior(theta: Any, scratch: Any) -> int:
+    """Fill by_model[LOW] with what models weigh, adding up to 1; return the likeliest.
+
+    by_model[NOW] has the misfits, and gets −ln of the prior added.
+    """
+    energy, weight = scratch.by_model[NOW], scratch.by_model[LOW]
+    likeliest, total = 0, 0.0
+    for model in range(energy.size):
+        energy[model] += theta.prior[model]
+        if energy[model] < energy[likeliest]:
+            likeliest = model
+    for model in range(energy.size):
+        above = energy[model] - energy[likeliest]
+        weight[model] = math.exp(-above) if above <= _RULED_OUT else 0.0
+        total += weight[model]
+    for model in range(energy.size):
+        weight[model] /= total
+    return likeliest
+
+
+@jitted
+def _look_at(theta: Any, scratch: Any, context: int, arm: int, likeliest: int) -> None:
+    """Compute what a play of an arm loses and tells.
+
+    Means are taken less that under the likeliest model, so that where all models agree, and where
+    nearly all weight is on those that do, nothing is lost to rounding.
+    """
+    mass, part = scratch.numbers[_MASS], scratch.numbers[_PART]
+    best, top, weight = theta.best[context], theta.top[context], scratch.by_model[LOW]
+    pair = context * theta.arms + arm
+    codes, levels = theta.codes[pair], theta.levels[pair]
+    usual = levels[codes[likeliest]]
+    for other in range(theta.arms):
+        part[other] = 0.0
+    regret, mean = 0.0, 0.0
+    for model in range(weight.size):
+        q = levels[codes[model]]
+        regret += weight[model] * max(0.0, top[model] - q)
+        mean += weight[model] * (q - usual)
+        part[best[model]] += weight[model] * (q - usual)
+    gain = 0.0
+    for other in range(theta.arms):
+        if mass[other] > 0:
+            gain += mass[other] * (part[other] / mass[other] - mean) ** 2
+    scratch.numbers[_REGRET, arm] = regret
+    scratch.numbers[_GAIN, arm] = gain
+
+
+@jitted
+def _least_ratio(arms: int, scratch: Any, random: Any) -> None:
+    """Put an arm into the cycle: drawn from the law on two arms of the least ratio.
+
+    The first of equals: one arm rather than two.
+    """
+    regret, gain = scratch.numbers[_REGRET], scratch.numbers[_GAIN]
+    least, often, seldom, chance = math.inf, scratch.cycle[0], 0, 0.0
+    for arm in range(arms):
+        ratio = math.inf if regret[arm] > 0 else 0.0  # of who tells nothing
+        if gain[arm] > 0:
+            ratio = regret[arm] ** 2 / gain[arm]
+        if ratio < least * (1 - EQUAL):
+            least, often = ratio, arm
+    for b in range(arms):
+        for a in range(arms):
+            more, further = regret[a] - regret[b], gain[a] - gain[b]
+            if more <= 0 or further <= 0:
+                continue
+            q = regret[b] / more - 2 * gain[b] / further
+            if not 0 < q < 1:
+                continue
+            ratio = (regret[b] + q * more) ** 2 / (gain[b] + q * further)
+            if ratio < least * (1 - EQUAL):
+                least, often, seldom, chance = ratio, b, a, q
+    scratch.cycle[0] = often
+    if chance > 0 and random.random() < chance:
+        scratch.cycle[0] = seldom

@@ -1,0 +1,47 @@
+"""TS-C: when it draws, and how. Its decisions: `test_init`."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from fpbandits import TSC, Agent, Problem, simulate
+
+
+def test_among_competitive_arms_it_draws_normal_means() -> None:
+    """Two arms of which either may be best: how often each is played is a normal probability.
+
+    4,000 agents of seeds of their own: five standard errors, a false alarm in 2 million.
+    """
+    problem = Problem.bernoulli([[0.6, 0.5, 0.1], [0.5, 0.6, 0.1], [0.2, 0.2, 0.9]])
+    plays, means = (300, 500), (0.55, 0.52)
+    chosen = []
+    state = _after(problem, plays, means)
+    for seed in range(4000):
+        agent = Agent.from_state(state | {"seed": seed}, problem)
+        chosen.append(agent.ask().arm)
+    # The third arm is best under the third model alone, which the other two arms rule out.
+    assert set(chosen) == {"arm1", "arm2"}
+    deviation = np.sqrt(0.25 / plays[0] + 0.25 / plays[1])
+    expected = stats.norm.cdf((means[0] - means[1]) / deviation)
+    found = np.mean([arm == "arm1" for arm in chosen])
+    assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / 4000)
+
+
+def _after(
+    problem: Problem, plays: tuple[int, int], means: tuple[float, float]
+) -> dict[str, object]:
+    agent = Agent(problem, TSC())
+    for arm, count, mean in zip(problem.arms, plays, means, strict=False):
+        for _ in range(count):
+            agent.observe(arm, mean)
+    return dict(agent.state())
+
+
+def test_one_competitive_arm_is_played_whatever_is_drawn() -> None:
+    """Far into a run of a problem whose best arm tells: to 10¹², in few plans."""
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])
+    result = simulate(problem, TSC(), true="theta1", horizon=10**12, runs=20, times=[10**6, 10**12])
+    before, after = result.mean_regret("ts-c")
+    assert after == before < 20
+    assert result.plans["ts-c"].max() < 2000
