@@ -14,6 +14,7 @@ from fpbandits.policies.parsing import parse_policy
 # In the order in which they are listed: first those that know Θ.
 from fpbandits.policies.fp_ucb import FPUCB as FPUCB
 from fpbandits.policies.fp_llr import FPLLR as FPLLR
+from fpbandits.policies.frugal import Frugal as Frugal
 from fpbandits.policies.optimist import Optimist as Optimist
 from fpbandits.policies.ucb_s import UCBS as UCBS
 from fpbandits.policies.m_ucb import MUCB as MUCB

@@ -250,7 +250,7 @@ class Policy(ABC):
             values=np.zeros(2),
             marks=np.zeros((4, arms), np.int64),
             numbers=np.zeros((4, arms)),
-            by_model=np.zeros((3, models)),
+            by_model=np.zeros((4, models)),
             by_level=np.zeros((3, arms, levels)),
             by_context=np.zeros((2, contexts, models)),
             by_pair=np.zeros((arms if contexts else 0, models)),

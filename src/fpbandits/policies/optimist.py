@@ -15,9 +15,7 @@ logarithmic. With several best arms under θ° it can grow although B(θ°) is e
 does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
 mislead.
 
-**When no model fits.** `nothing_fits` raises an alarm that is false, ever, with probability at most
-e^{−x}. ``safe=x`` makes the policy then give up Θ for good and go on with IMED, which is blind to
-it; without it, such plays are just counted.
+**When no model fits**: see `fpbandits.policies.giving_up`.
 
 **When the truth changes** with probability ``switch`` before each play, to a model drawn from the
 prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the threshold stops
@@ -42,26 +40,22 @@ from fpbandits.arrays import TOLERANCE, Floats
 from fpbandits.policies.base import (
     CLOCK,
     CONTEXT,
-    MISFITS,
     REFERENCE,
     STAGE,
     TOP,
     Contexts,
     Plan,
     Tally,
-    in_context,
 )
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import corners, furthest
-from fpbandits.policies.imed import imed_plan, imed_repeats
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.imed import imed_repeats
 from fpbandits.policies.leaking import leak
 from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, nothing_fits, weigh
-from fpbandits.policies.misfit import EQUAL, allowance, surprise
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
-
-_COUNTED = 7.0
-"""Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
 class OptimistKnown(NamedTuple):
@@ -100,21 +94,10 @@ class Optimist(LikelihoodPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-            tally.counters[MISFITS] += 1
-            rounds = 1
-            here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
-            if imed_plan(here, scratch, known.theta.normal) and budget > 1:
-                rounds = furthest(known, tally, envelope, scratch, budget)
-            return 1, rounds
+            return 1, blind_plan(known, tally, envelope, scratch, budget)
         reference = weigh(known.theta, tally, scratch)
-        alarm = known.safe if known.safe > 0 else _COUNTED
-        if nothing_fits(known.theta, tally, scratch, reference, alarm):
-            tally.counters[MISFITS] += 1
-            if known.safe > 0:
-                tally.counters[STAGE] = 1
-                here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
-                imed_plan(here, scratch, known.theta.normal)
-                return 1, 1
+        if gives_up(known, tally, scratch, reference):
+            return 1, 1
         if known.switch > 0:
             leak(known.theta.prior, tally, scratch, known.switch)
         misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
@@ -148,7 +131,7 @@ class Optimist(LikelihoodPolicy):
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         if tally.counters[STAGE] == 1:
             return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
-        if known.safe > 0 and not _keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+        if known.safe > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
         bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
@@ -191,28 +174,3 @@ def _threshold(known: Any, t: int) -> float:
         plays = min(plays, known.switch**-0.5)
     threshold: float = (1 + known.delta) * math.log(plays) + known.offset
     return threshold
-
-
-@jitted
-def _keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
-    """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
-
-    Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
-    """
-    played, reference = scratch.cycle[0], scratch.notes[REFERENCE]
-    theta, misfit, most = known.theta, 0.0, 0.0
-    for arm in range(tally.plays.size):
-        n, total = tally.plays[arm], tally.sums[arm]
-        q = theta.levels[arm, theta.codes[arm, reference]]
-        if arm != played:
-            if n > 0:
-                misfit += surprise(theta, n, total, q)
-            continue
-        low_plays, low_sum, high_plays, high_sum, least, largest = corners(envelope, arm, more)
-        if n > 0:
-            most = surprise(theta, n, total, q)
-        most = max(most, surprise(theta, n + low_plays, total + low_sum, q))
-        most = max(most, surprise(theta, n + high_plays, total + high_sum, q))
-        most = max(most, surprise(theta, n + more, total + least, q))
-        most = max(most, surprise(theta, n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= known.safe + allowance(tally))

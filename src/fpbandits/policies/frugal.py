@@ -1,0 +1,463 @@
+r"""Frugality: do not pay for what comes for free, and buy the rest where it is cheapest.
+
+Let p(θ) be the posterior, θ̂ the model that has most of it, and the *leader* its best arm. An arm
+*costs* what playing it is expected to lose, c_i = Σ_θ p(θ) Δ_i(θ). A *rival* is a model under which
+the leader is not best; at *stake* with it is p(θ)·g(θ), g(θ) what the leader then loses per play.
+A play of arm i *tells* a rival from what else is likely, at the rate of D_i(φ‖θ) nats: so it is
+*worth*
+
+    V_i = Σ_θ p(θ)·g(θ) Σ_φ p(φ)·D_i(φ‖θ),
+
+nats weighed by what is at stake. Play the arm of largest V_i/c_i, the most for its cost, if that is
+at least 1/h(t), with h(t) = κ t^{1+δ} for how long it will be of use; else the leader.
+
+The leader costs next to nothing, so whatever it tells by itself is not paid for: waiting is cheaper
+than trying. What only other arms tell is bought where it is cheapest, on whichever arm.
+
+With two models and rewards that tell little each, the largest ratio of nats to cost minimises all
+regret to come: R(p) solves min_i c_i(p) + D_i·p²(1 − p)²·R″(p) = 0.
+
+**What is proven** (``docs/policies.md``): whenever an arm is played that is worse under θ°, either
+p(θ°) < C/h(t), which has a summable probability, or some model that this very arm tells from θ° has
+at least c/h(t) times the posterior of θ°. So regret is O(log T), and bounded where no model agrees
+with θ° on all its best arms and promises more.
+
+**Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
+within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
+what θ̂ would pay for. So before the n-th play that costs under θ̂, look whether such a model, or one
+that does not believe in the leader, has (1 + n/8)^{−(1+δ)} of its posterior: then play what settles
+that.
+
+**With contexts** what is chosen is an arm for every context: cost and worth are averages over
+contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
+
+**When no model fits**: see `fpbandits.policies.giving_up`. **When the truth changes** with
+probability ``switch`` before each play, the posterior leaks to the prior at that rate, and h stops
+growing at t = 1/√switch.
+
+Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.base import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
+from fpbandits.policies.compiling import jitted
+from fpbandits.policies.envelope import furthest
+from fpbandits.policies.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.imed import imed_repeats
+from fpbandits.policies.leaking import leak
+from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, Theta
+from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.misfit import EQUAL
+from fpbandits.problem import Problem
+
+_PATIENCE = 8.0
+"""How many plays are paid for before other models that agree on the leader are asked."""
+
+_RULED_OUT = 10.0
+"""What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
+infinite divergence would hide how seldom such a reward may come."""
+
+_ROUNDING = 1 + 1e-11
+
+# Rows of scratch space: by model, the posterior, and what the leaders lose;
+_POSTERIOR, _GAP = 1, 3
+# by arm, what it costs and is worth; what it costs at least, and what it may be worth;
+_COST, _WORTH, _LEAST_COST, _MOST_WORTH = range(4)
+# by context, who leads, and an arm for each, found and tried.
+_LEADER, _FOUND, _TRIED = range(3)
+
+
+class FrugalKnown(NamedTuple):
+    """Θ by level, options, shares of contexts, and what divergences are made of.
+
+    Attributes
+    ----------
+    base, cost, expected
+        [arm, level], [arm, level, k], [arm, level, k]: a play costs base + Σ_k s_k·cost_k of
+        log-likelihood, and s_k is expected to be that.
+    """
+
+    theta: Theta
+    delta: float
+    kappa: float
+    safe: float
+    switch: float
+    shares: Floats
+    base: Floats
+    cost: Floats
+    expected: Floats
+
+
+@dataclass(frozen=True)
+class Frugal(LikelihoodPolicy):
+    """Buy information where it is cheapest, and none that comes for free."""
+
+    delta: float = 0.1
+    kappa: float = 2.0
+    safe: float = 0.0
+    switch: float = 0.0
+
+    name = "frugal"
+    contexts = Contexts.TOGETHER
+    guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
+
+    def prepare(self, problem: Problem) -> FrugalKnown:
+        """Sort Θ into levels, and find what divergences between levels are made of."""
+        theta = self.theta(problem)
+        if theta.kind == LINEAR:
+            base, cost = theta.base, theta.cost
+            expected = np.zeros(cost.shape)
+            for parameter in range(len(problem.parameters)):
+                own = problem.rewards.expected(parameter)
+                for arm, level in enumerate(theta.codes[:, parameter]):
+                    expected[arm, level] = own[arm]
+        else:
+            win, base = _possible(theta.win), _possible(theta.loss)
+            cost, expected = (win - base)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
+        return FrugalKnown(
+            theta,
+            self.delta,
+            self.kappa,
+            self.safe,
+            self.switch,
+            np.array(problem.shares or (1.0,)),
+            np.ascontiguousarray(_possible(base)),
+            np.ascontiguousarray(_possible(cost)),
+            np.ascontiguousarray(expected),
+        )
+
+    def remembers(self, problem: Problem) -> int:
+        """Remember how many plays were paid for, behind whatever else."""
+        return super().remembers(problem) + 1
+
+    def margins(self, problem: Problem, tally: Tally) -> Floats:
+        """Return by how much ln of a model's odds is above that of 1/h(t)."""
+        t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
+        if self.switch > 0:
+            t, misfit = min(t, self.switch**-0.5), tally.beliefs[: len(misfit)]
+        elif problem.prior is not None:
+            with np.errstate(divide="ignore"):
+                misfit = misfit - np.log(problem.prior)
+        horizon = math.log(max(self.kappa, 1e-100)) + (1 + self.delta) * math.log(t)
+        margins: Floats = horizon - (misfit - misfit.min())
+        return margins
+
+    @staticmethod
+    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+        if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
+            return 1, blind_plan(known, tally, envelope, scratch, budget)
+        reference = weigh(known.theta, tally, scratch)
+        if gives_up(known, tally, scratch, reference):
+            return 1, 1
+        if known.switch > 0:
+            leak(known.theta.prior, tally, scratch, known.switch)
+        horizon = _horizon(known, tally.counters[CLOCK])
+        hat = _posterior(known, scratch, horizon)
+        _costs(known, scratch)
+        _leaders(known, scratch, hat, horizon)
+        _gaps(known, scratch)
+        _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
+        context = tally.counters[CONTEXT]
+        _choose(known, scratch, horizon)
+        arm = scratch.marks[_FOUND, context]
+        if known.shares.size == 1 and not known.theta.is_best[arm, hat]:
+            arm = _before_paying(known, tally, scratch, hat, arm)
+        scratch.cycle[0] = arm
+        if known.switch > 0 or arm != scratch.marks[_LEADER, context]:
+            return 1, 1
+        scratch.notes[REFERENCE] = reference
+        return 1, furthest(known, tally, envelope, scratch, budget)
+
+    @staticmethod
+    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+        if tally.counters[STAGE] == 1:
+            return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
+        if known.safe > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+            return False
+        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+        t = tally.counters[CLOCK]
+        now, end = _horizon(known, t), _horizon(known, t + rounds - 1)
+        reference = scratch.notes[REFERENCE]
+        return _keeps_leading(known, scratch, reference, scratch.cycle[0], now, end)
+
+
+def _possible(costs: Floats) -> Floats:
+    return np.where(costs >= IMPOSSIBLE, _RULED_OUT, costs)
+
+
+@jitted
+def _horizon(known: Any, t: int) -> float:
+    """Return h(t)."""
+    plays = max(float(t), 1.0)
+    if known.switch > 0:
+        plays = min(plays, known.switch**-0.5)
+    horizon: float = known.kappa * plays ** (1 + known.delta)
+    return min(max(horizon, 1e-100), 1e100)
+
+
+@jitted
+def _posterior(known: Any, scratch: Any, horizon: float) -> int:
+    """Fill by_model[_POSTERIOR]; return the first model that has most of it."""
+    misfit, posterior, prior = (
+        scratch.by_model[NOW],
+        scratch.by_model[_POSTERIOR],
+        known.theta.prior,
+    )
+    weight = 0.0 if known.switch > 0 else 1.0  # beliefs that leak hold the prior already
+    least = math.inf
+    for model in range(misfit.size):
+        least = min(least, misfit[model] + weight * prior[model])
+    total, limit, hat = 0.0, _limit(horizon), -1
+    for model in range(misfit.size):
+        above = misfit[model] + weight * prior[model] - least
+        posterior[model] = math.exp(-above) if above <= limit else 0.0
+        total += posterior[model]
+        if hat < 0 and above <= EQUAL:
+            hat = model
+    for model in range(misfit.size):
+        posterior[model] /= total
+    return hat
+
+
+@jitted
+def _limit(horizon: float) -> float:
+    """Return beyond which log-odds a model counts for nothing."""
+    return 40 + 2 * max(math.log(horizon), 0.0)
+
+
+@jitted
+def _costs(known: Any, scratch: Any) -> None:
+    """Fill numbers[_COST] with what every pair of a context and an arm is expected to lose."""
+    posterior, cost, theta = scratch.by_model[_POSTERIOR], scratch.numbers[_COST], known.theta
+    arms = theta.arms
+    for pair in range(cost.size):
+        top, total = theta.top[pair // arms], 0.0
+        for model in range(posterior.size):
+            if posterior[model] > 0 and not theta.is_best[pair, model]:
+                total += posterior[model] * (
+                    top[model] - theta.levels[pair, theta.codes[pair, model]]
+                )
+        cost[pair] = total
+
+
+@jitted
+def _leaders(known: Any, scratch: Any, hat: int, horizon: float) -> None:
+    """Note the leader of every context: of the best arms under θ̂, the first that costs least."""
+    cost, arms = scratch.numbers[_COST], known.theta.arms
+    for context in range(known.shares.size):
+        least = math.inf
+        for pair in range(context * arms, (context + 1) * arms):
+            if known.theta.is_best[pair, hat]:
+                least = min(least, cost[pair])
+        leader = context * arms
+        while not (known.theta.is_best[leader, hat] and cost[leader] <= least + horizon**-2):
+            leader += 1
+        scratch.marks[_LEADER, context] = leader - context * arms
+
+
+@jitted
+def _gaps(known: Any, scratch: Any) -> None:
+    """Fill by_model[_GAP] with what the leaders lose per play under every model."""
+    theta, gap = known.theta, scratch.by_model[_GAP]
+    for model in range(gap.size):
+        gap[model] = 0.0
+    for context in range(known.shares.size):
+        pair = context * theta.arms + scratch.marks[_LEADER, context]
+        for model in range(gap.size):
+            if not theta.is_best[pair, model]:
+                mean = theta.levels[pair, theta.codes[pair, model]]
+                gap[model] += known.shares[context] * (theta.top[context, model] - mean)
+
+
+@jitted
+def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> None:
+    """Fill ``worth`` with V of every pair.
+
+    D(φ‖θ) is what θ costs rewards of φ less what φ does, base + Σ_k E_φ[s_k]·cost_k: so the double
+    sum is made of single ones. Costs are counted from those of θ̂: what all agree on is exactly 0.
+    """
+    theta, gap = known.theta, scratch.by_model[_GAP]
+    for pair in range(worth.size):
+        own = theta.codes[pair, hat]
+        mass, stakes, staked, itself = 0.0, 0.0, 0.0, 0.0
+        for model in range(gap.size):
+            if posterior[model] > 0:
+                level = theta.codes[pair, model]
+                stake = posterior[model] * gap[model]
+                mass += posterior[model]
+                stakes += stake
+                if level != own:
+                    base = known.base[pair, level] - known.base[pair, own]
+                    staked += stake * base
+                    itself += posterior[model] * base
+        total = 0.0
+        for k in range(known.cost.shape[2]):
+            expected, costs = 0.0, 0.0
+            for model in range(gap.size):
+                if posterior[model] > 0:
+                    level = theta.codes[pair, model]
+                    statistic = posterior[model] * known.expected[pair, level, k]
+                    expected += statistic
+                    if level != own:
+                        cost = known.cost[pair, level, k] - known.cost[pair, own, k]
+                        costs += posterior[model] * gap[model] * cost
+                        itself += statistic * cost
+            total += expected * costs
+        worth[pair] = max(mass * staked + total - stakes * itself, 0.0)
+
+
+@jitted
+def _choose(known: Any, scratch: Any, horizon: float) -> None:
+    """Put into marks[_FOUND] what is worth most for its cost, or the leaders if nothing is."""
+    cost, worth, arms = scratch.numbers[_COST], scratch.numbers[_WORTH], known.theta.arms
+    found, tried = scratch.marks[_FOUND], scratch.marks[_TRIED]
+    for context in range(known.shares.size):
+        found[context] = scratch.marks[_LEADER, context]
+    if known.shares.size == 1:
+        best = -1
+        for arm in range(arms):
+            worthy = worth[arm] > 0 and worth[arm] * horizon >= cost[arm]
+            if worthy and (
+                best < 0 or worth[arm] * cost[best] > worth[best] * cost[arm] * (1 + EQUAL)
+            ):
+                best = arm
+        if best >= 0:
+            found[0] = best
+        return
+    rate = 1 / horizon
+    while True:
+        spent, gained = 0.0, 0.0
+        for context in range(known.shares.size):
+            best, most = -1, -math.inf
+            for pair in range(context * arms, (context + 1) * arms):
+                net = worth[pair] - rate * cost[pair]
+                if net > most:
+                    best, most = pair, net
+            tried[context] = best - context * arms
+            spent += known.shares[context] * cost[best]
+            gained += known.shares[context] * worth[best]
+        if gained <= 0 or gained < rate * spent:
+            return
+        for context in range(known.shares.size):
+            found[context] = tried[context]
+        if gained <= rate * spent * (1 + EQUAL):
+            return
+        rate = gained / spent
+
+
+@jitted
+def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> int:
+    """Return what to play instead of an arm that costs under θ̂, or this arm, which is counted."""
+    theta, posterior = known.theta, scratch.by_model[_POSTERIOR]
+    leader, rival = scratch.marks[_LEADER, 0], _most_told(known, scratch, arm)
+    paid = tally.beliefs[-1]
+    least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta)
+    for model in range(posterior.size):
+        if model == hat or posterior[model] <= least:
+            continue
+        trusts = theta.is_best[leader, model]
+        against = rival if trusts else hat
+        for other in range(theta.arms):
+            told = theta.codes[other, model] != theta.codes[other, against]
+            if told and theta.is_best[other, model]:
+                return other
+        if not trusts:
+            return leader
+    tally.beliefs[-1] += 1
+    return arm
+
+
+@jitted
+def _most_told(known: Any, scratch: Any, arm: int) -> int:
+    """Return the rival that adds most to what an arm is worth."""
+    theta, posterior, gap = known.theta, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
+    rival, most = 0, -math.inf
+    for model in range(posterior.size):
+        if posterior[model] == 0 or gap[model] == 0:
+            continue
+        level, told = theta.codes[arm, model], 0.0
+        for other in range(posterior.size):
+            own = theta.codes[arm, other]
+            if posterior[other] > 0 and own != level:
+                apart = known.base[arm, level] - known.base[arm, own]
+                for k in range(known.cost.shape[2]):
+                    cost = known.cost[arm, level, k] - known.cost[arm, own, k]
+                    apart += known.expected[arm, own, k] * cost
+                told += posterior[other] * apart
+        if posterior[model] * gap[model] * told > most:
+            rival, most = model, posterior[model] * gap[model] * told
+    return rival
+
+
+@jitted
+def _keeps_leading(
+    known: Any, scratch: Any, reference: int, leader: int, now: float, end: float
+) -> bool:
+    """Tell from a `bracket` whether the leader is sure to be played, h(t) from ``now`` to ``end``.
+
+    Every posterior is enclosed, and with it what arms cost and are worth. It is enough that
+    whichever model may become θ̂ has this leader, and that each other arm is not worth its cost, or
+    less worth than the leader for what it costs.
+    """
+    theta, arms = known.theta, known.theta.arms
+    low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
+    surely = math.inf  # the least energy is at most that
+    for model in range(low.size):
+        low[model] += theta.prior[model]
+        high[model] += theta.prior[model]
+        surely = min(surely, high[model])
+    most, least, limit = 0.0, 0.0, _limit(end)
+    for model in range(low.size):
+        if low[model] < surely - 600:
+            return False
+        if low[model] <= surely + 2 * EQUAL and not theta.is_best[leader, model]:
+            return False
+        most += math.exp(surely - low[model])
+        least += math.exp(surely - high[model])
+    # Who may become θ̂ is marked, and energies give way to the most and least of posteriors.
+    hats = scratch.by_model[_GAP]
+    for model in range(low.size):
+        hats[model] = 1.0 if low[model] <= surely + 2 * EQUAL else 0.0
+        ignored = low[model] - surely > limit
+        low[model] = 0.0 if ignored else min(math.exp(surely - low[model]) / least, 1.0)
+        high[model] = math.exp(surely - high[model]) / most
+    cost, dear = scratch.numbers[_LEAST_COST], 0.0
+    for arm in range(arms):
+        cost[arm] = 0.0
+        for model in range(low.size):
+            if not theta.is_best[arm, model]:
+                gap = theta.top[0, model] - theta.levels[arm, theta.codes[arm, model]]
+                cost[arm] += high[model] * gap
+                if arm == leader:
+                    dear += low[model] * gap
+    for model in range(low.size):
+        if hats[model] > 0:
+            for arm in range(arms):
+                if arm != leader and theta.is_best[arm, model]:
+                    if arm < leader and cost[arm] <= (dear + now**-2) * _ROUNDING:
+                        return False
+                    if dear * _ROUNDING > cost[arm] + end**-2:
+                        return False
+    scratch.marks[_LEADER, 0] = leader
+    _gaps(known, scratch)
+    worth = scratch.numbers[_MOST_WORTH]
+    _worths(known, scratch, high, worth, reference)
+    least_worth = worth[leader]
+    _worths(known, scratch, low, worth, reference)
+    for arm in range(arms):
+        if arm == leader or worth[arm] == 0:
+            continue
+        unworthy = worth[arm] * end * _ROUNDING < cost[arm]
+        outdone = worth[arm] * dear * (1 + 3 * EQUAL) < least_worth * cost[arm]
+        if not unworthy and not outdone:
+            return False
+    return True
