@@ -17,7 +17,7 @@ from fpbandits.simulation import runner
 def test_command(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def few(group: str | None = None) -> list[Contest]:
+    def few(group: str | None = None, seed: int = 0) -> list[Contest]:
         return contests("paper")[:2]
 
     monkeypatch.setattr(leaderboard, "contests", few)
