@@ -132,7 +132,8 @@ def test_usual_horizon_and_runs(
 
     monkeypatch.setattr(playing, "play_cells", note)
     some = contests(group)[:1]
-    for given in ({}, {"runs": 7}, {"horizon": 9}):
+    every: list[Any] = [{}, {"runs": 7}, {"horizon": 9}]
+    for given in every:
         with pytest.raises(EnoughSeenError):
             play(policies={"ucb1": UCB1()}, among=some, **given)
     assert asked == [(horizon, runs), (horizon, 7), (9, runs)]

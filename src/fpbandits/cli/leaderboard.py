@@ -27,8 +27,8 @@ def leaderboard(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="One group alone: paper, random, wrong, or practice, sets as people have them, "
-            "drawn by --seed, which take many minutes.",
+            help="One group of built-in ones: paper, random, wrong or practice. Sets as people "
+            "have them are practice; --seed draws them, and they take many minutes.",
             autocompletion=completion.groups,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def leaderboard(
     """Let every policy play the same problems, and rank them.
 
     A problem is played under the truth that its file names, else under each of its parameters in
-    turn, which share the runs.
+    turn, which share the runs. For practice sets the truth is drawn in each run.
 
     With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an
     interruption, and may ask for more runs.
