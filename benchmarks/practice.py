@@ -91,8 +91,9 @@ def compare(seed: int, asked: argparse.Namespace) -> list[tuple[float, float]]:
     among = contests("practice", seed)
     # Other horizons are other runs, and a folder holds those of one question.
     folder = asked.out / f"seed-{seed}-T-{asked.horizon}"
+    tried = asked.policy.replace("/", "_")
     others = {word: rival(word, among, seed, asked, folder) for word in RIVALS}
-    own = standings_of(asked.policy, among, seed, asked, folder / f"tried {asked.policy}")
+    own = standings_of(asked.policy, among, seed, asked, folder / f"tried {tried}")
     print(f"seed {seed}: {asked.policy}, T = {asked.horizon:,}, {asked.runs:,} runs")
     print(f"  {'':18} {'mean':>8} {'±':>6} {'least':>8} {'of':15} {'ratio':>6} {'q95 ratio':>9}")
     ratios = []
@@ -107,7 +108,7 @@ def compare(seed: int, asked: argparse.Namespace) -> list[tuple[float, float]]:
         ratios.append((ratio, quantiles))
         error = own[name]["standard_error"]
         print(
-            f"  {name:18} {mean:8.4g} {error:6.2g} {least:8.4g} {best:15} {ratio:6.2f} "
+            f"  {name:18} {mean:8.4g} {error:6.3g} {least:8.4g} {best:15} {ratio:6.2f} "
             f"{quantiles:9.2f}"
         )
     conclude(f"seed {seed}", ratios)
@@ -145,7 +146,7 @@ def main() -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path("practice"),
+        default=Path(".bench/practice"),
         metavar="DIR",
         help="where runs are kept; default: %(default)s",
     )
