@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fpbandits.leaderboard import Leaderboard
 
 _TITLES = {"mean": "Mean regret", "q95": "95 % quantile", "worst": "Mean under the worst truth"}
+_MEANING = "Score: regret as a multiple of the least, in the geometric mean over all contests"
 _HEAD_WIDTH = 8
 
 
@@ -71,13 +72,14 @@ def _by_measure(board: Mapping[str, Any], group: str, names: Sequence[str]) -> R
     policies = {policy: own for policy, own in board["policies"].items() if own["contests"]}
     shown = [standing for own in policies.values() for standing in own["contests"].values()]
     several_truths = any(standing["worst"] for standing in shown)
+    scored = group != "wrong"
     parts: list[RenderableType] = []
     for measure in _TITLES if several_truths else ("mean", "q95"):
-        table = _narrow_table([*names, "score"] if group != "wrong" else names)
+        table = _narrow_table([*names, "score"] if scored else names)
         for policy, own in policies.items():
             played = own["contests"]
             cells = [_cell(played.get(name), measure) for name in names]
-            scores = [_score(own, measure)] if group != "wrong" else []
+            scores = [_score(own, measure)] if scored else []
             table.add_row(Text(policy, style="bold"), *cells, *scores)
         if measure == "worst":
             fewest = [_fewest_runs(policies, name) for name in names]
@@ -92,10 +94,10 @@ def _by_measure(board: Mapping[str, Any], group: str, names: Sequence[str]) -> R
         )
     if several_truths:
         words += (
-            " The worst truth is that with the largest mean of those that had runs, of which the "
-            "last row counts the fewest: where they are few, it is partly luck."
+            " The worst truth is the one with the largest mean, of those that were played; the "
+            "last row has the fewest runs behind any mean above it: few say little."
         )
-    if group != "wrong":
+    if scored:
         words += f" {_MEANING}.{_marked(board)}"
     if none := [policy for policy in board["policies"] if policy not in policies]:
         words += f" {', '.join(none)} can play none of them."
@@ -140,9 +142,6 @@ def _score(own: Mapping[str, Any], measure: str) -> str:
 
 def _setting(board: Mapping[str, Any]) -> str:
     return f"at T = {board['horizon']:.6g}, {board['runs']:,} runs, arms shuffled"
-
-
-_MEANING = "Score: as a multiple of the least, in the geometric mean over all contests"
 
 
 def _marked(board: Mapping[str, Any]) -> str:
