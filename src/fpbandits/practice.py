@@ -105,7 +105,7 @@ def _tastes_by_daytime(random: Random, kind: str) -> Problem:
     return Problem.bernoulli(
         means,
         contexts=["morning", "noon", "evening"],
-        shares=random.dirichlet([5] * contexts),
+        shares=random.dirichlet([5] * contexts).tolist(),
         prior=_prior(random, models),
         name=kind,
     )
@@ -117,7 +117,7 @@ def _stars(random: Random, kind: str) -> Problem:
 
     models, arms = int(random.integers(4, 13)), int(random.integers(4, 9))
     quality = random.uniform(0.3, 0.9, (models, arms, 1))
-    laws = binom.pmf(np.arange(5), 4, quality)
+    laws: Floats = np.asarray(binom.pmf(np.arange(5), 4, quality))
     laws /= laws.sum(axis=2, keepdims=True)
     return Problem.discrete(
         laws, support=[1, 2, 3, 4, 5], range=(1, 5), prior=_prior(random, models), name=kind
@@ -159,7 +159,7 @@ def _links_measured(random: Random, kind: str) -> Problem:
         value=_RATES,
         arms=[f"{rate} Mbit/s" for rate in _RATES],
         contexts=["weak", "fair", "strong"],
-        shares=random.dirichlet([4, 4, 4]),
+        shares=random.dirichlet([4, 4, 4]).tolist(),
         prior=_prior(random, models),
         name=kind,
     )

@@ -48,6 +48,7 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
         (["analyze", "paper:"], ["two", "permutations", "grid"]),
         (["simulate", "paper:tw"], ["two"]),
         (["leaderboard", "paper:two", "m"], ["mine.toml"]),
+        (["leaderboard", "--group", "p"], ["paper", "practice"]),
         (["analyze", "o"], ["other.csv"]),
         (["analyze", "n"], []),
         (["analyze", "f"], ["folder/", "folder/inner.toml"]),

@@ -10,14 +10,14 @@ from command import refusal, run
 
 from fpbandits import leaderboard
 from fpbandits.cli import main
-from fpbandits.leaderboard import Contest, contests
+from fpbandits.leaderboard import Contest, Leaderboard, Standing, contests
 from fpbandits.simulation import runner
 
 
 def test_command(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def few(group: str | None = None) -> list[Contest]:
+    def few(group: str | None = None, seed: int = 0) -> list[Contest]:
         return contests("paper")[:2]
 
     monkeypatch.setattr(leaderboard, "contests", few)
@@ -74,3 +74,43 @@ def test_ones_own_problems(
     assert board["policies"].keys() >= {"optimist", "optimist:safe=7", "ucb1"}
     assert "there is no such file" in refusal(capsys, "leaderboard", "paper:two", "none.toml")
     assert "two problems are called 'mine'" in refusal(capsys, "leaderboard", *[str(file)] * 2)
+
+
+def test_groups(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is played is what the group and the seed ask for; who wins is known in advance."""
+    asked: list[object] = []
+
+    def know_all(*, among: list[Contest], seed: int, **rest: object) -> Leaderboard:
+        asked.append((rest["runs"], rest["horizon"]))
+        standings = {
+            policy: {contest.name: Standing(mean, 0.1, mean, None) for contest in among}
+            for policy, mean in (("second", 98765.4), ("first", 0.123))
+        }
+        return Leaderboard(among, standings, 2 * 10**4, 400, seed)
+
+    monkeypatch.setattr(leaderboard, "play", know_all)
+    for group in ("paper", "random", "wrong", "practice"):
+        words = ["leaderboard", "--group", group]
+        board = json.loads(run(capsys, *words, "--json", "--seed", "3")[1])
+        expected = [
+            (c.name, c.group, len(c.problem.parameters), len(c.problem.arms), c.lower_bound)
+            for c in contests(group, 3)
+        ]
+        assert [tuple(contest.values()) for contest in board["contests"]] == expected
+        out = run(capsys, *words)[1]
+        assert max(map(len, out.splitlines())) <= 132
+        assert ("score" in out) is (group != "wrong")
+    run(capsys, "leaderboard", "--group", "practice", "--runs", "50", "--horizon", "1e3", "--json")
+    run(capsys, "leaderboard", "--json")
+    usual = None, None
+    assert asked == [*[usual] * 8, (50, 1000), usual], "what is usual for a group is up to `play`"
+
+
+def test_groups_that_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    message = refusal(capsys, "leaderboard", "--group", "practise")
+    assert "group 'practise'" in message
+    assert "practice" in message
+    message = refusal(capsys, "leaderboard", "paper:two", "--group", "paper")
+    assert "--group and problems of your own both say what to play: give one of them" in message
+    message = refusal(capsys, "leaderboard", "--group", "practice", "--seed", "-1")
+    assert "seed is -1: it must be at least 0" in message

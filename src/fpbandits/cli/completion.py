@@ -82,6 +82,13 @@ def truths(context: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def groups(incomplete: str) -> list[str]:
+    """Offer the groups of the leaderboard."""
+    from fpbandits.leaderboard import GROUPS
+
+    return _fitting(GROUPS, incomplete)
+
+
 def policy_names(incomplete: str) -> list[str]:
     """Offer the policies."""
     from fpbandits.policies import POLICIES

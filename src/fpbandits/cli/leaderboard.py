@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from fpbandits.cli import completion
-from fpbandits.cli.options import Dask, Horizon, Json, Out, Runs, Seed, Workers
+from fpbandits.cli.options import Dask, Json, Out, Seed, Workers, whole_number
+from fpbandits.errors import InputError
 
 
 def leaderboard(
@@ -22,8 +23,27 @@ def leaderboard(
             autocompletion=completion.problems,
         ),
     ] = None,
-    runs: Runs = 100,
-    horizon: Horizon = 10**5,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="One group of built-in ones: paper, random, wrong or practice. Sets as people "
+            "have them are practice; --seed draws them, and they take many minutes.",
+            autocompletion=completion.groups,
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        whole_number(
+            "--runs",
+            "N",
+            "Runs of each policy on each problem.  [default: 100; of practice 400]",
+        ),
+    ] = None,
+    horizon: Annotated[
+        int | None,
+        whole_number("--horizon", "T", "Plays per run.  [default: 1e5; of practice 2e4]"),
+    ] = None,
     seed: Seed = 0,
     out: Out = None,
     workers: Workers = None,
@@ -33,7 +53,7 @@ def leaderboard(
     """Let every policy play the same problems, and rank them.
 
     A problem is played under the truth that its file names, else under each of its parameters in
-    turn, which share the runs.
+    turn, which share the runs. For practice sets the truth is drawn in each run.
 
     With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an
     interruption, and may ask for more runs.
@@ -41,10 +61,13 @@ def leaderboard(
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import playing
     from fpbandits.files import load_problem
-    from fpbandits.leaderboard import own_contests, play
-    from fpbandits.report.tables import leaderboard_table
+    from fpbandits.leaderboard import contests, own_contests, play
+    from fpbandits.report.leaderboard import leaderboard_table
 
-    among = own_contests(list(map(load_problem, problems))) if problems else None
+    if problems and group is not None:
+        raise InputError("--group and problems of your own both say what to play: give one of them")
+    own = own_contests(list(map(load_problem, problems or [])))
+    among = own or contests(group, seed)
     with playing(out, workers, dask) as (_, how):
         board = play(runs=runs, horizon=horizon, seed=seed, among=among, out=out, **how)
     if out is not None:

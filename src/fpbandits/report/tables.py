@@ -48,36 +48,6 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
     return Group(*parts)
 
 
-def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
-    """Show who did how well on the paper's or one's own problems, and in the mean of the others."""
-    groups: dict[str, list[str]] = {}
-    for contest in board["contests"]:
-        groups.setdefault(contest["group"], []).append(contest["name"])
-    named = [*groups.pop("paper", []), *groups.pop("own", [])]
-    table = _table(Column("policy", no_wrap=True), *map(_numbers, (*named, *groups, "score")))
-    for policy, own in board["policies"].items():
-        played, score = own["contests"], own["score"]
-        cells = [
-            f"{_short(played[name]['mean'])} ({_short(played[name]['q95'])})"
-            if name in played
-            else "–"
-            for name in named
-        ]
-        for names in groups.values():
-            means = [played[name]["mean"] for name in names if name in played]
-            whole = means and len(means) == len(names)
-            cells.append(_short(sum(means) / len(means)) if whole else "–")
-        table.add_row(Text(policy, style="bold"), *cells, f"{score:.2f}" if score else "–")
-    words = (
-        f"Mean regret at T = {board['horizon']:.6g} (95 % quantile), {board['runs']:,} runs, arms "
-        "shuffled; "
-    )
-    if groups:
-        words += "the mean over the random problems and over wrong models; "
-    words += "score: regret as a multiple of the least, in the geometric mean over all contests"
-    return Group(table, Text(f"{words}{' but those of wrong models' if groups else ''}."))
-
-
 def sweep_table(
     against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any]]], caption: str
 ) -> Group:
@@ -94,7 +64,7 @@ def sweep_table(
         if len(values) > len(panel) or against == "policy":
             down, across, head = across, down, against
             cells = [list(row) for row in zip(*cells, strict=True)]
-        table = _table(_words(head), *map(_numbers, across[:_MOST_COLUMNS]))
+        table = simple_table(_words(head), *map(number_column, across[:_MOST_COLUMNS]))
         for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
             table.add_row(Text(name), *row[:_MOST_COLUMNS])
         cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
@@ -115,11 +85,11 @@ def _value(value: Any) -> str:
 def _with_error(point: Any) -> Text:
     if point is None:
         return Text("–")
-    error = "" if math.isnan(point.standard_error) else f" ± {_short(point.standard_error, 2)}"
+    error = "" if math.isnan(point.standard_error) else f" ± {short(point.standard_error, 2)}"
     return Text(f"{amount(point.mean)}{error}")
 
 
-def _short(value: float, digits: int = 3) -> str:
+def short(value: float, digits: int = 3) -> str:
     """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
     small = round(value) < 10**digits
     return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)
@@ -139,8 +109,8 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
         return [*parts, "", Text(closing)]
     (case,) = analysis.cases
     means = problem.means[problem.index(case.true)]
-    table = _table(
-        *map(_words, ("context", "arm")), *map(_numbers, ("mean", "gap", "plays ln T ×"))
+    table = simple_table(
+        *map(_words, ("context", "arm")), *map(number_column, ("mean", "gap", "plays ln T ×"))
     )
     for row, context in enumerate(problem.contexts):
         for column, arm in enumerate(problem.arms[:_MOST_ARMS]):
@@ -233,7 +203,7 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
         "with arms\noutside A": lower.all_arms.pulls if outside_helps else {},
     }
     columns = {head: values for head, values in columns.items() if values}
-    table = _table(
+    table = simple_table(
         _words("arm"),
         *(Column(head, justify="right") for head in ("mean", "gap Δ")),
         "role",
@@ -265,7 +235,7 @@ def _arms_shown(arms: tuple[str, ...], *important: Container[str]) -> list[int]:
 
 
 def _bound_table(case: Case) -> Table:
-    table = _table(
+    table = simple_table(
         "regret up to T", *(Column(head, justify="right") for head in ("constant", "+ ln T ×"))
     )
 
@@ -292,7 +262,8 @@ def _bound_table(case: Case) -> Table:
     return table
 
 
-def _table(*columns: Column | str) -> Table:
+def simple_table(*columns: Column | str) -> Table:
+    """Return a table of these columns, with a line below their heads alone."""
     return Table(*columns, box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
 
 
@@ -301,7 +272,7 @@ def _words(head: str) -> Column:
     return Column(head, overflow="fold")
 
 
-def _numbers(head: str) -> Column:
+def number_column(head: str) -> Column:
     """Return a column of numbers, under names that users gave."""
     return Column(Text(head), justify="right", no_wrap=True)
 

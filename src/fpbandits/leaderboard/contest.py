@@ -1,0 +1,193 @@
+"""Contests: sets of models and truths on which all policies meet.
+
+Four groups of them are built in:
+
+* ``paper``: the paper's five simulations;
+* ``random``: sets of 2 to 256 models and 2 to 16 arms, drawn once and for all, each with a truth
+  under which regret can stay bounded and one under which it cannot;
+* ``wrong``: the truth is off by ε in each mean, with random signs, and so outside Θ;
+* ``practice``: sets as people have them, of 14 kinds. A seed draws them, and another seed draws
+  others; the truth of each run is drawn from the set's prior.
+
+One's own problems are contests too, in a group ``own``: under the truth that a problem names, or
+under all its parameters, which then share the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.builtin import built_in
+from fpbandits.checks import whole_number
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.practice import practice
+from fpbandits.problem import Problem
+from fpbandits.simulation.truths import PRIOR, is_drawn
+from fpbandits.theory.contexts import PairStructure
+from fpbandits.theory.lower import theorem2
+from fpbandits.theory.structure import Structure
+
+PRACTICE = "practice"
+MOST_TRUTHS = 1_000
+
+_SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
+_ERRORS = (0.01, 0.05, 0.1, 0.2)
+_DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A set of models and the truths to play under.
+
+    Each truth is a parameter's name, a list of means outside Θ, or ``"prior"``: drawn for each run.
+    """
+
+    name: str
+    group: str
+    problem: Problem
+    truths: Sequence[str | list[float]]
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """Theorem 2's coefficient over all arms, in the mean of the truths; 0 outside Θ."""
+        weights = np.zeros(len(self.problem.parameters))
+        for truth in self.truths:
+            if not isinstance(truth, str):
+                return 0.0
+            weights += _weights(self.problem, truth) / len(self.truths)
+        structure = (
+            PairStructure(self.problem) if self.problem.contexts else Structure(self.problem)
+        )
+        found = [
+            weights[true] * _least_coefficient(structure, true)
+            for true in np.flatnonzero(weights).tolist()
+        ]
+        return float(self.problem.rewards.width * sum(found))
+
+
+def _weights(problem: Problem, truth: str) -> Floats:
+    """Return how likely each parameter is true."""
+    count = len(problem.parameters)
+    if is_drawn(problem, truth):
+        weights = np.ones(count) if problem.prior is None else np.array(problem.prior)
+    else:
+        weights = np.zeros(count)
+        weights[problem.index(truth)] = 1
+    shares: Floats = weights / weights.sum()
+    return shares
+
+
+def _least_coefficient(structure: Structure | PairStructure, true: int) -> float:
+    if isinstance(structure, PairStructure):
+        return structure.cheapest(true).coefficient
+    return theorem2(structure, true).all_arms.coefficient
+
+
+def contests(group: str | None = None, seed: int = 0) -> list[Contest]:
+    """Return the contests of one group, or those of all groups but ``practice``, which take long.
+
+    ``seed`` draws the sets of ``practice``; the other groups are the same for all seeds.
+    """
+    if group == PRACTICE:
+        return _practice(seed)
+    if group is None:
+        return [contest for draw in _GROUPS.values() for contest in draw()]
+    if group not in _GROUPS:
+        raise unknown("group", group, GROUPS)
+    return _GROUPS[group]()
+
+
+def own_contests(problems: Sequence[Problem]) -> list[Contest]:
+    """Return a contest for each problem: under its own truth, or under all its parameters."""
+    found: dict[str, Contest] = {}
+    for problem in problems:
+        if problem.name in found:
+            raise InputError(
+                f"two problems are called {quote(problem.name)}: give each a name of its own"
+            )
+        truths = list(problem.parameters) if problem.true is None else [problem.true]
+        if len(truths) > MOST_TRUTHS:
+            raise InputError(
+                f"{problem.name} has {len(truths):,} parameters, too many to play each (at most "
+                f"{MOST_TRUTHS:,}): let its file say which is true"
+            )
+        found[problem.name] = Contest(problem.name, "own", problem, truths)
+    return list(found.values())
+
+
+def _paper() -> list[Contest]:
+    two, permutations, grid = (built_in(f"paper:{n}") for n in ("two", "permutations", "grid"))
+    return [
+        Contest("two θ¹", "paper", two, ["theta1"]),
+        Contest("two θ²", "paper", two, ["theta2"]),
+        Contest("24 permutations", "paper", permutations, ["0.6,0.4,0.3,0.2"]),
+        Contest("256 [.6 …]", "paper", grid, ["0.6,0.4,0.3,0.2"]),
+        Contest("256 [.4 …]", "paper", grid, ["0.4,0.3,0.2,0.2"]),
+    ]
+
+
+def _random() -> list[Contest]:
+    """Draw means on a grid of twentieths until both kinds of truths are there."""
+    found = []
+    for models, arms in _SIZES:
+        random = np.random.default_rng([models, arms])
+        truths: dict[str, Contest] = {}
+        while len(truths) < 2:
+            levels = random.choice(np.arange(1, 20) / 20, min(6, 2 * models), replace=False)
+            means = np.unique(random.choice(levels, (models, arms)), axis=0)
+            if len(means) < models:
+                continue
+            problem = Problem.bernoulli(means, name=f"{models} models, {arms} arms")
+            structure = Structure(problem)
+            for true in random.permutation(models).tolist():
+                gaps = structure.gaps(true)
+                if (gaps > 0).sum() == 0 or gaps[gaps > 0].min() < 0.1 - 1e-9:
+                    continue
+                if not len(structure.confusion_set(true)):
+                    kind = "bounded"
+                elif theorem2(structure, true).all_arms.coefficient > 0.2:
+                    kind = "logarithmic"
+                else:
+                    continue
+                name = f"{models} × {arms} {kind}"
+                truths.setdefault(
+                    kind, Contest(name, "random", problem, [problem.parameters[true]])
+                )
+        found += [truths["bounded"], truths["logarithmic"]]
+    return found
+
+
+def _wrong() -> list[Contest]:
+    found = []
+    for name, label, base in (
+        ("permutations", "24", (0.6, 0.4, 0.3, 0.2)),
+        ("grid", "256", (0.4, 0.3, 0.2, 0.2)),
+    ):
+        for error in _ERRORS:
+            random = np.random.default_rng(round(1000 * error))
+            problem, truths = built_in(f"paper:{name}"), list[str | list[float]]()
+            while len(truths) < _DRAWS:
+                truth = np.clip(np.array(base) + error * random.choice([-1, 1], 4), 0.01, 0.99)
+                # On a grid of levels, off by a level can be another model.
+                if np.abs(problem.means - truth).max(axis=1).min() > 1e-6:
+                    truths.append(truth.tolist())
+            found.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))
+    return found
+
+
+def _practice(seed: int) -> list[Contest]:
+    problems = practice(whole_number("seed", seed))
+    return [Contest(problem.name, PRACTICE, problem, [PRIOR]) for problem in problems]
+
+
+_GROUPS: dict[str, Callable[[], list[Contest]]] = {
+    "paper": _paper,
+    "random": _random,
+    "wrong": _wrong,
+}
+GROUPS = (*_GROUPS, PRACTICE)

@@ -1,0 +1,123 @@
+"""`play`: policies in contests, and what came of it.
+
+A contest with several truths is a cell for each, and they share the runs. If the truth is drawn
+from the prior it is a single cell, and which truth a run had is drawn again here: it follows from
+the seed and the run's number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.checks import whole_number
+from fpbandits.leaderboard.board import Leaderboard, Standing, WorstTruth
+from fpbandits.leaderboard.contest import PRACTICE, Contest, contests
+from fpbandits.policies import POLICIES, Policy, parse_policy
+from fpbandits.policies.ready import refusal
+from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.result import Result
+from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.truths import truths
+from fpbandits.statistics import std_of
+
+RUNS, HORIZON = 100, 10**5
+PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
+"""What is usual where all contests are of the group ``practice``."""
+
+SAFE = "optimist:safe=7"
+"""The optimist with its option for wrong models, which plays beside all others."""
+
+
+def play(
+    *,
+    runs: float | None = None,
+    horizon: float | None = None,
+    seed: int = 0,
+    policies: Mapping[str, Policy] | None = None,
+    among: Sequence[Contest] | None = None,
+    out: Path | None = None,
+    **how: Any,
+) -> Leaderboard:
+    """Let policies, by default all of them, play contests, by default `contests()`.
+
+    Where they are kept, ``how`` they are played, and who is told, is as in `play_cells`. A policy
+    that needs to know more than a contest's models tell is left out of it.
+    """
+    board = list(contests() if among is None else among)
+    practical = all(contest.group == PRACTICE for contest in board)
+    if runs is None:
+        runs = PRACTICE_RUNS if practical else RUNS
+    if horizon is None:
+        horizon = PRACTICE_HORIZON if practical else HORIZON
+    count = whole_number("runs", runs, least=2)
+    seed = whole_number("seed", seed)
+    chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
+    entries = [
+        (contest, name, policy)
+        for contest in board
+        for name, policy in chosen.items()
+        if not refusal(policy, contest.problem)
+    ]
+    cells = {
+        _cell_name(contest, name, number): make_cell(
+            contest.problem,
+            policy,
+            true=truth,
+            horizon=horizon,
+            runs=-(-count // len(contest.truths)),
+            # Other streams for every truth, the same ones for every policy.
+            seed=seed * 1000 + number,
+            times=[horizon],
+            shuffle=True,
+        )
+        for contest, name, policy in entries
+        for number, truth in enumerate(contest.truths)
+    }
+    results = play_cells(cells, out=out, **how)
+    standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
+    for contest, name, _ in entries:
+        parts = [
+            results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
+        ]
+        lower = contest.lower_bound * math.log(horizon)
+        standings[name][contest.name] = _standing(parts, lower)
+    return Leaderboard(board, standings, int(horizon), count, seed)
+
+
+def _cell_name(contest: Contest, policy: str, truth: int) -> str:
+    return f"{contest.name}: {policy}, truth {truth + 1}"
+
+
+def _standing(parts: Sequence[Result], lower: float) -> Standing:
+    final = np.concatenate([result.final_regret(result.policy) for result in parts])
+    mean = float(final.mean())
+    return Standing(
+        mean=mean,
+        standard_error=float(std_of(final)) / math.sqrt(len(final)),
+        q95=float(np.quantile(final, 0.95)),
+        ratio=mean / lower if lower > 0 else None,
+        worst=_worst([by_truth for result in parts for by_truth in _by_truth(result).items()]),
+    )
+
+
+def _by_truth(result: Result) -> dict[str, Floats]:
+    """Return the regret of the runs that each truth had."""
+    final = result.final_regret(result.policy)
+    rows = truths(result.problem, result.true, result.seed, range(result.runs))
+    if rows is None:
+        return {result.true: final}
+    names = result.problem.parameters
+    return {names[row]: final[rows == row] for row in np.unique(rows).tolist()}
+
+
+def _worst(regrets: Sequence[tuple[str, Floats]]) -> WorstTruth | None:
+    if len(regrets) == 1:
+        return None
+    found = [WorstTruth(truth, float(own.mean()), len(own)) for truth, own in regrets]
+    return max(found, key=lambda truth: truth.mean)
