@@ -24,9 +24,10 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what θ̂ would pay for. So before the n-th play that costs under θ̂, look whether such a model, or one
-that does not believe in the leader, has (1 + n/8)^{−(1+δ)} of its posterior: then play what settles
-that.
+what θ̂ would pay for. So before the n-th play that costs under θ̂, ask each model that has more than
+(1 + n/8)^{−(1+δ)} of its posterior. If it trusts the leader, and another of its best arms tells it
+from the rival with most at stake, play that arm. If it does not, play what tells it from θ̂: its
+best arm, or the leader.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -357,45 +358,37 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
 @jitted
 def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> int:
     """Return what to play instead of an arm that costs under θ̂, or this arm, which is counted."""
-    theta, posterior = known.theta, scratch.by_model[_POSTERIOR]
-    leader, rival = scratch.marks[_LEADER, 0], _most_told(known, scratch, arm)
-    paid = tally.beliefs[-1]
+    theta, posterior, gap = known.theta, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
+    leader, paid, rival = scratch.marks[_LEADER, 0], tally.beliefs[-1], hat
+    for model in range(posterior.size):
+        if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
+            rival = model
     least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta)
     for model in range(posterior.size):
         if model == hat or posterior[model] <= least:
             continue
         trusts = theta.is_best[leader, model]
-        against = rival if trusts else hat
+        against, best, most = rival if trusts else hat, -1, 0.0
         for other in range(theta.arms):
-            told = theta.codes[other, model] != theta.codes[other, against]
-            if told and theta.is_best[other, model]:
-                return other
-        if not trusts:
-            return leader
+            told = _apart(known, other, theta.codes[other, against], theta.codes[other, model])
+            # Where both trust the leader, what it tells has been weighed already.
+            asked = theta.is_best[other, model] if other != leader else not trusts
+            if asked and told > most:
+                best, most = other, told
+        if best >= 0:
+            return best
     tally.beliefs[-1] += 1
     return arm
 
 
 @jitted
-def _most_told(known: Any, scratch: Any, arm: int) -> int:
-    """Return the rival that adds most to what an arm is worth."""
-    theta, posterior, gap = known.theta, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
-    rival, most = 0, -math.inf
-    for model in range(posterior.size):
-        if posterior[model] == 0 or gap[model] == 0:
-            continue
-        level, told = theta.codes[arm, model], 0.0
-        for other in range(posterior.size):
-            own = theta.codes[arm, other]
-            if posterior[other] > 0 and own != level:
-                apart = known.base[arm, level] - known.base[arm, own]
-                for k in range(known.cost.shape[2]):
-                    cost = known.cost[arm, level, k] - known.cost[arm, own, k]
-                    apart += known.expected[arm, own, k] * cost
-                told += posterior[other] * apart
-        if posterior[model] * gap[model] * told > most:
-            rival, most = model, posterior[model] * gap[model] * told
-    return rival
+def _apart(known: Any, pair: int, true: int, level: int) -> float:
+    """Return D(true‖level) of two levels of a pair."""
+    apart = known.base[pair, level] - known.base[pair, true]
+    for k in range(known.cost.shape[2]):
+        cost = known.cost[pair, level, k] - known.cost[pair, true, k]
+        apart += known.expected[pair, true, k] * cost
+    return apart if level != true else 0.0
 
 
 @jitted
