@@ -856,7 +856,7 @@ def test_a_context_must_be_named_where_there_are_any() -> None:
             ask(context="mobil")
         with pytest.raises(InputError, match="a context is named by a text, not 3"):
             ask(context=3)
-    assert repr(agent) == "Agent('shop', optimist: 0 asked, 0 outstanding)"
+    assert repr(agent) == "Agent('shop', frugal: 0 asked, 0 outstanding)"
     plain = Agent("paper:two")
     with pytest.raises(InputError, match="no contexts, and the context 'mobile' was given: leave"):
         plain.ask(context="mobile")

@@ -26,7 +26,7 @@ def test_command(
         main(words)
     output = capsys.readouterr()
     assert caught.value.code == 0
-    for word in ("optimist:safe=7", "thompson-theta", "two θ²", "score"):
+    for word in ("frugal:safe=7", "thompson-theta", "two θ²", "score"):
         assert word in output.out
     assert f"wrote {tmp_path / 'leaderboard.json'}" in output.err
     board = (tmp_path / "leaderboard.json").read_bytes()
@@ -71,7 +71,7 @@ def test_ones_own_problems(
     assert "random" not in out
     board = json.loads(run(capsys, *words, "--json")[1])
     assert [contest["group"] for contest in board["contests"]] == ["own", "own"]
-    assert board["policies"].keys() >= {"optimist", "optimist:safe=7", "ucb1"}
+    assert board["policies"].keys() >= {"frugal", "frugal:safe=7", "ucb1"}
     assert "there is no such file" in refusal(capsys, "leaderboard", "paper:two", "none.toml")
     assert "two problems are called 'mine'" in refusal(capsys, "leaderboard", *[str(file)] * 2)
 

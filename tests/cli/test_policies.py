@@ -18,12 +18,12 @@ def test_policies_are_listed_on_one_screen(
     assert code == 0
     for name in POLICIES:
         assert f"\n{name} " in out
-    assert "optimist (default)" in " ".join(out.split())
+    assert "frugal (default)" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
     assert len(out.splitlines()) <= 32
     rows = json.loads(run(capsys, "policies", "--json")[1])
     assert [row["name"] for row in rows] == list(POLICIES)
-    assert [row["name"] for row in rows if row["default"]] == ["optimist"]
+    assert [row["name"] for row in rows if row["default"]] == ["frugal"]
 
 
 @pytest.mark.parametrize("name", POLICIES)

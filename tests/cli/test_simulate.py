@@ -33,9 +33,9 @@ def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) ->
 def test_simulate_by_default_plays_the_default_policy(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["simulate", "paper:permutations", "--horizon", "100", "--runs", "1", "--json"]
     result = json.loads(run(capsys, *words)[1])
-    assert list(result["policies"]) == ["optimist"]
+    assert list(result["policies"]) == ["frugal"]
     assert result["true"] == "0.6,0.4,0.3,0.2"
-    assert result["policies"]["optimist"]["std_regret"][-1] is None
+    assert result["policies"]["frugal"]["std_regret"][-1] is None
 
 
 def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:

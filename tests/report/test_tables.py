@@ -52,7 +52,7 @@ def test_overview_shows_corrected_bounds_and_all_arms() -> None:
         f"{case.theorem1.corrected.log_coefficient:.4g}",
         f"{case.theorem2.all_arms.coefficient:.4g}",
     ]
-    assert row(lines, "theta1")[-4] == f"{case.default.log_coefficient:.4g}"
+    assert row(lines, "theta1")[-4] == f"{case.optimist.log_coefficient:.4g}"
     bounded = analyze(SCALED, "theta4").cases[0].theorem1
     assert bounded.printed.constant != bounded.corrected.constant
     assert row(lines, "theta4")[-3] == f"{bounded.corrected.constant:,.1f}"

@@ -18,7 +18,7 @@ from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
 from fpbandits.families.gaussian import Gaussian
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.policies import DEFAULT
+from fpbandits.policies import Optimist
 from fpbandits.theory import bounds
 from fpbandits.theory.cases import Case
 
@@ -171,9 +171,8 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
             if not any(math.isinf(d) for _, d in gained):
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
 
-    assert case.default.policy == "optimist"
     expected = default_of(oracle)
-    assert case.default.log_coefficient == (None if expected is None else close(expected * width))
+    assert case.optimist.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
     assert case.ucb1.log_coefficient == close(8 * sum(1 / gap for gap in positive) * width)
@@ -440,20 +439,19 @@ def test_differences_around_the_tolerance_do_no_harm(steps: list[list[int]]) -> 
 
 def test_the_default_policy_and_its_threshold_are_those_that_are_played() -> None:
     """Theory comes before policies, so it cannot look there."""
-    assert bounds.DEFAULT == DEFAULT.name
-    assert DEFAULT().delta == bounds.DELTA
+    assert Optimist().delta == bounds.DELTA
 
 
 def test_what_certainty_costs_the_default_policy_nothing() -> None:
     """An arm that would always pay under the other model is refuted by its first failure."""
     case = analyze(Problem.bernoulli([[0.5, 0.3], [0.5, 1]]), "theta1").cases[0]
-    assert case.default.log_coefficient == 0
+    assert case.optimist.log_coefficient == 0
     assert "  optimist       regret is bounded" in str(case).splitlines()
     tied = analyze(Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]]), "theta1").cases[0]
-    assert tied.default.log_coefficient is None
+    assert tied.optimist.log_coefficient is None
     assert "optimist" not in str(tied)
     near = Problem.bernoulli([[0.5, 0.5 - 1e-10], [0.5, 0.5 + 1e-10]])
-    most = analyze(near, "theta1").cases[0].default.log_coefficient
+    most = analyze(near, "theta1").cases[0].optimist.log_coefficient
     # kl(p, p + d) is 2d² at p = ½, up to a share of d².
     assert most == pytest.approx(1.1 * 1e-10 / (2 * (2e-10) ** 2), rel=1e-5)
 
@@ -465,7 +463,7 @@ def test_the_default_policy_keeps_its_bound() -> None:
     """
     result = simulate("paper:two", true="theta2", horizon=10**12, runs=400, times=[10**6])
     growth = (result.regret("optimist")[:, 1] - result.regret("optimist")[:, 0]) / math.log(10**6)
-    most = analyze("paper:two", "theta2").cases[0].default.log_coefficient
+    most = analyze("paper:two", "theta2").cases[0].optimist.log_coefficient
     assert most is not None
     assert growth.mean() == pytest.approx(most, abs=5 * growth.std() / 20)
     assert growth.std() / 20 < 0.02 * most

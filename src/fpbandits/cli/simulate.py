@@ -36,7 +36,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME[:OPTION=VALUE]",
-            help="A policy, FILE.py:CLASS, or all; may be given again.  [default: optimist]",
+            help="A policy, FILE.py:CLASS, or all; may be given again.  [default: frugal]",
             autocompletion=policies_to_play,
         ),
     ] = None,

@@ -30,7 +30,7 @@ RUNS, HORIZON = 100, 10**5
 PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
 """What is usual where all contests are of the group ``practice``."""
 
-SAFE = "optimist:safe=7"
+SAFE = "frugal:safe=7"
 """The optimist with its option for wrong models, which plays beside all others."""
 
 

@@ -41,4 +41,4 @@ POLICIES: dict[str, type[Policy]] = {
     if isinstance(each, type) and issubclass(each, Policy) and hasattr(each, "name")
 }
 
-DEFAULT = Optimist
+DEFAULT = Frugal

@@ -123,7 +123,7 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
     """Show two lines per truth: the numbers, and in words what they come from."""
-    heads = ["truth", "best arm"], [analysis.cases[0].default.policy, "FP-UCB", "", "any ≥"]
+    heads = ["truth", "best arm"], ["optimist", "FP-UCB", "", "any ≥"]
     rows = [([case.true, case.best_arm], _bounds_of(case)) for case in analysis.cases]
     under = ["", ""], ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
     names, numbers = zip(heads, under, *rows, strict=True)
@@ -152,7 +152,7 @@ def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
 def _bounds_of(case: Case) -> list[str]:
     upper, lower = case.theorem1.corrected, case.theorem2.all_arms
     bounds = upper.constant, upper.log_coefficient, lower.coefficient
-    return [amount(case.default.log_coefficient) or "–", *map(amount, bounds)]
+    return [amount(case.optimist.log_coefficient) or "–", *map(amount, bounds)]
 
 
 def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
@@ -250,9 +250,9 @@ def _bound_table(case: Case) -> Table:
         proven = corrected.constant is not None and printed.constant >= corrected.constant
         label = "  as printed" if proven else "  as printed (not proven)"
         row(label, printed.constant, printed.log_coefficient)
-    if case.default.log_coefficient is not None:
-        label = f"{case.default.policy}, the default, at most, in the long run"
-        row(label, None, case.default.log_coefficient)
+    if case.optimist.log_coefficient is not None:
+        label = "optimist at most, in the long run"
+        row(label, None, case.optimist.log_coefficient)
     row("UCB1 at most", case.ucb1.constant, case.ucb1.log_coefficient)
     row("any policy at least, in the long run (Theorem 2)", None, lower.all_arms.coefficient)
     if lower.coefficient != lower.all_arms.coefficient:

@@ -43,8 +43,8 @@ import numpy as np
 from fpbandits.arrays import TOLERANCE, Floats, Ints
 from fpbandits.theory.structure import Structure
 
-DEFAULT, DELTA = "optimist", 0.1
-"""The default policy, and the δ of its threshold (1 + δ) ln t + b."""
+DELTA = 0.1
+"""The δ of the threshold of `optimist`, (1 + δ) ln t + b."""
 
 _EXACT_TERMS = 512
 _MOST_AT_ONCE = 2048
@@ -122,8 +122,8 @@ def theorem1(structure: Structure, true: int) -> Theorem1:
     )
 
 
-def default_bound(structure: Structure, true: int) -> float | None:
-    r"""Return what the default policy's E[R(T)]/ln T comes down to at the most, in the long run.
+def optimist_bound(structure: Structure, true: int) -> float | None:
+    r"""Return what E[R(T)]/ln T of `optimist` comes down to at the most, in the long run.
 
     Let θ° have a single best arm, 1. For a wrong arm a let D_a be the least D_a(θ°‖θ) over the θ
     that give 1 the same law and under which a is a best arm and 1 is not; they are in B(θ°).
@@ -142,7 +142,7 @@ def default_bound(structure: Structure, true: int) -> float | None:
 
     >>> from fpbandits import load_problem
     >>> structure = Structure(load_problem("paper:two"))
-    >>> default_bound(structure, 0), round(default_bound(structure, 1), 4)
+    >>> optimist_bound(structure, 0), round(optimist_bound(structure, 1), 4)
     (0.0, 0.2422)
     """
     if structure.best_arms[true].sum() > 1:

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import starmap
 from typing import Literal
 
-from fpbandits.theory.bounds import DEFAULT, default_bound, theorem1, ucb1_bound
+from fpbandits.theory.bounds import optimist_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import bound_text, least_text, named, told, verdict
@@ -83,13 +83,12 @@ class UCB1Bound:
 
 
 @dataclass(frozen=True)
-class DefaultBound:
-    """The default policy: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
+class OptimistBound:
+    """`optimist`: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
 
     None where best arms tie: there is no such bound.
     """
 
-    policy: str
     log_coefficient: float | None
 
 
@@ -125,7 +124,7 @@ class Case:
     theorem1: UpperBounds
     theorem2: LowerBounds
     ucb1: UCB1Bound
-    default: DefaultBound
+    optimist: OptimistBound
 
     @property
     def facts(self) -> dict[str, str]:
@@ -133,7 +132,7 @@ class Case:
         return {
             "best arm": self.best_arm,
             "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
-            **self._of_default(),
+            **self._of_optimist(),
             "UCB1": f"regret ≤ {self.ucb1}",
             "any policy": least_text(self.theorem2.all_arms.coefficient),
         }
@@ -141,12 +140,12 @@ class Case:
     def __str__(self) -> str:
         return told(self.true, self.verdict, self.facts)
 
-    def _of_default(self) -> dict[str, str]:
-        most = self.default.log_coefficient
+    def _of_optimist(self) -> dict[str, str]:
+        most = self.optimist.log_coefficient
         if most is None:
             return {}
         return {
-            self.default.policy: f"regret ≤ {most:.4g} · ln T in the long run"
+            "optimist": f"regret ≤ {most:.4g} · ln T in the long run"
             if most
             else "regret is bounded"
         }
@@ -171,7 +170,7 @@ def case_of(structure: Structure, true: int) -> Case:
     upper, lower = theorem1(structure, true), theorem2(structure, true)
     gaps = structure.gaps(true)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
-    default = default_bound(structure, true)
+    optimist = optimist_bound(structure, true)
 
     times = upper.separation
     alphas, K = (times.alpha * width).tolist(), times.K.tolist()
@@ -208,5 +207,5 @@ def case_of(structure: Structure, true: int) -> Case:
             printed=at_least(lower.printed),
         ),
         ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
-        default=DefaultBound(DEFAULT, None if default is None else default * width),
+        optimist=OptimistBound(None if optimist is None else optimist * width),
     )

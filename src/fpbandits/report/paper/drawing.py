@@ -25,9 +25,10 @@ POLICY_NAMES = {
     "fp-ucb": "FP-UCB",
     "ucb1": "UCB1",
     "thompson": "Thompson sampling",
+    "frugal": "frugal",
     "optimist": "optimist",
 }
-POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "optimist": PURPLE}
+POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "frugal": PURPLE}
 SETTING_COLOURS = {
     "two-1": BLUE,
     "two-2": ORANGE,
