@@ -255,7 +255,7 @@ def test_one_context_is_played_as_none(name: str) -> None:
 
 def test_who_takes_contexts_is_who_refusals_name() -> None:
     together = [name for name, kind in POLICIES.items() if kind.contexts is Contexts.TOGETHER]
-    assert together == ["fp-llr", "optimist", "thompson-theta", "ids-theta"]
+    assert together == ["fp-llr", "frugal", "optimist", "thompson-theta", "ids-theta"]
     assert POLICIES["kl-ucb"].contexts is Contexts.APART
 
 
@@ -264,7 +264,7 @@ def test_policies_that_know_nothing_of_contexts_say_so(name: str) -> None:
     with pytest.raises(InputError) as caught:
         simulate(with_contexts(), parse_policy(name), true="theta1", horizon=10, runs=1)
     assert str(caught.value) == (
-        f"{name} knows nothing of contexts, and problem has 2: optimist, thompson-theta or kl-ucb "
+        f"{name} knows nothing of contexts, and problem has 2: frugal, thompson-theta or kl-ucb "
         "would do"
     )
     with pytest.raises(InputError, match="knows nothing of contexts"):

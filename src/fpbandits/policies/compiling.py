@@ -119,7 +119,7 @@ def prepare(policy: Policy, problem: Problem) -> Any:
     if problem.contexts and policy.contexts.value == "refused":
         raise InputError(
             f"{policy.name} knows nothing of contexts, and {problem.name} has "
-            f"{len(problem.contexts)}: optimist, thompson-theta or kl-ucb would do"
+            f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
         )
     known, kind = policy.prepare(problem), type(policy)
     made: Any = type(known)
