@@ -24,10 +24,10 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what θ̂ would pay for. So before the n-th play that costs under θ̂, ask each model that has more than
-(1 + n/8)^{−(1+δ)} of its posterior. If it trusts the leader, and another of its best arms tells it
-from the rival with most at stake, play that arm. If it does not, play what tells it from θ̂: its
-best arm, or the leader.
+what others would pay for. So before the n-th play that costs under θ̂, ask θ̂ and each model that
+has more than (1 + n/4)^{−2} of its posterior, and under which all comes for free. If it trusts the
+leader, and another of its best arms tells it from the rival with most at stake, play that arm. If
+it does not, play what tells it from θ̂: its best arm, or the leader.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.arrays import Bools, Floats
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
 from fpbandits.policies.compiling import jitted
@@ -60,7 +60,7 @@ from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
 
-_PATIENCE = 8.0
+_PATIENCE = 4.0
 """How many plays are paid for before other models that agree on the leader are asked."""
 
 _RULED_OUT = 10.0
@@ -82,6 +82,9 @@ class FrugalKnown(NamedTuple):
 
     Attributes
     ----------
+    free
+        Under which models everything comes for free: no other model agrees with them on all their
+        best arms and promises more.
     base, cost, expected
         [arm, level], [arm, level, k], [arm, level, k]: a play costs base + Σ_k s_k·cost_k of
         log-likelihood, and s_k is expected to be that.
@@ -93,6 +96,7 @@ class FrugalKnown(NamedTuple):
     safe: float
     switch: float
     shares: Floats
+    free: Bools
     base: Floats
     cost: Floats
     expected: Floats
@@ -131,6 +135,7 @@ class Frugal(LikelihoodPolicy):
             self.safe,
             self.switch,
             np.array(problem.shares or (1.0,)),
+            _free(theta),
             np.ascontiguousarray(_possible(base)),
             np.ascontiguousarray(_possible(cost)),
             np.ascontiguousarray(expected),
@@ -189,6 +194,19 @@ class Frugal(LikelihoodPolicy):
         now, end = _horizon(known, t), _horizon(known, t + rounds - 1)
         reference = scratch.notes[REFERENCE]
         return _keeps_leading(known, scratch, reference, scratch.cycle[0], now, end)
+
+
+def _free(theta: Theta) -> Bools:
+    """Tell for which models no other agrees on all their best arms and promises more."""
+    free = np.ones(theta.codes.shape[1], bool)
+    for model in range(len(free)):
+        arms = np.flatnonzero(theta.is_best[:, model])
+        # A model that agrees on these arms and does not hold them best has something better.
+        others = np.flatnonzero(theta.codes[arms[0]] == theta.codes[arms[0], model])
+        for arm in arms[1:]:
+            others = others[theta.codes[arm, others] == theta.codes[arm, model]]
+        free[model] = theta.is_best[arms[0], others].all()
+    return free
 
 
 def _possible(costs: Floats) -> Floats:
@@ -363,9 +381,9 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta)
+    least = posterior[hat] * (1 + paid / _PATIENCE) ** -2
     for model in range(posterior.size):
-        if model == hat or posterior[model] <= least:
+        if posterior[model] <= least or not known.free[model]:
             continue
         trusts = theta.is_best[leader, model]
         against, best, most = rival if trusts else hat, -1, 0.0
