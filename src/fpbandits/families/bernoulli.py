@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range
+from fpbandits.errors import InputError
 from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
+from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.table import Names, checked_means
@@ -49,3 +54,86 @@ class Bernoulli(MeansFamily):
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.unit_means[true], self.unit_means[others]
         return information(p, q) + information(1 - p, 1 - q)
+
+
+_FARTHEST = 25.0
+"""Log-odds beyond which a chance is as good as 0 or 1."""
+
+
+class BernoulliEstimator(Estimator):
+    """Chances by their log-odds, from how often each pair paid.
+
+    ``bottom`` and ``top`` are what each pair pays: the ends of the range, or nothing and a value.
+    """
+
+    family = "bernoulli"
+    given = ("value",)
+
+    def __init__(self, bottom: float, top: Floats) -> None:
+        self.bottom, self.top = bottom, top
+
+    @classmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> BernoulliEstimator:
+        """Take rewards for the ends of the range; without one, for 0 and a value of each pair."""
+        if rewards.range is not None:
+            if "value" in given:
+                raise InputError("value says what each arm can pay: leave out the range")
+            bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
+        elif "value" in given:
+            bottom, top = 0.0, np.asarray(given["value"], np.float64)
+        else:
+            bottom, top = 0.0, _paid(rewards)
+        paid = top[rewards.pairs]
+        if rewards.range is None and (top == 1).all():
+            words = (
+                "{} is neither 0 nor 1: for rewards in other units give a range, as 0,15, or "
+                "another family"
+            )
+        else:
+            words = "{} is neither of the two that its arm can pay: use another family"
+        rewards.refuse((rewards.values != bottom) & (rewards.values != paid), words)
+        return cls(bottom, top)
+
+    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
+        return (values != self.bottom).astype(np.float64)[:, np.newaxis]
+
+    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+        paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
+        return np.log(paid) - np.log1p(-paid), common
+
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        odds = np.clip(coordinates, -_FARTHEST, _FARTHEST)
+        return np.logaddexp(0, odds[..., 0]), -odds
+
+    def _chances(self, coordinates: Floats) -> Floats:
+        chances: Floats = 1 / (1 + np.exp(-np.clip(coordinates[..., 0], -_FARTHEST, _FARTHEST)))
+        return chances
+
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        means: Floats = self.bottom + (self.top - self.bottom)[:, np.newaxis] * self._chances(coordinates)
+        return means
+
+    @property
+    def _values(self) -> bool:
+        """Whether pairs pay values of their own."""
+        return bool((self.top != self.top[0]).any())
+
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        return self._chances(coordinates) if self._values else self.means(coordinates, common)
+
+    def fields(self, common: Floats) -> dict[str, Any]:
+        if self._values:
+            return {"value": self.top.tolist()}
+        ends = sorted((self.bottom, float(self.top[0])))
+        return {"range": ends}
+
+
+def _paid(rewards: Rewards) -> Floats:
+    """Return what each pair paid when it paid: its own value, or that of most others."""
+    top = np.zeros(len(rewards.names))
+    some = rewards.values != 0
+    top[rewards.pairs[some]] = rewards.values[some]
+    seen = top[top != 0]
+    usual = float(np.median(seen)) if len(seen) else 1.0
+    top[top == 0] = usual
+    return top

@@ -1,0 +1,223 @@
+"""How many types, and how far thin cells are pulled: by the likelihood of units held out.
+
+Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
+the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
+and score no better; two mixtures are compared by the differences of the same units, whose standard
+error says what is noise. The choice is the smallest T that is within one standard error of the
+best. BIC stands beside it, from a fit to all units.
+
+Few units are split into folds, each held out in turn; many are split once. Of very many only some
+are looked at, as many as the work allows; the final fit has all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.families.estimator import Estimator
+from fpbandits.fitting.cells import Cells
+from fpbandits.fitting.em import Mixture, Sample, starts
+from fpbandits.fitting.log import Progress
+
+MOST_TYPES = 40
+"""Where the search for more types ends."""
+
+_STRENGTH = 1.0
+"""How far cells are pulled while the number of types is sought."""
+_STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+_HELD_OUT = 4
+"""One unit in so many is held out."""
+_PATIENCE = 2
+"""So many more types are tried after the best."""
+_FEW, _MANY, _SMALL = 20_000, 120_000, 24_000
+"""Cells of units: for folds in turn; at most to choose by; to try starts on."""
+_STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
+"""How many starts are made, go on, and go to the end."""
+
+
+@dataclass
+class Choice:
+    """What was tried, and what was found.
+
+    Attributes
+    ----------
+    held_out
+        The log-likelihood of a held-out reward, by the number of types.
+    bic
+        −2 ln L + ln(units) · free numbers, of all units, by the number of types.
+    strength
+        How many rewards of the pooled law stand beside those of each type and pair.
+    mixture
+        The fit to all units.
+    """
+
+    held_out: dict[int, float] = field(default_factory=dict)
+    bic: dict[int, float] = field(default_factory=dict)
+    strength: float = _STRENGTH
+    types: int = 1
+
+
+class _Split:
+    """Units to learn from and units held out."""
+
+    def __init__(self, cells: Cells, learn: Floats, held: Floats, estimator: Estimator) -> None:
+        self.sample = part_of(cells, cells.weights(learn), estimator)
+        weights = cells.weights(held)
+        self.held = part_of(cells, weights, estimator)
+        self.best: dict[int, Mixture] = {}
+
+    def scores(self, mixture: Mixture) -> tuple[Floats, Floats]:
+        """Return the log-likelihood of a held-out unit of each group, and how many there are."""
+        return self.held.likelihoods(mixture), self.held.weights
+
+
+def part_of(
+    cells: Cells, weights: Floats, estimator: Estimator, strength: float = _STRENGTH
+) -> Sample:
+    """Return a sample of the units that have a weight."""
+    return Sample(cells.parts(weights), weights[weights > 0], estimator, strength)
+
+
+def some_of(sample: Sample, most: int, random: np.random.Generator) -> Sample:
+    """Return a sample of some units, ``most`` cells of them at the most, or all if they are few."""
+    lengths = np.diff(sample.cells.starts)
+    if lengths.sum() <= most:
+        return sample
+    order = random.permutation(len(lengths))
+    kept = order[: max(1, int(np.searchsorted(np.cumsum(lengths[order]), most)))]
+    weights = np.zeros(len(lengths))
+    weights[kept] = sample.weights[kept]
+    return part_of(sample.cells, weights, sample.estimator, sample.strength)
+
+
+def search(
+    sample: Sample, types: int, before: Mixture | None, random: np.random.Generator
+) -> Mixture:
+    """Return the best mixture of many starts: most go a few steps, a few go to the end.
+
+    ``before`` is a mixture of one type less, to grow some starts from.
+    """
+    small = some_of(sample, _SMALL, random)
+    if types == 1:
+        return sample.climb(sample.start(1, random), 60)[0]
+    rivals = [small.climb(start, 20, 1e-4) for start in starts(small, types, before, _STARTS, random)]
+    rivals = sorted(rivals, key=_value)[:_RUNNERS]
+    rivals = sorted((small.climb(each, 150, 1e-5) for each, _ in rivals), key=_value)
+    if small is not sample:
+        rivals = [sample.climb(each, 30, 1e-6) for each, _ in rivals[: 2 * _FINALISTS]]
+    finals = sorted(rivals, key=_value)[:_FINALISTS]
+    return min((sample.climb(each, 600) for each, _ in finals), key=_value)[0]
+
+
+def _value(rival: tuple[Mixture, float]) -> float:
+    return -rival[1] if math.isfinite(rival[1]) else math.inf
+
+
+def free_numbers(mixture: Mixture) -> int:
+    """Return how many numbers a mixture is free to choose."""
+    return mixture.coordinates.size + len(mixture.common) + mixture.types - 1
+
+
+def choose(
+    cells: Cells,
+    estimator: Estimator,
+    types: int | None,
+    seed: int,
+    progress: Progress,
+) -> tuple[Mixture, Choice]:
+    """Find how many types there are, unless that is said, and fit them to all units."""
+    everyone = Sample(cells, cells.weights(), estimator, _STRENGTH)
+    splits = list(_splits(cells, estimator, _stream(seed, 0)))
+    choice = Choice()
+    scores: dict[int, tuple[Floats, Floats]] = {}
+    fits: dict[int, Mixture] = {}
+    most = min(MOST_TYPES, cells.units // 2)
+    for number in [types] if types is not None else range(1, most + 1):
+        progress(f"fitting {number} type{'s' if number > 1 else ''}", 0.0, 0.0)
+        for place, split in enumerate(splits):
+            before = split.best.get(number - 1)
+            split.best[number] = search(
+                split.sample, number, before, _stream(seed, number, place)
+            )
+        parts = [split.scores(split.best[number]) for split in splits]
+        scores[number] = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+        choice.held_out[number] = float(np.dot(*scores[number])) / _rewards(splits)
+        fits[number], value = everyone.climb(splits[0].best[number], 60, 1e-6)
+        likelihood = value - everyone.penalty(fits[number])
+        choice.bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
+        if number >= max(choice.held_out, key=choice.held_out.__getitem__) + _PATIENCE:
+            break
+    choice.types = _smallest(scores)
+    progress(f"choosing how far thin cells of {choice.types} types are pulled", 0.0, 0.0)
+    choice.strength = _strength(splits, choice.types)
+    progress(f"fitting {choice.types} types to all units", 0.0, 0.0)
+    final = replace(everyone, strength=choice.strength)
+    rivals = [fits[choice.types]]
+    if len(splits) > 1 or types is not None:
+        rivals.append(search(final, choice.types, fits.get(choice.types - 1), _stream(seed, 0, 1)))
+    best, _ = min((final.climb(each, 1500, 1e-8) for each in rivals), key=_value)
+    return best, choice
+
+
+def _stream(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def _rewards(splits: list[_Split]) -> float:
+    """Return how many rewards are held out."""
+    return sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
+
+
+def _splits(
+    cells: Cells, estimator: Estimator, random: np.random.Generator
+) -> Iterator[_Split]:
+    """Yield folds of all units in turn, or one split of as many as the work allows."""
+    order = random.permutation(cells.units)
+    lengths = np.diff(cells.starts)[cells.group_of[order]]
+    if len(cells.members) <= _FEW and cells.units <= _FEW:
+        for fold in range(_HELD_OUT):
+            yield _Split(
+                cells,
+                np.delete(order, np.s_[fold::_HELD_OUT]),
+                order[fold::_HELD_OUT],
+                estimator,
+            )
+        return
+    if len(cells.members) > _MANY:  # groups are few where units are alike, and all can be kept
+        order = order[: int(np.searchsorted(np.cumsum(lengths), _MANY * 4 // 3))]
+    held = len(order) // _HELD_OUT
+    yield _Split(cells, order[held:], order[:held], estimator)
+
+
+def _smallest(scores: dict[int, tuple[Floats, Floats]]) -> int:
+    """Return the least number of types that is within one standard error of the best."""
+    totals = {number: float(each @ weights) for number, (each, weights) in scores.items()}
+    best = max(totals, key=totals.__getitem__)
+    for number in sorted(scores):
+        difference = scores[best][0] - scores[number][0]
+        weights = scores[best][1]
+        units = weights.sum()
+        mean = float(difference @ weights) / units
+        spread = float((difference - mean) ** 2 @ weights) / max(units - 1, 1)
+        if units * mean <= math.sqrt(units * spread):
+            return number
+    return best
+
+
+def _strength(splits: list[_Split], types: int) -> float:
+    """Return how far cells are best pulled, by the units held out."""
+    best, found = -math.inf, _STRENGTH
+    for strength in _STRENGTHS:
+        total = 0.0
+        for split in splits:
+            mixture, _ = replace(split.sample, strength=strength).climb(split.best[types], 60, 1e-6)
+            each, weights = split.scores(mixture)
+            total += float(each @ weights)
+        if total > best:
+            best, found = total, strength
+    return found

@@ -1,0 +1,433 @@
+"""Logs: rows of who, which arm, what came of it, from CSV, Parquet or a data frame.
+
+A row has a unit, an arm, a reward and, if there are contexts, what was seen before. The file is read
+a few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
+become numbers: units in order of appearance, arms and contexts sorted, as numbers if all are.
+
+Whatever is wrong is said with the row where it is: of a file as a spreadsheet counts them, the
+header being row 1; of a data frame from 0, as data frames do.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fpbandits.arrays import Floats
+from fpbandits.checks import checked_name, checked_path, number_text
+from fpbandits.errors import Error, InputError, StorageError, listed, quote, unknown
+from fpbandits.storage import shown
+
+Progress = Callable[[str, float, float], None]
+
+ENDINGS = (".csv", ".tsv", ".parquet")
+_AT_ONCE = 2**16
+_MISSING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A log in numbers: one unit, pair and reward per row, in the order of the rows.
+
+    Attributes
+    ----------
+    units
+        How the units are called.
+    arms, contexts
+        Names; a pair is context · number of arms + arm, as in a `Problem`.
+    extra
+        Further columns of numbers, by name.
+    """
+
+    units: Sequence[str]
+    arms: tuple[str, ...]
+    contexts: tuple[str, ...]
+    unit: NDArray[np.int32]
+    pair: NDArray[np.int32]
+    reward: Floats
+    extra: Mapping[str, Floats]
+    place: Callable[[int], str]
+    """The words for a row."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a context and an arm there are."""
+        return len(self.arms) * max(1, len(self.contexts))
+
+    @property
+    def pair_names(self) -> list[str]:
+        """What to call the pairs."""
+        if not self.contexts:
+            return list(self.arms)
+        return [f"{context}: {arm}" for context in self.contexts for arm in self.arms]
+
+    @contextmanager
+    def naming_rows(self) -> Iterator[None]:
+        """Put the place in front of an error that concerns a row."""
+        try:
+            yield
+        except InputError as error:
+            raise error if error.row is None else error.at(self.place(error.row)) from None
+
+
+def read_log(
+    source: Any,
+    *,
+    unit: str,
+    arm: str,
+    reward: str,
+    context: str | None = None,
+    numbers: Sequence[str] = (),
+    arms: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Log:
+    """Read a log from a file's path or a data frame, and check every row.
+
+    ``numbers`` are further columns to keep, ``arms`` those that there may be: by default all that
+    appear. A data frame is anything whose columns are had by name: pandas, Polars, Arrow, a dict.
+    """
+    roles = {"unit": unit, "arm": arm, "reward": reward}
+    if context is not None:
+        roles["context"] = context
+    names = [*roles.values(), *numbers]
+    for role, name in roles.items():
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{role} must be a column's name, not {quote(name)}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
+    if isinstance(source, str | os.PathLike):
+        path = checked_path(source)
+        where, chunks, place = shown(path), _chunks(path, names, progress), _in_file(path, names)
+    else:
+        where, chunks, place = "the log", _frame_chunks(source, names), _in_frame
+    try:
+        return _collected(chunks, roles, tuple(numbers), arms, place)
+    except Error as error:
+        if error.row is not None:
+            raise error.at(place(error.row)) from None
+        raise error.at(where) from None
+
+
+def _in_frame(row: int) -> str:
+    return f"the log: row {row}, counted from 0"
+
+
+def _in_file(path: Path, names: Sequence[str]) -> Callable[[int], str]:
+    if path.suffix.lower() == ".parquet":
+        return lambda row: f"{shown(path)}: row {row:,}, counted from 0"
+    return lambda row: f"{shown(path)}: row {_line_of(path, row)}"
+
+
+def _collected(
+    chunks: Iterable[Sequence[Any]],
+    roles: Mapping[str, str],
+    numbers: tuple[str, ...],
+    known: Sequence[str] | None,
+    place: Callable[[int], str],
+) -> Log:
+    """Turn chunks of columns into numbers."""
+    labels = {role: _Labels(role) for role in roles if role != "reward"}
+    reals = {name: _Reals(name) for name in ("reward", *numbers)}
+    readers = [labels.get(role) or reals[role] for role in roles] + [reals[n] for n in numbers]
+    for chunk in chunks:
+        for reader, values in zip(readers, chunk, strict=True):
+            reader.add(values)
+    rewards = reals["reward"].all()
+    if not len(rewards):
+        raise InputError("there are no rows: expected one per reward")
+    arms, arm = labels["arm"].sorted()
+    if known is not None:
+        arms, arm = _known_arms(arms, arm, known)
+    pair, contexts = arm, ()
+    if "context" in labels:
+        contexts, context = labels["context"].sorted()
+        pair = context * np.int32(len(arms)) + arm
+    for kind, names in (("arm", arms), ("context", contexts)):
+        for name in names:
+            checked_name(f"{kind} {quote(name)}", name)
+    return Log(
+        list(labels["unit"].codes),
+        arms,
+        contexts,
+        labels["unit"].all(),
+        pair,
+        rewards,
+        {name: reals[name].all() for name in numbers},
+        place,
+    )
+
+
+def _known_arms(
+    arms: tuple[str, ...], arm: NDArray[np.int32], known: Sequence[str]
+) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Number the arms as they are known, and refuse another."""
+    places = {name: place for place, name in enumerate(known)}
+    for number, name in enumerate(arms):
+        if name not in places:
+            row = int((arm == number).argmax())
+            raise InputError(str(unknown("arm", name, known)), row=row)
+    return tuple(known), np.array([places[name] for name in arms], np.int32)[arm]
+
+
+class _Codes(dict[Any, int]):
+    """Numbers for what is met, in order of appearance."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+class _Labels:
+    """A column of names, as numbers."""
+
+    def __init__(self, role: str) -> None:
+        self.role, self.codes = role, _Codes()
+        self._parts: list[NDArray[np.int32]] = []
+        self._rows = 0
+
+    def add(self, values: Any) -> None:
+        if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+            distinct, inverse = np.unique(values, return_inverse=True)
+            names = [self._name(value) for value in distinct.tolist()]
+            if None in names:
+                self._refuse(int((inverse == names.index(None)).argmax()))
+            # By appearance, whatever the kind of the column.
+            first = np.full(len(distinct), len(values))
+            np.minimum.at(first, inverse, np.arange(len(values)))
+            codes = np.empty(len(distinct), np.int32)
+            for place in np.argsort(first, kind="stable"):
+                codes[place] = self.codes[names[place]]
+            self._parts.append(codes[inverse])
+        else:
+            if isinstance(values, np.ndarray):
+                values = list(map(self._name, values.tolist()))
+            for missing in ("", None):
+                if missing in self.codes or missing in values:
+                    self._refuse(next(i for i, name in enumerate(values) if name == missing))
+            self._parts.append(
+                np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values))
+            )
+        self._rows += len(values)
+
+    @staticmethod
+    def _name(value: Any) -> str | None:
+        """Return what stands for a value; None where there is none."""
+        if isinstance(value, str):
+            return value.strip() or None
+        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+            return None
+        if isinstance(value, float):
+            return number_text(value)
+        return str(value)
+
+    def _refuse(self, row: int) -> None:
+        raise InputError(f"the {self.role} is missing", row=self._rows + row)
+
+    def all(self) -> NDArray[np.int32]:
+        """Return the numbers of all rows."""
+        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0, np.int32)]
+        return self._parts[0]
+
+    def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+        """Return names in order, and the numbers of all rows in that order."""
+        names = list(self.codes)
+        order = sorted(names, key=_as_numbers(names))
+        places = np.empty(len(names), np.int32)
+        places[[self.codes[name] for name in order]] = np.arange(len(names))
+        return tuple(order), places[self.all()]
+
+
+def _as_numbers(names: Sequence[str]) -> Callable[[str], Any]:
+    """Return the key to sort by: numbers if all are, else texts."""
+    try:
+        finite = all(math.isfinite(float(name)) for name in names)
+    except ValueError:
+        return str
+    return float if finite else str
+
+
+class _Reals:
+    """A column of numbers."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self._parts: list[Floats] = []
+        self._rows = 0
+
+    def add(self, values: Any) -> None:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+            reals = values.astype(np.float64)
+        elif isinstance(values, np.ndarray) and values.dtype.kind == "b":
+            reals = values.astype(np.float64)
+        else:
+            if isinstance(values, np.ndarray):
+                values = values.tolist()
+            try:
+                reals = np.fromiter(map(float, values), np.float64, len(values))
+            except (TypeError, ValueError):
+                reals = None
+            texts = len(values) and isinstance(values[0], str)
+            if reals is None or (texts and any(map(partial(str.__contains__, "_"), ()))):
+                self._refuse(values)
+        finite = np.isfinite(reals)
+        if not finite.all():
+            row = int((~finite).argmax())
+            given = values[row]
+            missing = given is None or given != given or given == ""
+            words = "is missing" if missing else f"is {quote(given)}: expected a finite number"
+            raise InputError(f"the {self.role} {words}", row=self._rows + row)
+        self._parts.append(reals)
+        self._rows += len(reals)
+
+    def _refuse(self, values: Sequence[Any]) -> None:
+        """Say which value is no number."""
+        for row, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                empty = value is None or (isinstance(value, str) and not value.strip())
+                missing = empty or type(value).__name__ == "NAType"
+                what = "is missing" if missing else f"is {quote(value)}"
+                words = f"the {self.role} {what}: expected a number"
+                raise InputError(words, row=self._rows + row) from None
+
+    def all(self) -> Floats:
+        """Return the numbers of all rows."""
+        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0)]
+        return self._parts[0]
+
+
+def _frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield the columns of a data frame, all rows at once."""
+    columns = getattr(frame, "column_names", None)  # Arrow
+    if columns is None:
+        columns = getattr(frame, "columns", frame if isinstance(frame, Mapping) else None)
+    if columns is None:
+        raise InputError(
+            f"expected the path of a log or a data frame with a column per role, not {quote(frame)}"
+        )
+    _check_columns(list(columns), names)
+    parts = []
+    for name in names:
+        column = frame[name]
+        to_numpy = getattr(column, "to_numpy", None)
+        parts.append(np.asarray(column) if to_numpy is None else np.asarray(to_numpy()))
+    for name, part in zip(names, parts, strict=True):
+        if part.ndim != 1 or len(part) != len(parts[0]):
+            raise InputError(f"the column {quote(name)} has not one value per row")
+    yield parts
+
+
+def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
+    for name in names:
+        if name not in there:
+            raise unknown("column", name, list(map(str, there)))
+        if list(there).count(name) > 1:
+            raise InputError(f"there are two columns {quote(name)}")
+
+
+def _chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(
+            f"unknown file ending {quote(path.suffix)}: a log is a {', '.join(ENDINGS)} file or a "
+            "data frame"
+        )
+    if not path.exists():
+        raise InputError("there is no such file")
+    if not path.is_file():
+        raise InputError("not a regular file")
+    if ending == ".parquet":
+        return _parquet_chunks(path, names, progress)
+    return _csv_chunks(path, names, progress)
+
+
+def _parquet_chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet files need pyarrow: pip install 'fpbandits[parquet]', or save the log as CSV"
+        ) from None
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            _check_columns(file.schema_arrow.names, names)
+            rows, done = max(1, file.metadata.num_rows), 0
+            for batch in file.iter_batches(_AT_ONCE, columns=list(names)):
+                done += len(batch)
+                if progress is not None:
+                    progress("reading the log", done / rows, 0.0)
+                yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+    except (pyarrow.ArrowException, OSError) as error:
+        raise StorageError(f"cannot be read as Parquet ({str(error)[:100]})") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a CSV file; yield its bytes and a reader of its rows."""
+    try:
+        with path.open("rb") as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            first = text.readline()
+            comma = max(",;\t", key=first.count)
+            text.seek(0)
+            yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
+    except OSError as error:
+        raise StorageError(f"cannot be read ({error.strerror or error})") from None
+
+
+def _csv_chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    size = max(1, path.stat().st_size)
+    with _opened(path) as (raw, reader):
+        try:
+            header = [cell.strip() for cell in next(reader, [])]
+            if not header:
+                raise InputError(f"it is empty: expected a header with {listed(names)}")
+            _check_columns(header, names)
+            places = [header.index(name) for name in names]
+            done = 0
+            while rows := list(islice(reader, _AT_ONCE)):
+                if not all(rows):
+                    rows = [row for row in rows if row]
+                if min(map(len, rows), default=len(header)) < len(header):
+                    short = next(i for i, row in enumerate(rows) if len(row) < len(header))
+                    have = f"has {len(rows[short])} of {len(header)} fields"
+                    raise InputError(have, row=done + short)
+                done += len(rows)
+                if progress is not None:
+                    progress("reading the log", min(1.0, raw.tell() / size), 0.0)
+                yield [[row[place] for row in rows] for place in places]
+        except UnicodeDecodeError as error:
+            bad = error.object[error.start]
+            raise InputError(f"byte 0x{bad:02x} is not UTF-8 text near row {reader.line_num + 1}") from None
+        except csv.Error as error:
+            raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+
+
+def _line_of(path: Path, row: int) -> int:
+    """Return the line of the file where a row stands: blank lines and long fields are counted."""
+    with _opened(path) as (_, reader):
+        next(reader)
+        rows = filter(None, reader)
+        next(islice(rows, row, None))
+        return int(reader.line_num)
