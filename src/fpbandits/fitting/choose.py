@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fpbandits.arrays import Floats
+from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, starts
+from fpbandits.fitting.em import Mixture, Sample, grown, starts, without
 from fpbandits.fitting.log import Progress
 
 MOST_TYPES = 40
@@ -34,13 +35,20 @@ _HELD_OUT = 4
 """One unit in so many is held out."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 20_000, 120_000, 24_000
+_FEW, _MANY, _SMALL = 20_000, 120_000, 16_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
+_ROUNDS, _MOVES = 6, 12
+"""How often a mixture is shaken, and in how many ways."""
+
+Found = tuple[Mixture, float]
+"""A mixture and its penalised log-likelihood."""
+Scores = tuple[Floats, Floats]
+"""The log-likelihood of a held-out unit of each group, and how many such units there are."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Choice:
     """What was tried, and what was found.
 
@@ -52,14 +60,14 @@ class Choice:
         −2 ln L + ln(units) · free numbers, of all units, by the number of types.
     strength
         How many rewards of the pooled law stand beside those of each type and pair.
-    mixture
-        The fit to all units.
+    types
+        How many there are.
     """
 
-    held_out: dict[int, float] = field(default_factory=dict)
-    bic: dict[int, float] = field(default_factory=dict)
-    strength: float = _STRENGTH
-    types: int = 1
+    held_out: dict[int, float]
+    bic: dict[int, float]
+    strength: float
+    types: int
 
 
 class _Split:
@@ -69,9 +77,9 @@ class _Split:
         self.sample = part_of(cells, cells.weights(learn), estimator)
         weights = cells.weights(held)
         self.held = part_of(cells, weights, estimator)
-        self.best: dict[int, Mixture] = {}
+        self.best: dict[int, Found] = {}
 
-    def scores(self, mixture: Mixture) -> tuple[Floats, Floats]:
+    def scores(self, mixture: Mixture) -> Scores:
         """Return the log-likelihood of a held-out unit of each group, and how many there are."""
         return self.held.likelihoods(mixture), self.held.weights
 
@@ -97,24 +105,56 @@ def some_of(sample: Sample, most: int, random: np.random.Generator) -> Sample:
 
 def search(
     sample: Sample, types: int, before: Mixture | None, random: np.random.Generator
-) -> Mixture:
+) -> Found:
     """Return the best mixture of many starts: most go a few steps, a few go to the end.
 
     ``before`` is a mixture of one type less, to grow some starts from.
     """
-    small = some_of(sample, _SMALL, random)
     if types == 1:
-        return sample.climb(sample.start(1, random), 60)[0]
-    rivals = [small.climb(start, 20, 1e-4) for start in starts(small, types, before, _STARTS, random)]
-    rivals = sorted(rivals, key=_value)[:_RUNNERS]
-    rivals = sorted((small.climb(each, 150, 1e-5) for each, _ in rivals), key=_value)
-    if small is not sample:
-        rivals = [sample.climb(each, 30, 1e-6) for each, _ in rivals[: 2 * _FINALISTS]]
-    finals = sorted(rivals, key=_value)[:_FINALISTS]
-    return min((sample.climb(each, 600) for each, _ in finals), key=_value)[0]
+        return sample.climb(sample.start(1, random), 60)
+    small = some_of(sample, _SMALL, random)
+    rivals = [small.climb(each, 20, 1e-4) for each in starts(small, types, before, _STARTS, random)]
+    rivals = _best(rivals, _RUNNERS)
+    rivals = _best([small.climb(each, 100, 1e-5) for each, _ in rivals], _FINALISTS)
+    best = _best([sample.climb(each, 600, 1e-6) for each, _ in rivals], 1)[0]
+    return shaken(sample, small, best, random)
 
 
-def _value(rival: tuple[Mixture, float]) -> float:
+def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generator) -> Found:
+    """Try to do better: take a type out, put another in, and go on from there.
+
+    Two types of a mixture may share the units of one while a third has those of two: no step
+    leads out of that, but a leap does.
+    """
+    for _ in range(_ROUNDS):
+        here = small.climb(best[0], 30, 1e-5)[1]
+        moved = [grown(without(best[0], random), small, random) for _ in range(_MOVES)]
+        rivals = _best([small.climb(each, 20, 1e-4) for each in moved], _RUNNERS)
+        rival = _best([small.climb(each, 60, 1e-5) for each, _ in rivals], 1)[0]
+        if rival[1] <= here:
+            break
+        rival = sample.climb(rival[0], 600, 1e-6)
+        if rival[1] <= best[1]:
+            break
+        best = rival
+    return sample.climb(best[0], 600)
+
+
+def shrunk(sample: Sample, more: Mixture, random: np.random.Generator) -> Found:
+    """Return the best mixture that comes of one with a type more when that is taken out."""
+    small = some_of(sample, _SMALL, random)
+    everyone = np.arange(more.types)
+    fewer = [more.ordered(np.delete(everyone, kind)) for kind in everyone]
+    best = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
+    return _best([sample.climb(each, 600, 1e-6) for each, _ in best], 1)[0]
+
+
+def _best(rivals: list[Found], count: int) -> list[Found]:
+    """Return the best of them, the very best first."""
+    return sorted(rivals, key=_value)[:count]
+
+
+def _value(rival: Found) -> float:
     return -rival[1] if math.isfinite(rival[1]) else math.inf
 
 
@@ -133,39 +173,48 @@ def choose(
     """Find how many types there are, unless that is said, and fit them to all units."""
     everyone = Sample(cells, cells.weights(), estimator, _STRENGTH)
     splits = list(_splits(cells, estimator, _stream(seed, 0)))
-    choice = Choice()
-    scores: dict[int, tuple[Floats, Floats]] = {}
-    fits: dict[int, Mixture] = {}
+    scores: dict[int, Scores] = {}
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
-        progress(f"fitting {number} type{'s' if number > 1 else ''}", 0.0, 0.0)
+        progress(f"fitting {counted(number, 'type')}", 0.0, 0.0)
         for place, split in enumerate(splits):
-            before = split.best.get(number - 1)
-            split.best[number] = search(
-                split.sample, number, before, _stream(seed, number, place)
-            )
-        parts = [split.scores(split.best[number]) for split in splits]
-        scores[number] = tuple(np.concatenate(part) for part in zip(*parts, strict=True))
-        choice.held_out[number] = float(np.dot(*scores[number])) / _rewards(splits)
-        fits[number], value = everyone.climb(splits[0].best[number], 60, 1e-6)
-        likelihood = value - everyone.penalty(fits[number])
-        choice.bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
-        if number >= max(choice.held_out, key=choice.held_out.__getitem__) + _PATIENCE:
+            before = split.best.get(number - 1, (None, 0.0))[0]
+            split.best[number] = search(split.sample, number, before, _stream(seed, number, place))
+        scores[number] = _scores(splits, number)
+        if number >= max(scores, key=lambda each: float(np.dot(*scores[each]))) + _PATIENCE:
             break
-    choice.types = _smallest(scores)
-    progress(f"choosing how far thin cells of {choice.types} types are pulled", 0.0, 0.0)
-    choice.strength = _strength(splits, choice.types)
-    progress(f"fitting {choice.types} types to all units", 0.0, 0.0)
-    final = replace(everyone, strength=choice.strength)
-    rivals = [fits[choice.types]]
-    if len(splits) > 1 or types is not None:
-        rivals.append(search(final, choice.types, fits.get(choice.types - 1), _stream(seed, 0, 1)))
-    best, _ = min((final.climb(each, 1500, 1e-8) for each in rivals), key=_value)
-    return best, choice
+    for number in sorted(scores)[-2::-1]:
+        progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
+        for place, split in enumerate(splits):
+            fewer = shrunk(split.sample, split.best[number + 1][0], _stream(seed, number, place, 1))
+            split.best[number] = _best([split.best[number], fewer], 1)[0]
+        scores[number] = _scores(splits, number)
+    rewards = _rewards(splits)
+    held_out = {number: float(np.dot(*each)) / rewards for number, each in scores.items()}
+    bic, fits = {}, {}
+    for number in scores:
+        progress(f"fitting {counted(number, 'type')} to all units", 0.0, 0.0)
+        fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
+        likelihood = value - everyone.penalty(fits[number])
+        bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
+    chosen = _smallest(scores)
+    strength = _strength(splits, chosen)
+    final, random = replace(everyone, strength=strength), _stream(seed, 0, 1)
+    best = final.climb(fits[chosen], 600, 1e-6)
+    if chosen > 1:
+        best = shaken(final, some_of(final, _SMALL, random), best, random)
+    best = final.climb(best[0], 1500, 1e-9)
+    return best[0], Choice(held_out, bic, strength, chosen)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def _scores(splits: list[_Split], types: int) -> Scores:
+    """Return the scores of the units held out in all splits."""
+    parts = [split.scores(split.best[types][0]) for split in splits]
+    return np.concatenate([each for each, _ in parts]), np.concatenate([w for _, w in parts])
 
 
 def _rewards(splits: list[_Split]) -> float:
@@ -194,7 +243,7 @@ def _splits(
     yield _Split(cells, order[held:], order[:held], estimator)
 
 
-def _smallest(scores: dict[int, tuple[Floats, Floats]]) -> int:
+def _smallest(scores: dict[int, Scores]) -> int:
     """Return the least number of types that is within one standard error of the best."""
     totals = {number: float(each @ weights) for number, (each, weights) in scores.items()}
     best = max(totals, key=totals.__getitem__)
@@ -215,7 +264,7 @@ def _strength(splits: list[_Split], types: int) -> float:
     for strength in _STRENGTHS:
         total = 0.0
         for split in splits:
-            mixture, _ = replace(split.sample, strength=strength).climb(split.best[types], 60, 1e-6)
+            mixture, _ = replace(split.sample, strength=strength).climb(split.best[types][0], 60, 1e-6)
             each, weights = split.scores(mixture)
             total += float(each @ weights)
         if total > best:

@@ -101,7 +101,7 @@ class Sample:
             cells, pairs = len(self.cells.pair), self.cells.pairs
             statistics = self.estimator.statistics
             shapes = [(cells, types), (cells, types), (types,), (types,), (len(self.weights),)]
-            shapes += [(pairs, types), (pairs, types, statistics)]
+            shapes += [(pairs, types), (pairs, statistics, types)]
             self._room[types] = tuple(np.zeros(shape) for shape in shapes)
         return self._room[types]
 
@@ -110,7 +110,8 @@ class Sample:
         table, mass, row, counts, each, plays, sums = self._rooms(mixture.types)
         cells = self.cells
         base, cost = self.estimator.laws(mixture.coordinates, mixture.common)
-        kernels.tabulate(cells.pair, cells.plays, cells.sums, base, np.ascontiguousarray(cost), table)
+        by_statistic = np.ascontiguousarray(np.swapaxes(cost, 1, 2))
+        kernels.tabulate(cells.pair, cells.plays, cells.sums, base, by_statistic, table)
         total = kernels.expect(
             cells.starts,
             cells.members,
@@ -123,7 +124,7 @@ class Sample:
             each,
         )
         kernels.gather(cells.pair, cells.plays, cells.sums, mass, plays, sums)
-        return total, plays, sums, counts, each
+        return total, plays, np.swapaxes(sums, 1, 2), counts, each
 
     def likelihoods(self, mixture: Mixture) -> Floats:
         """Return the log-likelihood of a unit of each group."""
@@ -204,6 +205,11 @@ def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixt
     logs[kind] -= np.log(2)
     coordinates = np.concatenate([mixture.coordinates, mixed], axis=1)
     return Mixture(logs, np.ascontiguousarray(coordinates), mixture.common)
+
+
+def without(mixture: Mixture, random: np.random.Generator) -> Mixture:
+    """Return a mixture of one type less."""
+    return mixture.ordered(np.delete(np.arange(mixture.types), random.integers(mixture.types)))
 
 
 def starts(

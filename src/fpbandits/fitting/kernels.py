@@ -9,15 +9,18 @@ from fpbandits.policies.compiling import compiled
 
 @compiled
 def tabulate(pair, plays, sums, base, cost, table):  # type: ignore[no-untyped-def]  # compiled
-    """Set table[cell, type] to what each type costs each distinct cell."""
+    """Set table[cell, type] to what each type costs each distinct cell; cost is [pair, k, type]."""
     types, statistics = base.shape[1], sums.shape[1]
     for cell in range(pair.size):
         own = pair[cell]
+        number = plays[cell]
         for kind in range(types):
-            total = plays[cell] * base[own, kind]
-            for k in range(statistics):
-                total += sums[cell, k] * cost[own, kind, k]
-            table[cell, kind] = total
+            table[cell, kind] = number * base[own, kind]
+        for k in range(statistics):
+            number = sums[cell, k]
+            if number != 0.0:
+                for kind in range(types):
+                    table[cell, kind] += number * cost[own, k, kind]
 
 
 @compiled
@@ -63,16 +66,20 @@ def expect(starts, members, weights, log_shares, table, row, mass, counts, each)
 
 @compiled
 def gather(pair, plays, sums, mass, all_plays, all_sums):  # type: ignore[no-untyped-def]  # compiled
-    """Add up the plays and sums of cells by pair and type."""
+    """Add up the plays [pair, type] and sums [pair, k, type] of cells."""
     types, statistics = mass.shape[1], sums.shape[1]
     all_plays[:] = 0.0
     all_sums[:] = 0.0
     for cell in range(pair.size):
         own = pair[cell]
+        number = plays[cell]
         for kind in range(types):
-            all_plays[own, kind] += mass[cell, kind] * plays[cell]
-            for k in range(statistics):
-                all_sums[own, kind, k] += mass[cell, kind] * sums[cell, k]
+            all_plays[own, kind] += mass[cell, kind] * number
+        for k in range(statistics):
+            number = sums[cell, k]
+            if number != 0.0:
+                for kind in range(types):
+                    all_sums[own, k, kind] += mass[cell, kind] * number
 
 
 @compiled
