@@ -129,11 +129,14 @@ class BernoulliEstimator(Estimator):
 
 
 def _paid(rewards: Rewards) -> Floats:
-    """Return what each pair paid when it paid: its own value, or that of most others."""
-    top = np.zeros(len(rewards.names))
-    some = rewards.values != 0
-    top[rewards.pairs[some]] = rewards.values[some]
-    seen = top[top != 0]
-    usual = float(np.median(seen)) if len(seen) else 1.0
-    top[top == 0] = usual
+    """Return what each pair pays when it pays: what it paid most often, or what others do."""
+    some = np.flatnonzero(rewards.values)
+    if not len(some) or (rewards.values[some] == 1).all():
+        return np.ones(len(rewards.names))
+    distinct, value = np.unique(rewards.values[some], return_inverse=True)
+    kinds, counts = np.unique(rewards.pairs[some] * len(distinct) + value, return_counts=True)
+    order = np.argsort(counts, kind="stable")
+    pairs, values = np.divmod(kinds[order], len(distinct))
+    top = np.full(len(rewards.names), distinct[values[-1]])
+    top[pairs] = distinct[values]  # the commonest of a pair comes last, and stays
     return top

@@ -173,19 +173,18 @@ class BetaEstimator(Estimator):
         )
 
     def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
-        from scipy.special import digamma, polygamma
+        from scipy.special import digamma, zeta
 
         lows, highs = np.moveaxis(sums / plays[..., np.newaxis], -1, 0)
         wanted = lows - highs
-        total = plays.sum()
         log_c = math.log(self._concentration(common))
         odds = wanted / (1 + 2 / math.exp(log_c))
-        for _ in range(3):
+        for _ in range(2):
             c = math.exp(log_c)
             for _ in range(3):
                 mean = 1 / (1 + np.exp(-odds))
                 a, b = c * mean, c * (1 - mean)
-                slope = c * mean * (1 - mean) * (polygamma(1, a) + polygamma(1, b))
+                slope = a * (1 - mean) * (zeta(2, a) + zeta(2, b))  # ζ(2, x) is ψ′(x)
                 step = (wanted - digamma(a) + digamma(b)) / slope
                 odds = np.clip(odds + np.clip(step, -2, 2), -_FARTHEST, _FARTHEST)
             if self.concentration is not None:
@@ -193,10 +192,9 @@ class BetaEstimator(Estimator):
             mean = 1 / (1 + np.exp(-odds))
             a, b = c * mean, c * (1 - mean)
             score = mean * (lows - digamma(a)) + (1 - mean) * (highs - digamma(b)) + digamma(c)
-            bend = mean**2 * polygamma(1, a) + (1 - mean) ** 2 * polygamma(1, b) - polygamma(1, c)
-            gradient = c * float((plays * score).sum()) / total
-            curvature = c * c * float((plays * bend).sum()) / total
-            log_c += min(max(gradient / max(curvature, 1e-12), -1.0), 1.0)
+            bend = mean**2 * zeta(2, a) + (1 - mean) ** 2 * zeta(2, b) - zeta(2, c)
+            gradient, curvature = float((plays * score).sum()), float((plays * bend).sum())
+            log_c += min(max(gradient / (c * max(curvature, 1e-300)), -1.0), 1.0)
             log_c = min(max(log_c, -5.0), 25.0)
         found = common if self.concentration is not None else np.array([log_c])
         return odds[..., np.newaxis], found

@@ -130,6 +130,14 @@ class Sample:
         """Return the log-likelihood of a unit of each group."""
         return self.expect(mixture)[4].copy()
 
+    def sureness(self, mixture: Mixture) -> float:
+        """Return how likely a unit's likeliest type is, in the mean over units."""
+        self.expect(mixture)  # which fills the table
+        surest, cells = np.empty(len(self.weights)), self.cells
+        table = self._rooms(mixture.types)[0]
+        kernels.assign(cells.starts, cells.members, mixture.log_shares, table, surest)
+        return float(surest @ self.weights / self.size)
+
     def penalty(self, mixture: Mixture) -> float:
         """Return what the penalised log-likelihood adds."""
         base, cost = self.estimator.laws(mixture.coordinates, mixture.common)
