@@ -2,7 +2,7 @@
 
 A row has a unit, an arm, a reward and, if there are contexts, what was seen before. The file is read
 a few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
-become numbers: units in order of appearance, arms and contexts sorted, as numbers if all are.
+become numbers: units in order of appearance, arms and contexts sorted, 9 before 12.
 
 Whatever is wrong is said with the row where it is: of a file as a spreadsheet counts them, the
 header being row 1; of a data frame from 0, as data frames do.
@@ -14,10 +14,10 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ Progress = Callable[[str, float, float], None]
 
 ENDINGS = (".csv", ".tsv", ".parquet")
 _AT_ONCE = 2**16
-_MISSING = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,19 +243,23 @@ class _Labels:
     def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         """Return names in order, and the numbers of all rows in that order."""
         names = list(self.codes)
-        order = sorted(names, key=_as_numbers(names))
+        order = sorted(names, key=_as_numbers)
         places = np.empty(len(names), np.int32)
         places[[self.codes[name] for name in order]] = np.arange(len(names))
         return tuple(order), places[self.all()]
 
 
-def _as_numbers(names: Sequence[str]) -> Callable[[str], Any]:
-    """Return the key to sort by: numbers if all are, else texts."""
-    try:
-        finite = all(math.isfinite(float(name)) for name in names)
-    except ValueError:
-        return str
-    return float if finite else str
+def _as_numbers(name: str) -> list[Any]:
+    """Return the key to sort by: numbers by size, also those within a text, before texts.
+
+    >>> sorted(["12 EUR", "9 EUR", "a10", "a9", "-1", "2.5"], key=_as_numbers)
+    ['-1', '2.5', '9 EUR', '12 EUR', 'a9', 'a10']
+    """
+    with suppress(ValueError):
+        if math.isfinite(float(name)):
+            return [(0, float(name), "")]
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
 class _Reals:
@@ -268,9 +271,7 @@ class _Reals:
         self._rows = 0
 
     def add(self, values: Any) -> None:
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
-            reals = values.astype(np.float64)
-        elif isinstance(values, np.ndarray) and values.dtype.kind == "b":
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             reals = values.astype(np.float64)
         else:
             if isinstance(values, np.ndarray):
@@ -279,8 +280,8 @@ class _Reals:
                 reals = np.fromiter(map(float, values), np.float64, len(values))
             except (TypeError, ValueError):
                 reals = None
-            texts = len(values) and isinstance(values[0], str)
-            if reals is None or (texts and any(map(partial(str.__contains__, "_"), ()))):
+            # 1_000 is a number to Python alone.
+            if reals is None or any(isinstance(value, str) and "_" in value for value in values):
                 self._refuse(values)
         finite = np.isfinite(reals)
         if not finite.all():
@@ -296,7 +297,7 @@ class _Reals:
         """Say which value is no number."""
         for row, value in enumerate(values):
             try:
-                float(value)
+                float("" if isinstance(value, str) and "_" in value else value)
             except (TypeError, ValueError):
                 empty = value is None or (isinstance(value, str) and not value.strip())
                 missing = empty or type(value).__name__ == "NAType"
