@@ -20,9 +20,7 @@ def _column(name: str, help: str) -> Any:
 
 
 def fit(
-    log: Annotated[
-        Path, typer.Argument(help="A .csv, .tsv or .parquet file, a row per reward.")
-    ],
+    log: Annotated[Path, typer.Argument(help="A .csv, .tsv or .parquet file, a row per reward.")],
     unit: Annotated[str, _column("--unit", "Who: each unit has one type for good.")],
     arm: Annotated[str, _column("--arm", "Which arm was played.")],
     reward: Annotated[str, _column("--reward", "What came of it.")],

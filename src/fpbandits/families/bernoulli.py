@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Numbers, Range
+from fpbandits.checks import Numbers, Range, range_text
 from fpbandits.errors import InputError
 from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
@@ -83,15 +83,17 @@ class BernoulliEstimator(Estimator):
             bottom, top = 0.0, np.asarray(given["value"], np.float64)
         else:
             bottom, top = 0.0, _paid(rewards)
-        paid = top[rewards.pairs]
-        if rewards.range is None and (top == 1).all():
+        if rewards.range is not None:
+            rewards.refuse_outside(rewards.range)
             words = (
-                "{} is neither 0 nor 1: for rewards in other units give a range, as 0,15, or "
-                "another family"
+                f"{{}} is neither end of the range {range_text(rewards.range)}: use another family"
             )
+        elif (top == 1).all():
+            words = "{} is neither 0 nor 1: give a range, as 0,15, or another family"
         else:
-            words = "{} is neither of the two that its arm can pay: use another family"
-        rewards.refuse((rewards.values != bottom) & (rewards.values != paid), words)
+            words = "{} is neither 0 nor what its arm pays otherwise: use another family"
+        wrong = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
+        rewards.refuse(wrong, words)
         return cls(bottom, top)
 
     def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
@@ -110,7 +112,9 @@ class BernoulliEstimator(Estimator):
         return chances
 
     def means(self, coordinates: Floats, common: Floats) -> Floats:
-        means: Floats = self.bottom + (self.top - self.bottom)[:, np.newaxis] * self._chances(coordinates)
+        means: Floats = self.bottom + (self.top - self.bottom)[:, np.newaxis] * self._chances(
+            coordinates
+        )
         return means
 
     @property

@@ -3,7 +3,8 @@
 A log's *units* (users, links) each have one type for good, and a type gives every pair its reward
 law: a mixture over units. The way of the data:
 
-    log.py        rows of a file or data frame, checked → a unit, a pair and a reward per row
+    sources.py    columns of a file or data frame, some rows at a time
+    log.py        → a unit, a pair and a reward per row, checked
     cells.py      → *cells* (unit, pair) with plays and summed statistics; equal ones kept once
     em.py         → types by expectation-maximisation on cells, from many starts (`kernels.py`)
     choose.py     → how many types, and how far thin cells are pulled, by units held out

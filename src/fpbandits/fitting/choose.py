@@ -23,7 +23,7 @@ from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
 from fpbandits.fitting.em import Mixture, Sample, grown, starts, without
-from fpbandits.fitting.log import Progress
+from fpbandits.fitting.sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""
@@ -222,9 +222,7 @@ def _rewards(splits: list[_Split]) -> float:
     return sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
 
 
-def _splits(
-    cells: Cells, estimator: Estimator, random: np.random.Generator
-) -> Iterator[_Split]:
+def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[_Split]:
     """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
     lengths = np.diff(cells.starts)[cells.group_of[order]]
@@ -264,7 +262,9 @@ def _strength(splits: list[_Split], types: int) -> float:
     for strength in _STRENGTHS:
         total = 0.0
         for split in splits:
-            mixture, _ = replace(split.sample, strength=strength).climb(split.best[types][0], 60, 1e-6)
+            mixture, _ = replace(split.sample, strength=strength).climb(
+                split.best[types][0], 60, 1e-6
+            )
             each, weights = split.scores(mixture)
             total += float(each @ weights)
         if total > best:

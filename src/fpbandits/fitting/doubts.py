@@ -125,13 +125,15 @@ def _about_types(seen: Seen) -> list[str]:
                 f"{seen.types[one]} and {seen.types[two]} differ by less than their errors: they "
                 "may be one"
             )
-    few = [kind for kind, share in zip(seen.types, seen.shares, strict=True) if share * seen.units < _FEW_UNITS]
+    few = [
+        kind
+        for kind, share in zip(seen.types, seen.shares, strict=True)
+        if share * seen.units < _FEW_UNITS
+    ]
     if few:
         said.append(f"{listed(few, 4)} stands for fewer than {_FEW_UNITS} units: it may be noise")
     if seen.chosen == seen.most:
-        said.append(
-            f"{counted(seen.chosen, 'type')} is the most that was tried: there may be more"
-        )
+        said.append(f"{counted(seen.chosen, 'type')} is the most that was tried: there may be more")
     if seen.by_bic != seen.chosen:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
@@ -149,12 +151,15 @@ class Apart:
         Types with another best arm that it tells apart.
     costly
         Types with another best arm that look the same while it is played.
+    alike
+        Types with the same best arm.
     """
 
     true: str
     best: tuple[str, ...]
     free: tuple[str, ...]
     costly: tuple[str, ...]
+    alike: tuple[str, ...]
 
     def __str__(self) -> str:
         arms = listed(self.best, 3)
@@ -162,7 +167,9 @@ class Apart:
             return f"{self.true}: {arms} is best for every other type as well"
         words = []
         if self.free:
-            words.append(f"tells {listed(self.free, 6)} apart for free")
+            everyone = len(self.free) > 1 and not self.costly and not self.alike
+            whom = "all others" if everyone else listed(self.free, 6)
+            words.append(f"tells {whom} apart for free")
         if self.costly:
             words.append(f"looks the same under {listed(self.costly, 6)}, which costs to find out")
         return f"{self.true}: playing {arms} {', and '.join(words)}"
@@ -192,6 +199,7 @@ def told_apart(
                 tuple(dict.fromkeys(arms[arm] for arm in best[:, true])),
                 tuple(names[other & clear].tolist()),
                 tuple(names[other & ~clear].tolist()),
+                tuple(each for each in names[~other].tolist() if each != name),
             )
         )
     return found

@@ -157,7 +157,9 @@ class Sample:
         value = total + self.penalty(mixture)
         return self.maximise(plays, sums, counts, mixture.common), value
 
-    def climb(self, mixture: Mixture, most: int, tolerance: float = TOLERANCE) -> tuple[Mixture, float]:
+    def climb(
+        self, mixture: Mixture, most: int, tolerance: float = TOLERANCE
+    ) -> tuple[Mixture, float]:
         """Take up to ``most`` steps; return the best mixture, and its penalised log-likelihood."""
         enough = tolerance * self.size
         first, value = self.step(mixture)
@@ -189,7 +191,9 @@ class Sample:
                 chosen = random.choice(cells, types)
                 plays[pair], sums[pair] = self.cells.plays[chosen], self.cells.sums[chosen]
         weight = 1 + 0.25 * plays
-        mixed = (sums + weight[..., np.newaxis] * self.pooled[:, np.newaxis]) / (plays + weight)[..., np.newaxis]
+        mixed = (sums + weight[..., np.newaxis] * self.pooled[:, np.newaxis]) / (plays + weight)[
+            ..., np.newaxis
+        ]
         ones = np.ones_like(plays)
         found = self.estimator.maximise(ones, mixed, self.estimator.begin)
         return Mixture(np.full(types, -np.log(types)), *found)

@@ -69,7 +69,10 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
     pairs, types, depth = mixture.coordinates.shape
     common, statistics = len(mixture.common), estimator.statistics
     base, cost = estimator.laws(mixture.coordinates, mixture.common)
-    slope_base, slope_cost = np.zeros((pairs, types, depth)), np.zeros((pairs, types, statistics, depth))
+    slope_base, slope_cost = (
+        np.zeros((pairs, types, depth)),
+        np.zeros((pairs, types, statistics, depth)),
+    )
     for d in range(depth):
         up, down = (_moved(sample, mixture, d, step) for step in (_STEP, -_STEP))
         slope_base[..., d] = (up[0] - down[0]) / (2 * _STEP)

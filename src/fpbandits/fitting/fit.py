@@ -22,7 +22,8 @@ from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
 from fpbandits.fitting.doubts import Apart, Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
-from fpbandits.fitting.log import Log, Progress, read_log
+from fpbandits.fitting.log import Log, read_log
+from fpbandits.fitting.sources import Progress
 from fpbandits.problem import Problem
 
 if TYPE_CHECKING:
@@ -113,7 +114,11 @@ class Fit:
             "sureness": self.sureness,
             "warnings": list(self.warnings),
             "told_apart": {
-                each.true: {"best": each.best, "free": each.free, "costly": each.costly}
+                each.true: {
+                    "best": list(each.best),
+                    "free": list(each.free),
+                    "costly": list(each.costly),
+                }
                 for each in self.told_apart
             },
         }
@@ -262,7 +267,8 @@ def _told(
     _, plays, _, _, _ = sample.expect(mixture)
     sureness = sample.sureness(mixture)
     shown = np.bincount(
-        np.unique(log.unit.astype(np.int64) * len(log.arms) + log.pair % len(log.arms)) % len(log.arms),
+        np.unique(log.unit.astype(np.int64) * len(log.arms) + log.pair % len(log.arms))
+        % len(log.arms),
         minlength=len(log.arms),
     ) / len(log.units)
     seen = Seen(

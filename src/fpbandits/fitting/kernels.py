@@ -102,7 +102,24 @@ def assign(starts, members, log_shares, table, surest):  # type: ignore[no-untyp
 
 
 @compiled
-def add_scores(starts, members, pair, plays, sums, weights, log_shares, table, slope_base, slope_cost, common_base, common_cost, row, places, score, information):  # type: ignore[no-untyped-def]  # compiled
+def add_scores(
+    starts,
+    members,
+    pair,
+    plays,
+    sums,
+    weights,
+    log_shares,
+    table,
+    slope_base,
+    slope_cost,
+    common_base,
+    common_cost,
+    row,
+    places,
+    score,
+    information,
+):  # type: ignore[no-untyped-def]  # compiled
     """Add up the outer products of the scores of units.
 
     A unit's score is that of its cells, each type's by the probability that the unit is of it. The
@@ -156,5 +173,3 @@ def add_scores(starts, members, pair, plays, sums, weights, log_shares, table, s
         for i in range(filled):
             for j in range(filled):
                 information[places[i], places[j]] += weight * score[i] * score[j]
-
-

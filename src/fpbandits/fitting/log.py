@@ -1,7 +1,7 @@
 """Logs: rows of who, which arm, what came of it, from CSV, Parquet or a data frame.
 
-A row has a unit, an arm, a reward and, if there are contexts, what was seen before. The file is read
-a few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
+A row has a unit, an arm, a reward and, if there are contexts, what was seen before. It is read a
+few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
 become numbers: units in order of appearance, arms and contexts sorted, 9 before 12.
 
 Whatever is wrong is said with the row where it is: of a file as a spreadsheet counts them, the
@@ -10,15 +10,12 @@ header being row 1; of a data frame from 0, as data frames do.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +24,9 @@ from numpy.typing import NDArray
 
 from fpbandits.arrays import Floats
 from fpbandits.checks import checked_name, checked_path, number_text
-from fpbandits.errors import Error, InputError, StorageError, listed, quote, unknown
+from fpbandits.errors import Error, InputError, quote, unknown
+from fpbandits.fitting.sources import Progress, file_chunks, frame_chunks, line_of
 from fpbandits.storage import shown
-
-Progress = Callable[[str, float, float], None]
-
-ENDINGS = (".csv", ".tsv", ".parquet")
-_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,27 +100,27 @@ def read_log(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
-    if isinstance(source, str | os.PathLike):
-        path = checked_path(source)
-        where, chunks, place = shown(path), _chunks(path, names, progress), _in_file(path, names)
-    else:
-        where, chunks, place = "the log", _frame_chunks(source, names), _in_frame
+    where, place = "the log", _in_frame
     try:
+        if isinstance(source, str | os.PathLike):
+            path = checked_path(source)
+            where, place = shown(path), _in_file(path)
+            chunks = file_chunks(path, names, progress)
+        else:
+            chunks = frame_chunks(source, names)
         return _collected(chunks, roles, tuple(numbers), arms, place)
     except Error as error:
-        if error.row is not None:
-            raise error.at(place(error.row)) from None
-        raise error.at(where) from None
+        raise error.at(where if error.row is None else place(error.row)) from None
 
 
 def _in_frame(row: int) -> str:
     return f"the log: row {row}, counted from 0"
 
 
-def _in_file(path: Path, names: Sequence[str]) -> Callable[[int], str]:
+def _in_file(path: Path) -> Callable[[int], str]:
     if path.suffix.lower() == ".parquet":
         return lambda row: f"{shown(path)}: row {row:,}, counted from 0"
-    return lambda row: f"{shown(path)}: row {_line_of(path, row)}"
+    return lambda row: f"{shown(path)}: row {line_of(path, row)}"
 
 
 def _collected(
@@ -309,126 +302,3 @@ class _Reals:
         """Return the numbers of all rows."""
         self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0)]
         return self._parts[0]
-
-
-def _frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
-    """Yield the columns of a data frame, all rows at once."""
-    columns = getattr(frame, "column_names", None)  # Arrow
-    if columns is None:
-        columns = getattr(frame, "columns", frame if isinstance(frame, Mapping) else None)
-    if columns is None:
-        raise InputError(
-            f"expected the path of a log or a data frame with a column per role, not {quote(frame)}"
-        )
-    _check_columns(list(columns), names)
-    parts = []
-    for name in names:
-        column = frame[name]
-        to_numpy = getattr(column, "to_numpy", None)
-        parts.append(np.asarray(column) if to_numpy is None else np.asarray(to_numpy()))
-    for name, part in zip(names, parts, strict=True):
-        if part.ndim != 1 or len(part) != len(parts[0]):
-            raise InputError(f"the column {quote(name)} has not one value per row")
-    yield parts
-
-
-def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
-    for name in names:
-        if name not in there:
-            raise unknown("column", name, list(map(str, there)))
-        if list(there).count(name) > 1:
-            raise InputError(f"there are two columns {quote(name)}")
-
-
-def _chunks(
-    path: Path, names: Sequence[str], progress: Progress | None
-) -> Iterator[Sequence[Any]]:
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise InputError(
-            f"unknown file ending {quote(path.suffix)}: a log is a {', '.join(ENDINGS)} file or a "
-            "data frame"
-        )
-    if not path.exists():
-        raise InputError("there is no such file")
-    if not path.is_file():
-        raise InputError("not a regular file")
-    if ending == ".parquet":
-        return _parquet_chunks(path, names, progress)
-    return _csv_chunks(path, names, progress)
-
-
-def _parquet_chunks(
-    path: Path, names: Sequence[str], progress: Progress | None
-) -> Iterator[Sequence[Any]]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "Parquet files need pyarrow: pip install 'fpbandits[parquet]', or save the log as CSV"
-        ) from None
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            _check_columns(file.schema_arrow.names, names)
-            rows, done = max(1, file.metadata.num_rows), 0
-            for batch in file.iter_batches(_AT_ONCE, columns=list(names)):
-                done += len(batch)
-                if progress is not None:
-                    progress("reading the log", done / rows, 0.0)
-                yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
-    except (pyarrow.ArrowException, OSError) as error:
-        raise StorageError(f"cannot be read as Parquet ({str(error)[:100]})") from None
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a CSV file; yield its bytes and a reader of its rows."""
-    try:
-        with path.open("rb") as raw:
-            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            first = text.readline()
-            comma = max(",;\t", key=first.count)
-            text.seek(0)
-            yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
-    except OSError as error:
-        raise StorageError(f"cannot be read ({error.strerror or error})") from None
-
-
-def _csv_chunks(
-    path: Path, names: Sequence[str], progress: Progress | None
-) -> Iterator[Sequence[Any]]:
-    size = max(1, path.stat().st_size)
-    with _opened(path) as (raw, reader):
-        try:
-            header = [cell.strip() for cell in next(reader, [])]
-            if not header:
-                raise InputError(f"it is empty: expected a header with {listed(names)}")
-            _check_columns(header, names)
-            places = [header.index(name) for name in names]
-            done = 0
-            while rows := list(islice(reader, _AT_ONCE)):
-                if not all(rows):
-                    rows = [row for row in rows if row]
-                if min(map(len, rows), default=len(header)) < len(header):
-                    short = next(i for i, row in enumerate(rows) if len(row) < len(header))
-                    have = f"has {len(rows[short])} of {len(header)} fields"
-                    raise InputError(have, row=done + short)
-                done += len(rows)
-                if progress is not None:
-                    progress("reading the log", min(1.0, raw.tell() / size), 0.0)
-                yield [[row[place] for row in rows] for place in places]
-        except UnicodeDecodeError as error:
-            bad = error.object[error.start]
-            raise InputError(f"byte 0x{bad:02x} is not UTF-8 text near row {reader.line_num + 1}") from None
-        except csv.Error as error:
-            raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
-
-
-def _line_of(path: Path, row: int) -> int:
-    """Return the line of the file where a row stands: blank lines and long fields are counted."""
-    with _opened(path) as (_, reader):
-        next(reader)
-        rows = filter(None, reader)
-        next(islice(rows, row, None))
-        return int(reader.line_num)

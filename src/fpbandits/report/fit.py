@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fpbandits.fitting.fit import Fit
 
-_MOST_WRITTEN = 16
+_MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
 _LONGEST = 20
 
@@ -39,7 +39,7 @@ def types_figure(fit: Fit) -> Figure:
     means, errors = problem.rewards.means, fit.error_table
     rows, columns = means.shape
     written = columns <= _MOST_WRITTEN
-    width = float(np.clip((0.72 if written else 0.34) * columns, 3.0, 14.0))
+    width = float(np.clip((0.6 if written else 0.34) * columns, 3.0, 15.0))
     figure = blank(width + 3.6, 2.2 + 0.42 * rows + (0.3 if problem.contexts else 0))
     shares_axes, axes = figure.subplots(1, 2, width_ratios=[1.5, width], sharey=True)
     image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
@@ -67,7 +67,11 @@ def types_figure(fit: Fit) -> Figure:
         parse_math=False,
     )
     axes.set_xlabel("context: arm" if problem.contexts else "arm")
-    note = "± standard error" if written else "bars: 95 % interval as a part of all means' spread"
+    note = (
+        "± standard error"
+        if written
+        else "bars: 95 % intervals, a cell high is the spread of all means"
+    )
     axes.set_title(f"mean reward, {note}; best arm framed", fontsize=10)
     figure.colorbar(image, ax=axes, pad=0.02)
     _draw_shares(shares_axes, fit)
@@ -120,8 +124,8 @@ def fit_table(fit: Fit) -> RenderableType:
     """Show the types, and what to think of them, on a terminal."""
     problem, errors = fit.problem, fit.error_table
     head = f"{counted(fit.types, 'type')} from {_setting(fit)}, {problem.rewards}"
-    most = 6
-    names = [short(name, 12) for name in problem.pair_names[:most]]
+    most = 4
+    names = [short(name, 13) for name in problem.pair_names[:most]]
     lines = [["type", "share", *names]]
     for row, (name, share) in enumerate(fit.shares.items()):
         numbers = zip(problem.rewards.means[row, :most], errors[row, :most], strict=True)
@@ -132,7 +136,9 @@ def fit_table(fit: Fit) -> RenderableType:
     parts: list[RenderableType] = [Text(head, style="bold")]
     parts += [Text(aligned(line, widths), no_wrap=True) for line in lines]
     if problem.pairs > most:
-        parts.append(Text(f"… and {problem.pairs - most} more columns: see --out, --report or --json"))
+        parts.append(
+            Text(f"… and {problem.pairs - most} more columns: see --out, --report or --json")
+        )
     parts.append(Text(""))
     parts.append(Text(f"A unit's likeliest type has probability {fit.sureness:.0%} on average."))
     parts += [Text(str(each)) for each in fit.told_apart if fit.types > 1]
@@ -145,12 +151,9 @@ def fit_table(fit: Fit) -> RenderableType:
 def write_report(fit: Fit, folder: Path) -> Path:
     """Write report.html with its figures, fit.json and models.toml; return the page's path."""
     from fpbandits.files import problem_to_toml
-    from fpbandits.report.structure import MOST_PARAMETERS, structure_figure
 
     make_folder(folder)
     figures = {"types": types_figure(fit), "choice": choice_figure(fit)}
-    if 1 < fit.types <= MOST_PARAMETERS:
-        figures["structure"] = structure_figure(fit.problem)
     files: dict[Path, bytes] = {}
     for name, figure in figures.items():
         files |= rendered(figure, folder / name)
