@@ -77,6 +77,7 @@ def fit(
     if report is not None:
         make_folder(report)
     given = {"deviation": deviation, "concentration": concentration}
+    known: Any = {field: value for field, value in given.items() if value is not None}
     with playing(None, None, None) as (_, how):
         found = fit(
             log,
@@ -90,7 +91,7 @@ def fit(
             arms=None if arms is None else [name.strip() for name in arms.split(",")],
             seed=seed,
             progress=how["progress"],
-            **{field: value for field, value in given.items() if value is not None},
+            **known,
         )
     if out is not None:
         found.save(out)

@@ -13,7 +13,7 @@ from fpbandits.checks import Numbers, Range, range_text
 from fpbandits.errors import InputError
 from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.table import Names, checked_means
@@ -96,8 +96,9 @@ class BernoulliEstimator(Estimator):
         rewards.refuse(wrong, words)
         return cls(bottom, top)
 
-    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
-        return (values != self.bottom).astype(np.float64)[:, np.newaxis]
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        paid: Floats = (values != self.bottom).astype(np.float64)[:, np.newaxis]
+        return paid
 
     def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
         paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
@@ -112,9 +113,8 @@ class BernoulliEstimator(Estimator):
         return chances
 
     def means(self, coordinates: Floats, common: Floats) -> Floats:
-        means: Floats = self.bottom + (self.top - self.bottom)[:, np.newaxis] * self._chances(
-            coordinates
-        )
+        width = (self.top - self.bottom)[:, np.newaxis]
+        means: Floats = self.bottom + width * self._chances(coordinates)
         return means
 
     @property

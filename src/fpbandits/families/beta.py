@@ -20,7 +20,7 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
 from fpbandits.table import Names, checked_means
 
@@ -166,7 +166,7 @@ class BetaEstimator(Estimator):
             return self.concentration
         return math.exp(min(max(float(common[0]), -5.0), 25.0))
 
-    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
         inside = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
         return np.stack(
             [np.log(np.maximum(inside, _LEAST)), np.log(np.maximum(1 - inside, _LEAST))], axis=1

@@ -18,7 +18,7 @@ from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 from fpbandits.table import Names, from_array, other_units
 
@@ -227,7 +227,7 @@ class DiscreteEstimator(Estimator):
             raise InputError("all rewards are the same: there is nothing to learn from them")
         return cls(support, rewards.range or (float(support[0]), float(support[-1])))
 
-    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
         counts = np.zeros((len(values), len(self.support)))
         counts[np.arange(len(values)), np.searchsorted(self.support, values)] = 1
         return counts

@@ -1,9 +1,9 @@
-"""What fitting asks of a reward family: its laws as functions of free numbers, and how to find them.
+"""What fitting asks of a reward family: its laws by free numbers, and how to find these.
 
 A log holds rewards of pairs (an arm, or a context and an arm) under unknown types. For each family
-an *estimator* says which sums of rewards are enough to know, and turns them into laws. Of a pair and
-a type it keeps *coordinates*, d numbers without limits (the log-odds of a chance, a mean), and a few
-that all share, the *common* ones (the logarithm of a deviation). Then n rewards with sums s cost
+an *estimator* says which sums of rewards are enough to know, and turns them into laws. A pair and
+a type have *coordinates*, d numbers without limits (the log-odds of a chance, a mean); a few more,
+the *common* ones, all share (the logarithm of a deviation). Then n rewards with sums s cost
 
     −ℓ = n·base + Σ_k s_k·cost_k        (all of it: densities are those of the user's units),
 
@@ -21,10 +21,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fpbandits.arrays import Bools, Floats, Ints
+from fpbandits.arrays import Bools, Floats
 from fpbandits.checks import Range, number_text, range_text
 from fpbandits.errors import InputError
+
+Codes = NDArray[np.int32]
+"""Numbers in place of names: of units, of pairs."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Rewards:
     """
 
     values: Floats
-    pairs: Ints
+    pairs: Codes
     names: Sequence[str]
     range: Range | None
 
@@ -82,14 +86,14 @@ class Estimator(ABC):
         """Look at all rewards, and refuse the first that cannot be, by its row."""
 
     @abstractmethod
-    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
         """Return the statistics of each reward, [row, k]."""
 
     @abstractmethod
     def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
-        """Return the likeliest coordinates, [pair, type, d], and the common ones, from plays and sums.
+        """Return the likeliest coordinates, [pair, type, d], and the common ones.
 
-        ``common`` is where to begin.
+        They follow from plays [pair, type] and sums [pair, type, k]; ``common`` is where to begin.
         """
 
     @abstractmethod
@@ -106,7 +110,7 @@ class Estimator(ABC):
 
     @abstractmethod
     def fields(self, common: Floats) -> dict[str, Any]:
-        """Return what a problem file says besides: fields of the family, and the range if it has one."""
+        """Return what a problem file says besides: the family's fields, and the range, if any."""
 
     @property
     def begin(self) -> Floats:
@@ -120,4 +124,5 @@ class Estimator(ABC):
         ``within`` are sums of squares inside of cells, for families that know what to do with them.
         """
         everywhere = sums.sum(axis=0) / plays.sum()
-        return (sums + 0.5 * everywhere) / (plays[:, np.newaxis] + 0.5)
+        pooled: Floats = (sums + 0.5 * everywhere) / (plays[:, np.newaxis] + 0.5)
+        return pooled

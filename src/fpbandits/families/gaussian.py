@@ -24,7 +24,7 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.table import Names, checked_means
 
 UNBOUNDED: Range = (-math.inf, math.inf)
@@ -153,7 +153,7 @@ class GaussianEstimator(Estimator):
             return self.deviation / self.scale
         return math.exp(max(float(common[0]), -15.0))
 
-    def statistics_of(self, values: Floats, pairs: Ints) -> Floats:
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
         inside = (values - self.middle) / self.scale
         return np.stack([inside, inside**2], axis=1)
 

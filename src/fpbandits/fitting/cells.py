@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fpbandits.arrays import Counts, Floats
-from fpbandits.families.estimator import Estimator
+from fpbandits.families.estimator import Codes, Estimator
 from fpbandits.fitting.log import Log
 
 _AT_ONCE = 2**18
@@ -44,9 +43,9 @@ class Cells:
     """
 
     starts: Counts
-    members: NDArray[np.int32]
-    group_of: NDArray[np.int32]
-    pair: NDArray[np.int32]
+    members: Codes
+    group_of: Codes
+    pair: Codes
     plays: Floats
     sums: Floats
     pairs: int
@@ -73,7 +72,7 @@ class Cells:
         times = np.bincount(self.members, by_member, len(self.pair))
         plays = np.bincount(self.pair, times * self.plays, self.pairs)
         sums = [np.bincount(self.pair, times * each, self.pairs) for each in self.sums.T]
-        return plays, np.stack(sums, axis=1)
+        return plays.astype(np.float64), np.stack(sums, axis=1)
 
     def parts(self, weights: Floats) -> Cells:
         """Return the groups of a weight above 0 alone; their weights are those in order."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
@@ -73,7 +73,7 @@ class Choice:
 class _Split:
     """Units to learn from and units held out."""
 
-    def __init__(self, cells: Cells, learn: Floats, held: Floats, estimator: Estimator) -> None:
+    def __init__(self, cells: Cells, learn: Counts, held: Counts, estimator: Estimator) -> None:
         self.sample = part_of(cells, cells.weights(learn), estimator)
         weights = cells.weights(held)
         self.held = part_of(cells, weights, estimator)

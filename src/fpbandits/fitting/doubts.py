@@ -3,8 +3,8 @@
 A policy that plays the best arm of the truth θ sees that arm alone. Another type θ′ is told apart
 for free if it promises another mean there. Fitted means are never equal to the last digit, so they
 count as equal where they differ by less than twice the standard error of the difference. Such a θ′
-with another best arm must be told apart by playing something else, at a cost; one with the same best
-arm need not be told apart at all.
+with another best arm must be told apart by playing something else, at a cost; one with the same
+best arm need not be told apart at all.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _about_arms(seen: Seen) -> list[str]:
     if len(rare) == 1:
         arm = seen.arms[rare[0]]
         said.append(
-            f"arm {quote(arm)} was never shown to {1 - seen.shown[rare[0]]:.0%} of units: what they "
-            "would have paid is taken from others of their type"
+            f"arm {quote(arm)} was never shown to {1 - seen.shown[rare[0]]:.0%} of units: what "
+            "they would have paid is taken from others of their type"
         )
     elif len(rare):
         worst = rare[seen.shown[rare].argmin()]

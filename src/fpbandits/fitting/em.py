@@ -3,7 +3,7 @@
 A *mixture* of T types: shares π_t, and for each type and pair the coordinates of a law. Of units u
 with cells (n, s) the penalised log-likelihood is
 
-    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(one reward as the pair's pooled ones) + Σ_t ln π_t,
+    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a reward like the pair's pooled ones) + Σ_t ln π_t,
 
 so κ rewards of each pair's pooled law stand beside what a type has seen itself: thin cells are
 pulled to the arm's mean, those with many rewards hardly. A step (E and M) never lowers it. Steps
@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.arrays import Floats, Ints
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting import kernels
 from fpbandits.fitting.cells import Cells
@@ -60,7 +60,7 @@ class Mixture:
         coordinates = flat[self.types : end].reshape(self.coordinates.shape)
         return Mixture(logs, coordinates, flat[end:])
 
-    def ordered(self, order: Floats) -> Mixture:
+    def ordered(self, order: Ints) -> Mixture:
         """Return the types in another order, or some of them."""
         logs = self.log_shares[order]
         logs = logs - np.log(np.exp(logs).sum())
@@ -227,7 +227,7 @@ def without(mixture: Mixture, random: np.random.Generator) -> Mixture:
 def starts(
     sample: Sample, types: int, before: Mixture | None, count: int, random: np.random.Generator
 ) -> Iterator[Mixture]:
-    """Yield random starts, every second one grown from a mixture of one type less, if there is one."""
+    """Yield random starts, every second one grown from a mixture of one type less, if any."""
     for number in range(count):
         if before is not None and number % 2:
             yield grown(before, sample, random)

@@ -151,7 +151,7 @@ def _of_penalty(sample: Sample, mixture: Mixture, size: int) -> Floats:
 def _slopes_of_means(sample: Sample, mixture: Mixture) -> Floats:
     """Return the derivatives of means by coordinates, [pair, type, d]."""
     slopes = np.zeros(mixture.coordinates.shape)
-    for d in range(slopes.shape[2]):
+    for d in range(mixture.coordinates.shape[-1]):
         ends = []
         for step in (_STEP, -_STEP):
             coordinates = mixture.coordinates.copy()
@@ -162,7 +162,7 @@ def _slopes_of_means(sample: Sample, mixture: Mixture) -> Floats:
 
 
 def _inverse(information: Floats) -> Floats:
-    """Return the inverse; where something is not known at all, its variance is huge, not infinite."""
+    """Return the inverse; what is not known at all gets a variance that is huge, not infinite."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     inverse = (vectors / np.maximum(values, 1e-9)) @ vectors.T

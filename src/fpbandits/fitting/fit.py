@@ -131,7 +131,7 @@ class Fit:
         save_problem(self.problem, path)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the types: means with their errors, and shares; write it to a file, if one is named."""
+        """Draw the types: means with their errors, and shares; into a file, if one is named."""
         from fpbandits.report.figures import save_figure
         from fpbandits.report.fit import types_figure
 
@@ -173,8 +173,8 @@ def fit(
     unit, arm, reward, context
         The names of its columns; a context is what was seen before a decision, if anything.
     family
-        "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm), "beta",
-        "gaussian" or "discrete".
+        "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm),
+        "beta", "gaussian" or "discrete".
     range
         The lowest and the highest reward, for families that have a range.
     types

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from fpbandits.policies.compiling import compiled
 
 
 @compiled
-def tabulate(pair, plays, sums, base, cost, table):  # type: ignore[no-untyped-def]  # compiled
+def tabulate(
+    pair: Any,
+    plays: Any,
+    sums: Any,
+    base: Any,
+    cost: Any,
+    table: Any,
+) -> None:
     """Set table[cell, type] to what each type costs each distinct cell; cost is [pair, k, type]."""
     types, statistics = base.shape[1], sums.shape[1]
     for cell in range(pair.size):
@@ -24,7 +32,17 @@ def tabulate(pair, plays, sums, base, cost, table):  # type: ignore[no-untyped-d
 
 
 @compiled
-def expect(starts, members, weights, log_shares, table, row, mass, counts, each):  # type: ignore[no-untyped-def]  # compiled
+def expect(
+    starts: Any,
+    members: Any,
+    weights: Any,
+    log_shares: Any,
+    table: Any,
+    row: Any,
+    mass: Any,
+    counts: Any,
+    each: Any,
+) -> float:
     """Add up how much of each cell (mass) and each group (counts) belongs to each type.
 
     ``each`` becomes the log-likelihood of one unit of each group; return that of all units.
@@ -61,11 +79,18 @@ def expect(starts, members, weights, log_shares, table, row, mass, counts, each)
             cell = members[place]
             for kind in range(types):
                 mass[cell, kind] += row[kind]
-    return total
+    return float(total)
 
 
 @compiled
-def gather(pair, plays, sums, mass, all_plays, all_sums):  # type: ignore[no-untyped-def]  # compiled
+def gather(
+    pair: Any,
+    plays: Any,
+    sums: Any,
+    mass: Any,
+    all_plays: Any,
+    all_sums: Any,
+) -> None:
     """Add up the plays [pair, type] and sums [pair, k, type] of cells."""
     types, statistics = mass.shape[1], sums.shape[1]
     all_plays[:] = 0.0
@@ -83,7 +108,13 @@ def gather(pair, plays, sums, mass, all_plays, all_sums):  # type: ignore[no-unt
 
 
 @compiled
-def assign(starts, members, log_shares, table, surest):  # type: ignore[no-untyped-def]  # compiled
+def assign(
+    starts: Any,
+    members: Any,
+    log_shares: Any,
+    table: Any,
+    surest: Any,
+) -> None:
     """Set surest[group] to the probability of the likeliest type of its units."""
     types = log_shares.size
     for group in range(surest.size):
@@ -103,23 +134,23 @@ def assign(starts, members, log_shares, table, surest):  # type: ignore[no-untyp
 
 @compiled
 def add_scores(
-    starts,
-    members,
-    pair,
-    plays,
-    sums,
-    weights,
-    log_shares,
-    table,
-    slope_base,
-    slope_cost,
-    common_base,
-    common_cost,
-    row,
-    places,
-    score,
-    information,
-):  # type: ignore[no-untyped-def]  # compiled
+    starts: Any,
+    members: Any,
+    pair: Any,
+    plays: Any,
+    sums: Any,
+    weights: Any,
+    log_shares: Any,
+    table: Any,
+    slope_base: Any,
+    slope_cost: Any,
+    common_base: Any,
+    common_cost: Any,
+    row: Any,
+    places: Any,
+    score: Any,
+    information: Any,
+) -> None:
     """Add up the outer products of the scores of units.
 
     A unit's score is that of its cells, each type's by the probability that the unit is of it. The

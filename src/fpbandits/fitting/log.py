@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fpbandits.arrays import Floats
 from fpbandits.checks import checked_name, checked_path, number_text
 from fpbandits.errors import Error, InputError, quote, unknown
+from fpbandits.families.estimator import Codes
 from fpbandits.fitting.sources import Progress, file_chunks, frame_chunks, line_of
 from fpbandits.storage import shown
 
@@ -46,8 +46,8 @@ class Log:
     units: Sequence[str]
     arms: tuple[str, ...]
     contexts: tuple[str, ...]
-    unit: NDArray[np.int32]
-    pair: NDArray[np.int32]
+    unit: Codes
+    pair: Codes
     reward: Floats
     extra: Mapping[str, Floats]
     place: Callable[[int], str]
@@ -100,7 +100,8 @@ def read_log(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
-    where, place = "the log", _in_frame
+    where = "the log"
+    place: Callable[[int], str] = _in_frame
     try:
         if isinstance(source, str | os.PathLike):
             path = checked_path(source)
@@ -143,7 +144,8 @@ def _collected(
     arms, arm = labels["arm"].sorted()
     if known is not None:
         arms, arm = _known_arms(arms, arm, known)
-    pair, contexts = arm, ()
+    pair = arm
+    contexts: tuple[str, ...] = ()
     if "context" in labels:
         contexts, context = labels["context"].sorted()
         pair = context * np.int32(len(arms)) + arm
@@ -163,9 +165,9 @@ def _collected(
 
 
 def _known_arms(
-    arms: tuple[str, ...], arm: NDArray[np.int32], known: Sequence[str]
-) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """Number the arms as they are known, and refuse another."""
+    arms: tuple[str, ...], arm: Codes, known: Sequence[str]
+) -> tuple[tuple[str, ...], Codes]:
+    """Give arms the numbers by which they are known, and refuse another."""
     places = {name: place for place, name in enumerate(known)}
     for number, name in enumerate(arms):
         if name not in places:
@@ -187,7 +189,7 @@ class _Labels:
 
     def __init__(self, role: str) -> None:
         self.role, self.codes = role, _Codes()
-        self._parts: list[NDArray[np.int32]] = []
+        self._parts: list[Codes] = []
         self._rows = 0
 
     def add(self, values: Any) -> None:
@@ -228,12 +230,12 @@ class _Labels:
     def _refuse(self, row: int) -> None:
         raise InputError(f"the {self.role} is missing", row=self._rows + row)
 
-    def all(self) -> NDArray[np.int32]:
+    def all(self) -> Codes:
         """Return the numbers of all rows."""
         self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0, np.int32)]
         return self._parts[0]
 
-    def sorted(self) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    def sorted(self) -> tuple[tuple[str, ...], Codes]:
         """Return names in order, and the numbers of all rows in that order."""
         names = list(self.codes)
         order = sorted(names, key=_as_numbers)
@@ -267,27 +269,25 @@ class _Reals:
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             reals = values.astype(np.float64)
         else:
-            if isinstance(values, np.ndarray):
-                values = values.tolist()
-            try:
-                reals = np.fromiter(map(float, values), np.float64, len(values))
-            except (TypeError, ValueError):
-                reals = None
-            # 1_000 is a number to Python alone.
-            if reals is None or any(isinstance(value, str) and "_" in value for value in values):
-                self._refuse(values)
+            values = values.tolist() if isinstance(values, np.ndarray) else values
+            reals = self._converted(values)
         finite = np.isfinite(reals)
         if not finite.all():
             row = int((~finite).argmax())
             given = values[row]
-            missing = given is None or given != given or given == ""
-            words = "is missing" if missing else f"is {quote(given)}: expected a finite number"
+            nothing = given is None or given != given
+            words = "is missing" if nothing else f"is {quote(given)}: expected a finite number"
             raise InputError(f"the {self.role} {words}", row=self._rows + row)
         self._parts.append(reals)
         self._rows += len(reals)
 
-    def _refuse(self, values: Sequence[Any]) -> None:
-        """Say which value is no number."""
+    def _converted(self, values: Sequence[Any]) -> Floats:
+        """Return texts or objects as numbers, or say which is none."""
+        with suppress(TypeError, ValueError):
+            reals = np.fromiter(map(float, values), np.float64, len(values))
+            # 1_000 is a number to Python alone.
+            if not any(isinstance(value, str) and "_" in value for value in values):
+                return reals
         for row, value in enumerate(values):
             try:
                 float("" if isinstance(value, str) and "_" in value else value)
@@ -297,6 +297,7 @@ class _Reals:
                 what = "is missing" if missing else f"is {quote(value)}"
                 words = f"the {self.role} {what}: expected a number"
                 raise InputError(words, row=self._rows + row) from None
+        raise AssertionError("some value is no number")
 
     def all(self) -> Floats:
         """Return the numbers of all rows."""

@@ -1,7 +1,7 @@
 """Where the rows of a log come from: a CSV or Parquet file, or a data frame.
 
-Each yields *chunks*, the columns asked for in the order asked for, some rows at a time: lists of texts
-from CSV, arrays from elsewhere. Nothing is converted here, and nothing is kept.
+Each yields *chunks*: the columns asked for, in the order asked for, some rows at a time. They are
+lists of texts from CSV, arrays from elsewhere. Nothing is converted here, and nothing is kept.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
 def file_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
+    """Return the chunks of a file, by its ending."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise InputError(
