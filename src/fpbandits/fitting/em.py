@@ -3,7 +3,7 @@
 A *mixture* of T types: shares π_t, and for each type and pair the coordinates of a law. Of units u
 with cells (n, s) the penalised log-likelihood is
 
-    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a reward like the pair's pooled ones) + Σ_t ln π_t,
+    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a pooled reward of the pair) + Σ_t ln π_t,
 
 so κ rewards of each pair's pooled law stand beside what a type has seen itself: thin cells are
 pulled to the arm's mean, those with many rewards hardly. A step (E and M) never lowers it. Steps
