@@ -90,7 +90,9 @@ def log_density(family: str, reward: float, mean: float, common: float) -> float
     return constant + (a - 1) * math.log(reward) + (b - 1) * math.log1p(-reward)
 
 
-def log_likelihood(truth: Truth, family: str, means: Floats, shares: Floats, common: float) -> float:
+def log_likelihood(
+    truth: Truth, family: str, means: Floats, shares: Floats, common: float
+) -> float:
     """The log-likelihood of a mixture, unit by unit and reward by reward."""
     users, arms, rewards = (truth.log[name].tolist() for name in ("user", "arm", "reward"))
     by_unit: dict[int, list[float]] = {}

@@ -152,7 +152,10 @@ def test_what_cannot_be_is_refused_with_its_row(
 
 @pytest.mark.parametrize(
     ("family", "given", "key"),
-    [("gaussian", {"deviation": 2.0}, "deviation"), ("beta", {"concentration": 3}, "concentration")],
+    [
+        ("gaussian", {"deviation": 2.0}, "deviation"),
+        ("beta", {"concentration": 3}, "concentration"),
+    ],
 )
 def test_what_is_given_stays(family: str, given: dict[str, Any], key: str) -> None:
     estimator = ESTIMATORS[family].of_log(rewards(SAMPLES[family]), given)

@@ -34,7 +34,10 @@ def test_csv_with_any_comma(tmp_path: Path, comma: str) -> None:
     path = tmp_path / "log.csv"
     lines = [["x", " user ", "reward"], ["1", "ann", "0.5"], ["2", '"bob\nby"', "1"]]
     path.write_text("\ufeff" + "\n".join(map(comma.join, lines)) + "\n\n")
-    assert as_rows(file_chunks(path, ["reward", "user"], None)) == [("0.5", "ann"), ("1", "bob\nby")]
+    assert as_rows(file_chunks(path, ["reward", "user"], None)) == [
+        ("0.5", "ann"),
+        ("1", "bob\nby"),
+    ]
 
 
 def test_lines_are_counted_as_an_editor_does(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
 the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
 and score no better; two mixtures are compared by the differences of the same units, whose standard
-error says what is noise. The choice is the smallest T that is within one standard error of the
-best. BIC stands beside it, from a fit to all units.
+error says what is noise. The choice is the smallest T that is within two standard errors of the
+best: with one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all units.
 
 Few units are split into folds, each held out in turn; many are split once. Of very many only some
 are looked at, as many as the work allows; the final fit has all of them.
@@ -33,6 +33,8 @@ _STRENGTH = 1.0
 _STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 _HELD_OUT = 4
 """One unit in so many is held out."""
+_CLEARLY = 2.0
+"""So many standard errors are no noise."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
 _FEW, _MANY, _SMALL = 20_000, 120_000, 16_000
@@ -242,7 +244,7 @@ def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> 
 
 
 def _smallest(scores: dict[int, Scores]) -> int:
-    """Return the least number of types that is within one standard error of the best."""
+    """Return the least number of types that is not clearly worse than the best."""
     totals = {number: float(each @ weights) for number, (each, weights) in scores.items()}
     best = max(totals, key=totals.__getitem__)
     for number in sorted(scores):
@@ -251,7 +253,7 @@ def _smallest(scores: dict[int, Scores]) -> int:
         units = weights.sum()
         mean = float(difference @ weights) / units
         spread = float((difference - mean) ** 2 @ weights) / max(units - 1, 1)
-        if units * mean <= math.sqrt(units * spread):
+        if units * mean <= _CLEARLY * math.sqrt(units * spread):
             return number
     return best
 
