@@ -1,4 +1,4 @@
-"""Every family's estimator: its likelihood is the textbook's, and it finds where that is largest."""
+"""Every family's estimator has the textbook's likelihood, and finds where it is largest."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_types_are_found_with_their_shares_and_errors(found: fpb.Fit) -> None:
     # Twelve means and shares, each within four of its errors: one false alarm in a thousand.
     assert (np.abs(means[order] - truth.means) < 4 * errors).all()
     assert (errors < 0.04).all()
-    assert abs(shares[order][0] - 0.6) < 4 * list(found.share_errors.values())[0]
+    assert abs(shares[order][0] - 0.6) < 4 * next(iter(found.share_errors.values()))
     assert found.problem.prior == pytest.approx(tuple(shares))
     assert (found.units, found.events) == (1200, 9600)
 
@@ -86,7 +86,8 @@ def test_other_families(family: str, key: str | None, value: float) -> None:
     if key is not None:
         # 4,800 rewards know a deviation to 1 % and a concentration to 2 %.
         assert found.problem.rewards.content[key] == pytest.approx(value, rel=0.1)
-        told = fpb.fit(truth.log, family=family, types=2, **{key: 2 * value}, **ROLES)
+        known: Any = {key: 2 * value}
+        told = fpb.fit(truth.log, family=family, types=2, **known, **ROLES)
         assert told.problem.rewards.content[key] == pytest.approx(2 * value)
 
 
@@ -117,9 +118,8 @@ def test_contexts() -> None:
     np.testing.assert_allclose(flat[matched(flat, truth.means)], truth.means, atol=0.1)
     assert problem.shares == pytest.approx(np.bincount(pair // 2) / len(pair))
     content = found.as_dict()
-    assert content["parameters"]["type1"] == {
-        context: row for context, row in zip("mt", problem.means[0].tolist(), strict=True)
-    }
+    by_context = dict(zip("mt", problem.means[0].tolist(), strict=True))
+    assert content["parameters"]["type1"] == by_context
     assert set(content["errors"]["type1"]) == {"m", "t"}
 
 

@@ -3,8 +3,9 @@
 Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
 the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
 and score no better; two mixtures are compared by the differences of the same units, whose standard
-error says what is noise. The choice is the smallest T that is within two standard errors of the
-best: with one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all units.
+error says what is noise. The choice is the smallest T within two standard errors of the best: with
+one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all
+units.
 
 Few units are split into folds, each held out in turn; many are split once. Of very many only some
 are looked at, as many as the work allows; the final fit has all of them.
