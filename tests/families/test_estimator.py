@@ -132,7 +132,7 @@ def test_an_arm_that_never_paid_has_the_value_of_most() -> None:
     [
         ("bernoulli", [0, 1, 0.5], {}, "the reward 0.5 is neither 0 nor 1", 2),
         ("beta", [0.5, 1.5], {}, r"1.5 is outside the range \[0, 1\]", 1),
-        ("beta", [0.5, 0.0], {}, "the reward 0 is an end of the range", 1),
+        ("beta", [0.5, 0.0], {}, "the reward 0 is an end of the range, and so are 50% of all", 1),
         ("beta", [0.5, 0.4], {"concentration": -1}, "above 0", None),
         ("gaussian", [0.5, 1e16], {}, "beyond 1e15", 1),
         ("gaussian", [2.0, 2.0], {}, "all rewards are the same", None),
@@ -161,6 +161,13 @@ def test_what_is_given_stays(family: str, given: dict[str, Any], key: str) -> No
     estimator = ESTIMATORS[family].of_log(rewards(SAMPLES[family]), given)
     assert len(estimator.begin) == 0
     assert estimator.fields(estimator.begin)[key] == given[key]
+
+
+def test_a_beta_reward_at_an_end_is_half_as_far_as_the_nearest() -> None:
+    values = np.array([*np.linspace(0.1, 0.9, 40), 0.98, 1.0])
+    estimator = ESTIMATORS["beta"].of_log(rewards(values), {})
+    statistics = estimator.statistics_of(values, np.zeros(42, np.int32))
+    np.testing.assert_allclose(np.exp(statistics[-1]), [1, 0.01], rtol=1e-9)
 
 
 def test_a_range_is_for_those_that_have_one() -> None:

@@ -10,8 +10,8 @@ import pytest
 from logs import added_up, drawn, log_likelihood, matched
 
 from fpbandits.fitting import choose as module
-from fpbandits.fitting.choose import choose, part_of, search, shrunk, some_of
-from fpbandits.fitting.em import Sample
+from fpbandits.fitting.choose import choose, part_of, pulled, search, shrunk, some_of
+from fpbandits.fitting.em import Mixture, Sample
 
 FOUR = np.random.default_rng(12).uniform(0.05, 0.95, (4, 6))
 
@@ -23,7 +23,7 @@ def quiet(*told: object) -> None:
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian", "beta", "discrete"])
 def test_the_number_of_types_is_found(family: str) -> None:
     # The gaps between types are many times what noise makes of them: with other seeds as well.
-    truth = drawn(1, family, units=1500, means=FOUR, shares=(0.4, 0.3, 0.2, 0.1), shown=3)
+    truth = drawn(1, family, units=2500, means=FOUR, shares=(0.4, 0.3, 0.2, 0.1), shown=3)
     cells, estimator = added_up(truth, family)
     mixture, choice = choose(cells, estimator, None, 0, quiet)
     assert choice.types == mixture.types == 4
@@ -69,7 +69,7 @@ def test_the_same_seed_is_the_same_fit() -> None:
     assert fits[0][1].held_out != fits[2][1].held_out, "other units are held out"
 
 
-def test_thin_cells_are_pulled_as_held_out_units_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thin_cells_are_pulled_far_where_types_are_alike() -> None:
     # All types are the same but for noise: what a type saw of an arm itself is worth nothing.
     truth = drawn(6, units=100, means=[[0.3, 0.5, 0.7]], shares=(1.0,), repeats=2)
     cells, estimator = added_up(truth)
@@ -78,6 +78,20 @@ def test_thin_cells_are_pulled_as_held_out_units_like_it(monkeypatch: pytest.Mon
     cells, estimator = added_up(apart)
     _, different = choose(cells, estimator, 2, 0, quiet)
     assert alike.strength > 10 * different.strength
+
+
+def test_the_strength_is_that_of_the_law_which_types_are_drawn_from() -> None:
+    # Means of 12 types drawn from Beta(κm, κ(1 − m)) with κ = 6: 240 of them know κ to 10 %, and
+    # the divergence is quadratic only near the pooled law.
+    random = np.random.default_rng(1)
+    means = random.beta(6 * 0.4, 6 * 0.6, (12, 20))
+    truth = drawn(6, units=3000, means=means, shares=(1 / 12,) * 12, shown=20, repeats=3)
+    cells, estimator = added_up(truth)
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    odds = np.log(means / (1 - means)).T[..., np.newaxis]
+    mixture = Mixture(np.full(12, -np.log(12)), np.ascontiguousarray(odds), np.zeros(0))
+    pulled_sample, _ = pulled(sample, mixture)
+    assert 4 < pulled_sample.strength < 8
 
 
 def test_a_search_reaches_what_a_start_at_the_truth_reaches() -> None:

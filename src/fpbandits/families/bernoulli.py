@@ -100,7 +100,9 @@ class BernoulliEstimator(Estimator):
         paid: Floats = (values != self.bottom).astype(np.float64)[:, np.newaxis]
         return paid
 
-    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
         return np.log(paid) - np.log1p(-paid), common
 

@@ -25,6 +25,7 @@ from fpbandits.families.information import log_gamma_bregman
 from fpbandits.table import Names, checked_means
 
 _LEAST = 2.0**-54
+_MOST_AT_ENDS = 0.05
 _FARTHEST = 12.0
 """Log-odds of a fitted mean go no farther: nearer to an end a beta law is refused."""
 
@@ -127,7 +128,8 @@ class BetaEstimator(Estimator):
 
     The common coordinate is ln c, unless the concentration is given. With it fixed, the likeliest
     mean solves ψ(cμ) − ψ(c(1 − μ)) = mean of ln r − ln(1 − r), and c follows from the means: both
-    by Newton's steps, in turns.
+    by Newton's steps, in turns. A few rewards may be rounded to an end of the range: they count as
+    half as far from it as the nearest that was not.
     """
 
     family = "beta"
@@ -135,19 +137,21 @@ class BetaEstimator(Estimator):
     integer = False
     statistics = 2
 
-    def __init__(self, limits: Range, concentration: float | None) -> None:
-        self.limits, self.concentration = limits, concentration
+    def __init__(self, limits: Range, concentration: float | None, least: float) -> None:
+        self.limits, self.concentration, self.least = limits, concentration, least
 
     @classmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> BetaEstimator:
         limits = rewards.range or (0.0, 1.0)
         rewards.refuse_outside(limits)
-        at_the_end = (rewards.values == limits[0]) | (rewards.values == limits[1])
-        rewards.refuse(
-            at_the_end,
-            "{} is an end of the range, where a beta law has none: give a wider range, or "
-            "another family",
-        )
+        gaps = np.minimum(rewards.values - limits[0], limits[1] - rewards.values)
+        if (gaps == 0).mean() > _MOST_AT_ENDS:
+            rewards.refuse(
+                gaps == 0,
+                f"{{}} is an end of the range, and so are {(gaps == 0).mean():.0%} of all, where a "
+                "beta law has none: give a wider range, or another family",
+            )
+        least = max(float(gaps[gaps > 0].min()) / (2 * (limits[1] - limits[0])), _LEAST)
         concentration = given.get("concentration")
         if concentration is not None:
             concentration = checks.number(concentration, "concentration")
@@ -155,7 +159,7 @@ class BetaEstimator(Estimator):
                 raise InputError(
                     f"concentration is {quote(concentration)}: it must be above 0 and at most 1e15"
                 )
-        return cls(limits, concentration)
+        return cls(limits, concentration, least)
 
     @property
     def begin(self) -> Floats:
@@ -169,19 +173,23 @@ class BetaEstimator(Estimator):
     def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
         inside = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
         return np.stack(
-            [np.log(np.maximum(inside, _LEAST)), np.log(np.maximum(1 - inside, _LEAST))], axis=1
+            [np.log(np.maximum(inside, self.least)), np.log(np.maximum(1 - inside, self.least))],
+            axis=1,
         )
 
-    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         from scipy.special import digamma, zeta
 
         lows, highs = np.moveaxis(sums / plays[..., np.newaxis], -1, 0)
         wanted = lows - highs
         log_c = math.log(self._concentration(common))
-        odds = wanted / (1 + 2 / math.exp(log_c))
-        for _ in range(2):
+        odds = wanted / (1 + 2 / math.exp(log_c)) if near is None else near[..., 0]
+        rounds = 3 if near is None else 1
+        for _ in range(rounds):
             c = math.exp(log_c)
-            for _ in range(3):
+            for _ in range(2):
                 mean = 1 / (1 + np.exp(-odds))
                 a, b = c * mean, c * (1 - mean)
                 slope = a * (1 - mean) * (zeta(2, a) + zeta(2, b))  # ζ(2, x) is ψ′(x)

@@ -232,7 +232,9 @@ class DiscreteEstimator(Estimator):
         counts[np.arange(len(values)), np.searchsorted(self.support, values)] = 1
         return counts
 
-    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         logs = np.log(np.maximum(sums / plays[..., np.newaxis], 1e-11))
         return logs[..., 1:] - logs[..., :1], common
 

@@ -90,10 +90,13 @@ class Estimator(ABC):
         """Return the statistics of each reward, [row, k]."""
 
     @abstractmethod
-    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """Return the likeliest coordinates, [pair, type, d], and the common ones.
 
-        They follow from plays [pair, type] and sums [pair, type, k]; ``common`` is where to begin.
+        They follow from plays [pair, type] and sums [pair, type, k]; The search
+        begins at ``common`` and, if they are given, at coordinates that are ``near``.
         """
 
     @abstractmethod

@@ -166,7 +166,9 @@ class GaussianEstimator(Estimator):
         pooled[:, 1] = pooled[:, 0] ** 2 + max(spread, 1e-9)
         return pooled
 
-    def maximise(self, plays: Floats, sums: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         means = sums[..., 0] / plays
         if self.deviation is None:
             variance = float((sums[..., 1] - plays * means**2).sum() / plays.sum())

@@ -1,4 +1,4 @@
-"""How many types, and how far thin cells are pulled: by the likelihood of units held out.
+"""How many types: by the likelihood of units held out. How far thin cells are pulled: by their own.
 
 Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
 the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
@@ -7,7 +7,8 @@ error says what is noise. The choice is the smallest T within two standard error
 one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all
 units.
 
-Few units are split into folds, each held out in turn; many are split once. Of very many only some
+Units of few cells are split into folds, each held out in turn; the search is made on the first, and
+others go on from what it found. Those of many cells are split once. Of very many only some
 are looked at, as many as the work allows; the final fit has all of them.
 """
 
@@ -31,14 +32,14 @@ MOST_TYPES = 40
 
 _STRENGTH = 1.0
 """How far cells are pulled while the number of types is sought."""
-_STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+_WEAKEST, _STRONGEST = 0.1, 1e4
 _HELD_OUT = 4
 """One unit in so many is held out."""
 _CLEARLY = 2.0
 """So many standard errors are no noise."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 20_000, 120_000, 16_000
+_FEW, _MANY, _SMALL = 30_000, 90_000, 12_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
@@ -180,17 +181,20 @@ def choose(
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
         progress(f"fitting {counted(number, 'type')}", 0.0, 0.0)
-        for place, split in enumerate(splits):
-            before = split.best.get(number - 1, (None, 0.0))[0]
-            split.best[number] = search(split.sample, number, before, _stream(seed, number, place))
+        first, *others = splits
+        before = first.best.get(number - 1, (None, 0.0))[0]
+        first.best[number] = search(first.sample, number, before, _stream(seed, number))
+        for split in others:
+            split.best[number] = split.sample.climb(first.best[number][0], 600, 1e-6)
         scores[number] = _scores(splits, number)
         if number >= max(scores, key=lambda each: float(np.dot(*scores[each]))) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
-        for place, split in enumerate(splits):
-            fewer = shrunk(split.sample, split.best[number + 1][0], _stream(seed, number, place, 1))
-            split.best[number] = _best([split.best[number], fewer], 1)[0]
+        fewer = shrunk(first.sample, first.best[number + 1][0], _stream(seed, number, 1))
+        for split in splits:
+            again = split.sample.climb(fewer[0], 600, 1e-6)
+            split.best[number] = _best([split.best[number], again], 1)[0]
         scores[number] = _scores(splits, number)
     rewards = _rewards(splits)
     held_out = {number: float(np.dot(*each)) / rewards for number, each in scores.items()}
@@ -201,13 +205,13 @@ def choose(
         likelihood = value - everyone.penalty(fits[number])
         bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
     chosen = _smallest(scores)
-    strength = _strength(splits, chosen)
-    final, random = replace(everyone, strength=strength), _stream(seed, 0, 1)
-    best = final.climb(fits[chosen], 600, 1e-6)
+    final, mixture = pulled(everyone, fits[chosen])
+    random = _stream(seed, 0, 1)
+    best = final.climb(mixture, 600, 1e-6)
     if chosen > 1:
         best = shaken(final, some_of(final, _SMALL, random), best, random)
     best = final.climb(best[0], 1500, 1e-9)
-    return best[0], Choice(held_out, bic, strength, chosen)
+    return best[0], Choice(held_out, bic, final.strength, chosen)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -229,7 +233,7 @@ def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> 
     """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
     lengths = np.diff(cells.starts)[cells.group_of[order]]
-    if len(cells.members) <= _FEW and cells.units <= _FEW:
+    if len(cells.members) <= _FEW:
         for fold in range(_HELD_OUT):
             yield _Split(
                 cells,
@@ -259,17 +263,18 @@ def _smallest(scores: dict[int, Scores]) -> int:
     return best
 
 
-def _strength(splits: list[_Split], types: int) -> float:
-    """Return how far cells are best pulled, by the units held out."""
-    best, found = -math.inf, _STRENGTH
-    for strength in _STRENGTHS:
-        total = 0.0
-        for split in splits:
-            mixture, _ = replace(split.sample, strength=strength).climb(
-                split.best[types][0], 60, 1e-6
-            )
-            each, weights = split.scores(mixture)
-            total += float(each @ weights)
-        if total > best:
-            best, found = total, strength
-    return found
+def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
+    """Return the sample with the strength that its laws call for, and the mixture found with it.
+
+    Were laws drawn around the pooled one with density ∝ κ^{d/2}·e^{−κD}, D their divergence from
+    it, the likeliest κ would be d/2 over the mean of D. A law known from n rewards has, beside its
+    own D, the noise d/2(n + κ). So where types are alike, thin cells are pulled far.
+    """
+    depth = mixture.coordinates.shape[2]
+    for _ in range(_ROUNDS):
+        _, plays, _, _, _ = sample.expect(mixture)
+        noise = depth / (2 * (plays + sample.strength))
+        mean = float((sample.divergences(mixture) + noise).mean())
+        sample = replace(sample, strength=min(max(depth / (2 * mean), _WEAKEST), _STRONGEST))
+        mixture, _ = sample.climb(mixture, 60, 1e-6)
+    return sample, mixture

@@ -138,24 +138,38 @@ class Sample:
         kernels.assign(cells.starts, cells.members, mixture.log_shares, table, surest)
         return float(surest @ self.weights / self.size)
 
+    def _pooled_cost(self, coordinates: Floats, common: Floats) -> Floats:
+        """Return what a reward like the pooled ones costs each law, [pair, type]."""
+        base, cost = self.estimator.laws(coordinates, common)
+        total: Floats = base + np.einsum("ak,atk->at", self.pooled, cost)
+        return total
+
     def penalty(self, mixture: Mixture) -> float:
         """Return what the penalised log-likelihood adds."""
-        base, cost = self.estimator.laws(mixture.coordinates, mixture.common)
-        total = float((base + np.einsum("ak,atk->at", self.pooled, cost)).sum())
+        total = float(self._pooled_cost(mixture.coordinates, mixture.common).sum())
         return float(mixture.log_shares.sum()) - self.strength * total
 
-    def maximise(self, plays: Floats, sums: Floats, counts: Floats, common: Floats) -> Mixture:
-        """Return the likeliest mixture, given how much belongs to which type."""
+    def divergences(self, mixture: Mixture) -> Floats:
+        """Return how far each law is from the pooled one, in nats per reward: [pair, type]."""
+        one = self.pooled[:, np.newaxis]
+        nearest, _ = self.estimator.maximise(np.ones(one.shape[:2]), one, mixture.common)
+        least = self._pooled_cost(nearest, mixture.common)
+        costs = self._pooled_cost(mixture.coordinates, mixture.common)
+        return np.maximum(costs - least, 0)
+
+    def maximise(self, plays: Floats, sums: Floats, counts: Floats, near: Mixture) -> Mixture:
+        """Return the likeliest mixture, given how much belongs to which type, from one near it."""
         plays = plays + self.strength
         sums = sums + self.strength * self.pooled[:, np.newaxis]
         shares = (counts + 1) / (counts.sum() + len(counts))
-        return Mixture(np.log(shares), *self.estimator.maximise(plays, sums, common))
+        found = self.estimator.maximise(plays, sums, near.common, near.coordinates)
+        return Mixture(np.log(shares), *found)
 
     def step(self, mixture: Mixture) -> tuple[Mixture, float]:
         """Take a step; return where it leads, and the penalised log-likelihood before it."""
         total, plays, sums, counts, _ = self.expect(mixture)
         value = total + self.penalty(mixture)
-        return self.maximise(plays, sums, counts, mixture.common), value
+        return self.maximise(plays, sums, counts, mixture), value
 
     def climb(
         self, mixture: Mixture, most: int, tolerance: float = TOLERANCE
