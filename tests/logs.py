@@ -90,6 +90,11 @@ def log_density(family: str, reward: float, mean: float, common: float) -> float
     return constant + (a - 1) * math.log(reward) + (b - 1) * math.log1p(-reward)
 
 
+def shape_of(estimator: Estimator, common: Floats) -> float:
+    """The deviation or the concentration to the last digit: a problem file has six."""
+    return math.exp(common[0]) * vars(estimator).get("scale", 1.0) if len(common) else 1.0
+
+
 def log_likelihood(
     truth: Truth, family: str, means: Floats, shares: Floats, common: float
 ) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from logs import log_density
+from logs import log_density, shape_of
 
 from fpbandits.arrays import Floats
 from fpbandits.errors import InputError
@@ -59,8 +59,7 @@ def test_the_likelihood_is_the_textbook_s(family: str) -> None:
     common = estimator.begin + 0.3
     where = np.array([[[0.4]], [[-0.7]]])
     means = estimator.means(where, common)[:, 0]
-    fields = estimator.fields(common)
-    shape = fields.get("deviation", fields.get("concentration", 1.0))
+    shape = shape_of(estimator, common)
     wanted = -sum(
         log_density(family, float(reward), float(means[place % 2]), shape)
         for place, reward in enumerate(SAMPLES[family])

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from logs import Truth, added_up, drawn, log_likelihood, matched
+from logs import Truth, added_up, drawn, log_likelihood, matched, shape_of
 
 from fpbandits.arrays import Floats
 from fpbandits.families.estimator import Estimator
@@ -36,8 +36,7 @@ def test_the_likelihood_is_that_of_every_reward(family: str) -> None:
     sample = sample_of(truth, family)
     start = sample.start(3, np.random.default_rng(0))
     mixture, _ = sample.step(start)
-    fields = sample.estimator.fields(mixture.common)
-    shape = fields.get("deviation", fields.get("concentration", 1.0))
+    shape = shape_of(sample.estimator, mixture.common)
     means, shares = means_of(sample.estimator, mixture), np.exp(mixture.log_shares)
     wanted = log_likelihood(truth, family, means, shares, shape)
     found = sample.expect(mixture)[0]

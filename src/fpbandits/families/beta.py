@@ -228,4 +228,5 @@ class BetaEstimator(Estimator):
         return self.means(coordinates, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        return {"concentration": self._concentration(common), "range": list(self.limits)}
+        found = float(f"{self._concentration(common):.6g}")  # no log knows more digits
+        return {"concentration": self.concentration or found, "range": list(self.limits)}

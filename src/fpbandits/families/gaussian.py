@@ -188,4 +188,5 @@ class GaussianEstimator(Estimator):
         return self.means(coordinates, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        return {"deviation": self._sigma(common) * self.scale}
+        found = self._sigma(common) * self.scale
+        return {"deviation": self.deviation or float(f"{found:.6g}")}  # no log knows more digits
