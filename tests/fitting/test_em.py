@@ -10,7 +10,7 @@ from logs import Truth, added_up, drawn, log_likelihood, matched, shape_of
 
 from fpbandits.arrays import Floats
 from fpbandits.families.estimator import Estimator
-from fpbandits.fitting.em import Mixture, Sample, grown, starts, without
+from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
 
 FAMILIES = ["bernoulli", "gaussian", "beta", "discrete"]
 
@@ -120,9 +120,21 @@ def test_types_are_put_in_and_taken_out() -> None:
     assert three.types == 3
     assert np.exp(three.log_shares).sum() == pytest.approx(1)
     np.testing.assert_array_equal(three.coordinates[:, :2], two.coordinates)
-    fewer = without(three, random)
+    fewer = without(three, 1)
+    np.testing.assert_array_equal(fewer.coordinates, three.coordinates[:, [0, 2]])
     assert (fewer.types, math.isclose(np.exp(fewer.log_shares).sum(), 1)) == (2, True)
     assert [start.types for start in starts(sample, 3, two, 4, random)] == [3] * 4
+
+
+def test_two_types_that_are_one_are_merged_into_it() -> None:
+    sample = sample_of(drawn(7, units=40))
+    two, _ = sample.climb(sample.start(2, np.random.default_rng(0)), 300, 1e-10)
+    twins = two.ordered(np.array([0, 1, 1]))
+    twins = Mixture(np.log([0.5, 0.25, 0.25]), twins.coordinates, twins.common)
+    (once,) = merged(twins, sample, [(1, 2)])
+    assert once.types == 2
+    again, _ = sample.step(Mixture(np.log([0.5, 0.5]), two.coordinates, two.common))
+    np.testing.assert_allclose(once.coordinates, again.coordinates, rtol=1e-9)
 
 
 def test_the_truth_is_found_where_it_can_be() -> None:

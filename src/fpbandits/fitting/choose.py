@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from fpbandits.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, grown, starts, without
+from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
 from fpbandits.fitting.sources import Progress
 
 MOST_TYPES = 40
@@ -43,8 +44,8 @@ _FEW, _MANY, _SMALL = 30_000, 90_000, 12_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
-_ROUNDS, _MOVES = 6, 12
-"""How often a mixture is shaken, and in how many ways."""
+_ROUNDS, _MOVES, _MERGES = 6, 12, 50
+"""How often a mixture is shaken, in how many ways, and how many pairs of types are merged."""
 
 Found = tuple[Mixture, float]
 """A mixture and its penalised log-likelihood."""
@@ -132,7 +133,10 @@ def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generat
     """
     for _ in range(_ROUNDS):
         here = small.climb(best[0], 30, 1e-5)[1]
-        moved = [grown(without(best[0], random), small, random) for _ in range(_MOVES)]
+        types = best[0].types
+        fewer = [without(best[0], int(random.integers(types))) for _ in range(_MOVES // 2)]
+        fewer += merged(best[0], small, _some_pairs(types, _MOVES // 2, random))
+        moved = [grown(each, small, random) for each in fewer]
         rivals = _best([small.climb(each, 20, 1e-4) for each in moved], _RUNNERS)
         rival = _best([small.climb(each, 60, 1e-5) for each, _ in rivals], 1)[0]
         if rival[1] <= here:
@@ -145,12 +149,19 @@ def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generat
 
 
 def shrunk(sample: Sample, more: Mixture, random: np.random.Generator) -> Found:
-    """Return the best mixture that comes of one with a type more when that is taken out."""
+    """Return the best mixture that comes of one with a type more: it is taken out, or merged."""
     small = some_of(sample, _SMALL, random)
-    everyone = np.arange(more.types)
-    fewer = [more.ordered(np.delete(everyone, kind)) for kind in everyone]
+    fewer = [without(more, kind) for kind in range(more.types)]
+    fewer += merged(more, small, _some_pairs(more.types, _MERGES, random))
     best = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
     return _best([sample.climb(each, 600, 1e-6) for each, _ in best], 1)[0]
+
+
+def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
+    """Return some pairs of types, or all if they are few."""
+    pairs = list(combinations(range(types), 2))
+    chosen = random.permutation(len(pairs))[:most]
+    return [pairs[place] for place in chosen]
 
 
 def _best(rivals: list[Found], count: int) -> list[Found]:

@@ -16,7 +16,7 @@ the units, the best of them go on to the end on all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -233,9 +233,25 @@ def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixt
     return Mixture(logs, np.ascontiguousarray(coordinates), mixture.common)
 
 
-def without(mixture: Mixture, random: np.random.Generator) -> Mixture:
-    """Return a mixture of one type less."""
-    return mixture.ordered(np.delete(np.arange(mixture.types), random.integers(mixture.types)))
+def without(mixture: Mixture, kind: int) -> Mixture:
+    """Return a mixture of one type less: its units go to the others."""
+    return mixture.ordered(np.delete(np.arange(mixture.types), kind))
+
+
+def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -> Iterator[Mixture]:
+    """Yield, for each pair of types, a mixture in which they are one.
+
+    Where units see few arms, two types may share one true type: right about some arms each.
+    """
+    _, plays, sums, counts, _ = sample.expect(mixture)
+    found = plays.copy(), sums.copy(), counts.copy()
+    for one, two in pairs:
+        plays, sums, counts = (part.copy() for part in found)
+        plays[:, one] += plays[:, two]
+        sums[:, one] += sums[:, two]
+        counts[one] += counts[two]
+        rest = np.delete(np.arange(mixture.types), two)
+        yield sample.maximise(plays[:, rest], sums[:, rest], counts[rest], mixture.ordered(rest))
 
 
 def starts(
