@@ -198,7 +198,7 @@ def choose(
         for split in others:
             split.best[number] = split.sample.climb(first.best[number][0], 600, 1e-6)
         scores[number] = _scores(splits, number)
-        if number >= max(scores, key=lambda each: float(np.dot(*scores[each]))) + _PATIENCE:
+        if number >= max(scores, key=lambda each: _total(*scores[each])) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
@@ -208,7 +208,7 @@ def choose(
             split.best[number] = _best([split.best[number], again], 1)[0]
         scores[number] = _scores(splits, number)
     rewards = _rewards(splits)
-    held_out = {number: float(np.dot(*each)) / rewards for number, each in scores.items()}
+    held_out = {number: _total(*each) / rewards for number, each in scores.items()}
     bic, fits = {}, {}
     for number in scores:
         progress(f"fitting {counted(number, 'type')} to all units", 0.0, 0.0)
@@ -259,16 +259,21 @@ def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> 
     yield _Split(cells, order[held:], order[:held], estimator)
 
 
+def _total(values: Floats, weights: Floats) -> float:
+    """Add up values by their weights; a product of BLAS would round by its number of threads."""
+    return float((values * weights).sum())
+
+
 def _smallest(scores: dict[int, Scores]) -> int:
     """Return the least number of types that is not clearly worse than the best."""
-    totals = {number: float(each @ weights) for number, (each, weights) in scores.items()}
+    totals = {number: _total(*each) for number, each in scores.items()}
     best = max(totals, key=totals.__getitem__)
     for number in sorted(scores):
         difference = scores[best][0] - scores[number][0]
         weights = scores[best][1]
         units = weights.sum()
-        mean = float(difference @ weights) / units
-        spread = float((difference - mean) ** 2 @ weights) / max(units - 1, 1)
+        mean = _total(difference, weights) / units
+        spread = _total((difference - mean) ** 2, weights) / max(units - 1, 1)
         if units * mean <= _CLEARLY * math.sqrt(units * spread):
             return number
     return best

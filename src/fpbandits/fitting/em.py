@@ -16,6 +16,7 @@ the units, the best of them go on to the end on all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -136,7 +137,7 @@ class Sample:
         surest, cells = np.empty(len(self.weights)), self.cells
         table = self._rooms(mixture.types)[0]
         kernels.assign(cells.starts, cells.members, mixture.log_shares, table, surest)
-        return float(surest @ self.weights / self.size)
+        return float((surest * self.weights).sum() / self.size)
 
     def _pooled_cost(self, coordinates: Floats, common: Floats) -> Floats:
         """Return what a reward like the pooled ones costs each law, [pair, type]."""
@@ -181,8 +182,9 @@ class Sample:
             second, next_value = self.step(first)
             away = first.flat - mixture.flat
             bend = second.flat - first.flat - away
-            length = np.linalg.norm(bend)
-            leap = min(max(1.0, float(np.linalg.norm(away) / length)), 64.0) if length > 0 else 1.0
+            length = float((bend**2).sum())
+            leap = math.sqrt(float((away**2).sum()) / length) if length > 0 else 1.0
+            leap = min(max(1.0, leap), 64.0)
             ahead = second
             if leap > 1:
                 ahead = mixture.like(mixture.flat + 2 * leap * away + leap**2 * bend)

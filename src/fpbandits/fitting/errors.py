@@ -60,7 +60,13 @@ def standard_errors(sample: Sample, mixture: Mixture, random: np.random.Generato
     gradient = gradient[:, :-1]
     of_odds = covariance[numbers - types + 1 :, numbers - types + 1 :]
     of_shares = np.einsum("td,de,te->t", gradient, of_odds, gradient)
-    return Errors(np.sqrt(np.maximum(variances, 0)), np.sqrt(np.maximum(of_shares, 0)))
+    return Errors(_rounded(variances), _rounded(of_shares))
+
+
+def _rounded(variances: Floats) -> Floats:
+    """Return errors to six digits: the next ones depend on how many threads solve the equations."""
+    errors = np.sqrt(np.maximum(variances, 0))
+    return np.array([float(f"{error:.6g}") for error in errors.flat]).reshape(errors.shape)
 
 
 def _information(sample: Sample, mixture: Mixture) -> Floats:
