@@ -98,6 +98,15 @@ def test_bad_options_get_one_line(capsys: pytest.CaptureFixture[str], log: str) 
     assert "no such file" in refusal(capsys, "fit", "nosuch.csv", *WORDS)
 
 
+def test_threads_change_no_bit(log: str) -> None:
+    outputs = set()
+    for threads in "14":
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        words = [*COMMAND, "fit", log, *WORDS, "--json"]
+        outputs.add(subprocess.run(words, env=environment, capture_output=True, check=True).stdout)
+    assert len(outputs) == 1
+
+
 def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     truth = drawn(
         2,
