@@ -7,9 +7,10 @@ error says what is noise. The choice is the smallest T within two standard error
 one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all
 units.
 
-Units of few cells are split into folds, each held out in turn; the search is made on the first, and
-others go on from what it found. Those of many cells are split once. Of very many only some
-are looked at, as many as the work allows; the final fit has all of them.
+Few units are split into folds, each held out in turn; the search is made on the first, and others
+go on from what it found, to the end: what it knew of their held-out units must be forgotten. Many
+are split once. Of very many only some are looked at, as many as the work allows; the final fit has
+all of them.
 """
 
 from __future__ import annotations
@@ -196,7 +197,7 @@ def choose(
         before = first.best.get(number - 1, (None, 0.0))[0]
         first.best[number] = search(first.sample, number, before, _stream(seed, number))
         for split in others:
-            split.best[number] = split.sample.climb(first.best[number][0], 600, 1e-6)
+            split.best[number] = split.sample.climb(first.best[number][0], 900)
         scores[number] = _scores(splits, number)
         if number >= max(scores, key=lambda each: _total(*scores[each])) + _PATIENCE:
             break
@@ -204,7 +205,7 @@ def choose(
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
         fewer = shrunk(first.sample, first.best[number + 1][0], _stream(seed, number, 1))
         for split in splits:
-            again = split.sample.climb(fewer[0], 600, 1e-6)
+            again = split.sample.climb(fewer[0], 900)
             split.best[number] = _best([split.best[number], again], 1)[0]
         scores[number] = _scores(splits, number)
     rewards = _rewards(splits)
@@ -244,7 +245,7 @@ def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> 
     """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
     lengths = np.diff(cells.starts)[cells.group_of[order]]
-    if len(cells.members) <= _FEW:
+    if max(cells.units, len(cells.members)) <= _FEW:
         for fold in range(_HELD_OUT):
             yield _Split(
                 cells,

@@ -31,6 +31,8 @@ from fpbandits.fitting.cells import Cells
 TOLERANCE = 1e-7
 """A search ends when the mean log-likelihood of units rises by less than this in a step."""
 
+_ENOUGH = 5e4
+"""Of more units the sum counts, not the mean: it is by nats in all that numbers of types differ."""
 _LEAST_SHARE = 1e-12
 
 
@@ -176,7 +178,7 @@ class Sample:
         self, mixture: Mixture, most: int, tolerance: float = TOLERANCE
     ) -> tuple[Mixture, float]:
         """Take up to ``most`` steps; return the best mixture, and its penalised log-likelihood."""
-        enough = tolerance * self.size
+        enough = tolerance * min(self.size, _ENOUGH)
         first, value = self.step(mixture)
         for _ in range(max(1, most // 3)):
             second, next_value = self.step(first)
