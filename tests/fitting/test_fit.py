@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +35,6 @@ def test_types_are_found_with_their_shares_and_errors(found: fpb.Fit) -> None:
     assert abs(shares[order][0] - 0.6) < 4 * next(iter(found.share_errors.values()))
     assert found.problem.prior == pytest.approx(tuple(shares))
     assert (found.units, found.events) == (1200, 9600)
-
-
-def test_the_dict_is_json_of_the_promised_shape(found: fpb.Fit) -> None:
-    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    promised = "types shares parameters errors arms units events bic held_out warnings"
-    assert set(promised.split()) <= set(content)
-    assert content["parameters"]["type1"] == found.problem.means[0].tolist()
-    assert content["errors"]["type2"] == found.errors["type2"].tolist()
-    assert content["arms"] == ["0", "1", "2"]
-    assert set(content["bic"]) == set(content["held_out"]) == {"1", "2", "3", "4"}
-
-
-def test_it_is_saved_as_a_problem(found: fpb.Fit, tmp_path: Path) -> None:
-    found.save(tmp_path / "models.toml")
-    assert fpb.load_problem(tmp_path / "models.toml") == found.problem
-
-
-def test_repr_says_what_was_found(found: fpb.Fit) -> None:
-    assert repr(found).startswith("Fit(2 types from 9,600 rewards of 1,200 units: type1 ")
 
 
 def test_a_file_a_frame_and_a_dict_are_the_same_log(found: fpb.Fit, tmp_path: Path) -> None:

@@ -10,5 +10,6 @@ law: a mixture over units. The way of the data:
     choose.py     → how many types, and how far thin cells are pulled, by units held out
     errors.py     → standard errors by the scores of units
     doubts.py     → what the log cannot tell, in words
-    fit.py        → all of it: `fit`, and `Fit` with a problem, shares, errors and a figure
+    fit.py        → all of it: `fit`
+    result.py     `Fit`: a problem, shares, errors, doubts and figures
 """

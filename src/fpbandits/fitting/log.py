@@ -101,7 +101,7 @@ def read_log(
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
     where = "the log"
-    place: Callable[[int], str] = _in_frame
+    place: Callable[[int], str] = "the log: row {:,}, counted from 0".format
     try:
         if isinstance(source, str | os.PathLike):
             path = checked_path(source)
@@ -112,10 +112,6 @@ def read_log(
         return _collected(chunks, roles, tuple(numbers), arms, place)
     except Error as error:
         raise error.at(where if error.row is None else place(error.row)) from None
-
-
-def _in_frame(row: int) -> str:
-    return f"the log: row {row}, counted from 0"
 
 
 def _in_file(path: Path) -> Callable[[int], str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fpbandits.fitting.fit import Fit
+    from fpbandits.fitting.result import Fit
 
 _MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
