@@ -33,6 +33,8 @@ TOLERANCE = 1e-7
 
 _ENOUGH = 5e4
 """Of more units the sum counts, not the mean: it is by nats in all that numbers of types differ."""
+_WORK = 80_000_000
+"""As many cells are gone through in one climb: of very many units, some steps fewer are enough."""
 _LEAST_SHARE = 1e-12
 
 
@@ -179,6 +181,7 @@ class Sample:
     ) -> tuple[Mixture, float]:
         """Take up to ``most`` steps; return the best mixture, and its penalised log-likelihood."""
         enough = tolerance * min(self.size, _ENOUGH)
+        most = min(most, max(24, _WORK // len(self.cells.members)))
         first, value = self.step(mixture)
         for _ in range(max(1, most // 3)):
             second, next_value = self.step(first)
