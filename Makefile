@@ -26,6 +26,7 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/contexts.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/fit.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -8,6 +8,8 @@ from .errors import StorageError as StorageError
 from .errors import UnknownError as UnknownError
 from .files import load_problem as load_problem
 from .files import save_problem as save_problem
+from .fitting.fit import fit as fit
+from .fitting.result import Fit as Fit
 from .policies import ATA as ATA
 from .policies import BPR as BPR
 from .policies import FPLLR as FPLLR

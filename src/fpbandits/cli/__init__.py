@@ -1,4 +1,4 @@
-"""The command line: ``fpbandits analyze | simulate | sweep | reproduce | leaderboard | policies``.
+"""The command line: ``fpbandits analyze | simulate | sweep | fit | …``.
 
 One command per file. A command turns words into calls of the library and results into text; its
 docstring and the options in its signature are what ``--help`` prints. Heavy imports stand inside

@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import analyze, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli import analyze, fit, leaderboard, policies, reproduce, simulate, sweep
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error, nearest
 
@@ -21,6 +21,7 @@ for command in (
     sweep.sweep,
     reproduce.reproduce,
     leaderboard.leaderboard,
+    fit.fit,
     policies.policies,
 ):
     app.command()(command)

@@ -7,13 +7,20 @@ theory, simulation, agents and the tests find it there.
 from __future__ import annotations
 
 from fpbandits.families.base import RewardFamily
-from fpbandits.families.bernoulli import Bernoulli
-from fpbandits.families.beta import Beta
-from fpbandits.families.discrete import Discrete
-from fpbandits.families.gaussian import Gaussian
+from fpbandits.families.bernoulli import Bernoulli, BernoulliEstimator
+from fpbandits.families.beta import Beta, BetaEstimator
+from fpbandits.families.discrete import Discrete, DiscreteEstimator
+from fpbandits.families.estimator import Estimator
+from fpbandits.families.gaussian import Gaussian, GaussianEstimator
 
-__all__ = ["FAMILIES", "RewardFamily"]
+__all__ = ["ESTIMATORS", "FAMILIES", "RewardFamily"]
 
 FAMILIES: dict[str, type[RewardFamily]] = {
     family.name: family for family in (Bernoulli, Beta, Discrete, Gaussian)
 }
+
+ESTIMATORS: dict[str, type[Estimator]] = {
+    estimator.family: estimator
+    for estimator in (BernoulliEstimator, BetaEstimator, DiscreteEstimator, GaussianEstimator)
+}
+"""How the laws of each family are found from a log."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Numbers, Range
+from fpbandits.checks import Numbers, Range, range_text
+from fpbandits.errors import InputError
 from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.names import Names
@@ -50,3 +55,95 @@ class Bernoulli(MeansFamily):
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.unit_means[true], self.unit_means[others]
         return information(p, q) + information(1 - p, 1 - q)
+
+
+_FARTHEST = 25.0
+"""Log-odds beyond which a chance is as good as 0 or 1."""
+
+
+class BernoulliEstimator(Estimator):
+    """Chances by their log-odds, from how often each pair paid.
+
+    ``bottom`` and ``top`` are what each pair pays: the ends of the range, or nothing and a value.
+    """
+
+    family = "bernoulli"
+    given = ("value",)
+
+    def __init__(self, bottom: float, top: Floats) -> None:
+        self.bottom, self.top = bottom, top
+
+    @classmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> BernoulliEstimator:
+        """Take rewards for the ends of the range; without one, for 0 and a value of each pair."""
+        if rewards.range is not None:
+            if "value" in given:
+                raise InputError("value says what each arm can pay: leave out the range")
+            bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
+        elif "value" in given:
+            bottom, top = 0.0, np.asarray(given["value"], np.float64)
+        else:
+            bottom, top = 0.0, _paid(rewards)
+        if rewards.range is not None:
+            rewards.refuse_outside(rewards.range)
+            words = (
+                f"{{}} is neither end of the range {range_text(rewards.range)}: use another family"
+            )
+        elif (top == 1).all():
+            words = "{} is neither 0 nor 1: give a range, as 0,15, or another family"
+        else:
+            words = "{} is neither 0 nor what its arm pays otherwise: use another family"
+        wrong = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
+        rewards.refuse(wrong, words)
+        return cls(bottom, top)
+
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        paid: Floats = (values != self.bottom).astype(np.float64)[:, np.newaxis]
+        return paid
+
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
+        return np.log(paid) - np.log1p(-paid), common
+
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        odds = np.clip(coordinates, -_FARTHEST, _FARTHEST)
+        return np.logaddexp(0, odds[..., 0]), -odds
+
+    def _chances(self, coordinates: Floats) -> Floats:
+        chances: Floats = 1 / (1 + np.exp(-np.clip(coordinates[..., 0], -_FARTHEST, _FARTHEST)))
+        return chances
+
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        width = (self.top - self.bottom)[:, np.newaxis]
+        means: Floats = self.bottom + width * self._chances(coordinates)
+        return means
+
+    @property
+    def _values(self) -> bool:
+        """Whether pairs pay values of their own."""
+        return bool((self.top != self.top[0]).any())
+
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        return self._chances(coordinates) if self._values else self.means(coordinates, common)
+
+    def fields(self, common: Floats) -> dict[str, Any]:
+        if self._values:
+            return {"value": self.top.tolist()}
+        ends = sorted((self.bottom, float(self.top[0])))
+        return {"range": ends}
+
+
+def _paid(rewards: Rewards) -> Floats:
+    """Return what each pair pays when it pays: what it paid most often, or what others do."""
+    some = np.flatnonzero(rewards.values)
+    if not len(some) or (rewards.values[some] == 1).all():
+        return np.ones(len(rewards.names))
+    distinct, value = np.unique(rewards.values[some], return_inverse=True)
+    kinds, counts = np.unique(rewards.pairs[some] * len(distinct) + value, return_counts=True)
+    order = np.argsort(counts, kind="stable")
+    pairs, values = np.divmod(kinds[order], len(distinct))
+    top = np.full(len(rewards.names), distinct[values[-1]])
+    top[pairs] = distinct[values]  # the commonest of a pair comes last, and stays
+    return top

@@ -9,6 +9,7 @@ With a shape far below 1 rewards so near to an end are common, and their likelih
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,11 +20,15 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
 from fpbandits.names import Names
 from fpbandits.table import checked_means
 
 _LEAST = 2.0**-54
+_MOST_AT_ENDS = 0.05
+_FARTHEST = 12.0
+"""Log-odds of a fitted mean go no farther: nearer to an end a beta law is refused."""
 
 
 class BetaLaw(NamedTuple):
@@ -117,3 +122,112 @@ class Beta(MeansFamily):
         # With one concentration the terms in a + b cancel, and the closed form is the sum of
         # two Bregman divergences of ln Γ.
         return log_gamma_bregman(a[others], a[true]) + log_gamma_bregman(b[others], b[true])
+
+
+class BetaEstimator(Estimator):
+    """Means by their log-odds, and the concentration that all share, from Σ ln r and Σ ln(1 − r).
+
+    The common coordinate is ln c, unless the concentration is given. With it fixed, the likeliest
+    mean solves ψ(cμ) − ψ(c(1 − μ)) = mean of ln r − ln(1 − r), and c follows from the means: both
+    by Newton's steps, in turns. A few rewards may be rounded to an end of the range: they count as
+    half as far from it as the nearest that was not.
+    """
+
+    family = "beta"
+    given = ("concentration",)
+    integer = False
+    statistics = 2
+
+    def __init__(self, limits: Range, concentration: float | None, least: float) -> None:
+        self.limits, self.concentration, self.least = limits, concentration, least
+
+    @classmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> BetaEstimator:
+        limits = rewards.range or (0.0, 1.0)
+        rewards.refuse_outside(limits)
+        gaps = np.minimum(rewards.values - limits[0], limits[1] - rewards.values)
+        if (gaps == 0).mean() > _MOST_AT_ENDS:
+            rewards.refuse(
+                gaps == 0,
+                f"{{}} is an end of the range, and so are {(gaps == 0).mean():.0%} of all, where a "
+                "beta law has none: give a wider range, or another family",
+            )
+        least = max(float(gaps[gaps > 0].min()) / (2 * (limits[1] - limits[0])), _LEAST)
+        concentration = given.get("concentration")
+        if concentration is not None:
+            concentration = checks.number(concentration, "concentration")
+            if not 0 < concentration <= 1e15:
+                raise InputError(
+                    f"concentration is {quote(concentration)}: it must be above 0 and at most 1e15"
+                )
+        return cls(limits, concentration, least)
+
+    @property
+    def begin(self) -> Floats:
+        return np.full(1 if self.concentration is None else 0, math.log(4.0))
+
+    def _concentration(self, common: Floats) -> float:
+        if self.concentration is not None:
+            return self.concentration
+        return math.exp(min(max(float(common[0]), -5.0), 25.0))
+
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        inside = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
+        return np.stack(
+            [np.log(np.maximum(inside, self.least)), np.log(np.maximum(1 - inside, self.least))],
+            axis=1,
+        )
+
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        from scipy.special import digamma, zeta
+
+        lows, highs = np.moveaxis(sums / plays[..., np.newaxis], -1, 0)
+        wanted = lows - highs
+        log_c = math.log(self._concentration(common))
+        odds = wanted / (1 + 2 / math.exp(log_c)) if near is None else near[..., 0]
+        rounds = 3 if near is None else 1
+        for _ in range(rounds):
+            c = math.exp(log_c)
+            for _ in range(2):
+                mean = 1 / (1 + np.exp(-odds))
+                a, b = c * mean, c * (1 - mean)
+                slope = a * (1 - mean) * (zeta(2, a) + zeta(2, b))  # ζ(2, x) is ψ′(x)
+                step = (wanted - digamma(a) + digamma(b)) / slope
+                odds = np.clip(odds + np.clip(step, -2, 2), -_FARTHEST, _FARTHEST)
+            if self.concentration is not None:
+                continue
+            mean = 1 / (1 + np.exp(-odds))
+            a, b = c * mean, c * (1 - mean)
+            score = mean * (lows - digamma(a)) + (1 - mean) * (highs - digamma(b)) + digamma(c)
+            bend = mean**2 * zeta(2, a) + (1 - mean) ** 2 * zeta(2, b) - zeta(2, c)
+            gradient, curvature = float((plays * score).sum()), float((plays * bend).sum())
+            log_c += min(max(gradient / (c * max(curvature, 1e-300)), -1.0), 1.0)
+            log_c = min(max(log_c, -5.0), 25.0)
+        found = common if self.concentration is not None else np.array([log_c])
+        return odds[..., np.newaxis], found
+
+    def _means(self, coordinates: Floats) -> Floats:
+        odds = np.clip(coordinates[..., 0], -_FARTHEST, _FARTHEST)
+        means: Floats = 1 / (1 + np.exp(-odds))
+        return means
+
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        from scipy.special import betaln
+
+        c, means = self._concentration(common), self._means(coordinates)
+        a, b = c * means, c * (1 - means)
+        base: Floats = betaln(a, b) + math.log(self.limits[1] - self.limits[0])
+        return base, np.stack([1 - a, 1 - b], axis=-1)
+
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        low, high = self.limits
+        return low + (high - low) * self._means(coordinates)
+
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        return self.means(coordinates, common)
+
+    def fields(self, common: Floats) -> dict[str, Any]:
+        found = float(f"{self._concentration(common):.6g}")  # no log knows more digits
+        return {"concentration": self.concentration or found, "range": list(self.limits)}

@@ -18,6 +18,7 @@ from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 from fpbandits.names import Names
 from fpbandits.table import from_array, other_units
@@ -192,3 +193,67 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
     rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
     laws[rough] /= totals[rough, np.newaxis]
     return laws
+
+
+MOST_VALUES = 100
+"""A log with more different rewards than this is not of discrete ones."""
+
+
+class DiscreteEstimator(Estimator):
+    """Probabilities by their log-odds against the first value, from how often each value came."""
+
+    family = "discrete"
+    given = ("support",)
+
+    def __init__(self, support: Floats, limits: Range) -> None:
+        self.support, self.limits = support, limits
+        self.statistics, self.coordinates = len(support), len(support) - 1
+
+    @classmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> DiscreteEstimator:
+        if rewards.range is not None:
+            rewards.refuse_outside(rewards.range)
+        if "support" in given:
+            values = sorted(checks.number(each, "support") for each in given["support"])
+            support = np.array(values)
+            rewards.refuse(~np.isin(rewards.values, support), "{} is not in the support")
+        else:
+            support = np.unique(rewards.values)
+        if len(support) > MOST_VALUES:
+            raise InputError(
+                f"there are {len(support):,} different rewards, and discrete ones have at most "
+                f"{MOST_VALUES}: use gaussian or beta, or round them"
+            )
+        if len(support) < 2:
+            raise InputError("all rewards are the same: there is nothing to learn from them")
+        return cls(support, rewards.range or (float(support[0]), float(support[-1])))
+
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        counts = np.zeros((len(values), len(self.support)))
+        counts[np.arange(len(values)), np.searchsorted(self.support, values)] = 1
+        return counts
+
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        logs = np.log(np.maximum(sums / plays[..., np.newaxis], 1e-11))
+        return logs[..., 1:] - logs[..., :1], common
+
+    def _logs(self, coordinates: Floats) -> Floats:
+        odds = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
+        odds -= odds.max(axis=-1, keepdims=True)
+        logs: Floats = odds - np.log(np.exp(odds).sum(axis=-1, keepdims=True))
+        return logs
+
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        return np.zeros(coordinates.shape[:-1]), -self._logs(coordinates)
+
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        means: Floats = np.exp(self._logs(coordinates)) @ self.support
+        return means
+
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        return np.exp(self._logs(coordinates))
+
+    def fields(self, common: Floats) -> dict[str, Any]:
+        return {"support": self.support.tolist(), "range": list(self.limits)}

@@ -13,6 +13,7 @@ many rewards keep their digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from fpbandits.arrays import Floats, Ints
 from fpbandits.checks import Numbers, Range, number_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
+from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.names import Names
 from fpbandits.table import checked_means
 
@@ -110,3 +112,82 @@ class Gaussian(MeansFamily):
     def divergence(self, true: int, others: Ints) -> Floats:
         divergence: Floats = 2 * (self.unit_means[true] - self.unit_means[others]) ** 2
         return divergence
+
+
+class GaussianEstimator(Estimator):
+    """Means, and the deviation that all share, from Σx and Σx².
+
+    Inside, x is a reward less the log's mean, over its deviation, so that sums keep their digits.
+    The common coordinate is ln σ, unless the deviation is given.
+    """
+
+    family = "gaussian"
+    given = ("deviation",)
+    integer = False
+    statistics = 2
+
+    def __init__(self, middle: float, scale: float, deviation: float | None) -> None:
+        self.middle, self.scale, self.deviation = middle, scale, deviation
+
+    @classmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> GaussianEstimator:
+        if rewards.range is not None:
+            raise InputError("gaussian rewards have no range: leave it out")
+        rewards.refuse(np.abs(rewards.values) > 1e15, "{} is beyond 1e15: scale the rewards")
+        scale = float(rewards.values.std())
+        if not scale > 1e-12 * float(np.abs(rewards.values).max()):
+            raise InputError("all rewards are the same: there is nothing to learn from them")
+        deviation = given.get("deviation")
+        if deviation is not None:
+            deviation = checks.number(deviation, "deviation")
+            if not deviation > 0:
+                raise InputError(f"deviation is {quote(deviation)}: it must be above 0")
+        return cls(float(rewards.values.mean()), scale, deviation)
+
+    @property
+    def begin(self) -> Floats:
+        return np.zeros(1 if self.deviation is None else 0)
+
+    def _sigma(self, common: Floats) -> float:
+        """σ inside."""
+        if self.deviation is not None:
+            return self.deviation / self.scale
+        return math.exp(max(float(common[0]), -15.0))
+
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        inside = (values - self.middle) / self.scale
+        return np.stack([inside, inside**2], axis=1)
+
+    def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
+        """Let the spread be that within cells: the spread between types is none of a law's own."""
+        pooled = super().pooled(plays, sums, within)
+        spread = float(sums[:, 1].sum() / plays.sum())
+        if within is not None:
+            spread = float(within[0] / within[1])
+        pooled[:, 1] = pooled[:, 0] ** 2 + max(spread, 1e-9)
+        return pooled
+
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        means = sums[..., 0] / plays
+        if self.deviation is None:
+            variance = float((sums[..., 1] - plays * means**2).sum() / plays.sum())
+            common = np.array([0.5 * math.log(max(variance, 1e-12))])
+        return means[..., np.newaxis], common
+
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        sigma, means = self._sigma(common), coordinates[..., 0]
+        base = math.log(sigma * self.scale * math.sqrt(2 * math.pi)) + means**2 / (2 * sigma**2)
+        return base, np.stack([-means / sigma**2, np.full_like(means, 0.5 / sigma**2)], axis=-1)
+
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        means: Floats = self.middle + self.scale * coordinates[..., 0]
+        return means
+
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        return self.means(coordinates, common)
+
+    def fields(self, common: Floats) -> dict[str, Any]:
+        found = self._sigma(common) * self.scale
+        return {"deviation": self.deviation or float(f"{found:.6g}")}  # no log knows more digits

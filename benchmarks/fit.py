@@ -1,0 +1,254 @@
+"""How well and how fast types are found in logs of known truth, in one run.
+
+Run by ``make bench``. Errors are relative to expectation-maximisation that starts at the truth; CPU
+times are of whole fits from the file on, choosing the number of types included.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from engine import HERE, WORK, claim
+from scipy.optimize import linear_sum_assignment
+
+from fpbandits import FPUCB, Optimist, Policy, Problem, fit, simulate
+from fpbandits.arrays import Floats
+from fpbandits.families import ESTIMATORS
+from fpbandits.families.estimator import Rewards
+from fpbandits.fitting.cells import cells_of
+from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.log import read_log
+from fpbandits.fitting.result import Fit
+
+ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
+
+
+def draw(
+    seed: int,
+    family: str,
+    units: int,
+    *,
+    types: int = 8,
+    arms: int = 20,
+    shown: int = 2,
+    repeats: int = 5,
+) -> tuple[Floats, Floats, dict[str, Any]]:
+    """Return means, shares and a log: every user sees some arms, a few times each."""
+    random = np.random.default_rng(seed)
+    means = random.uniform(0.05, 0.95, (types, arms))
+    shares = random.dirichlet(np.full(types, 5.0))
+    kinds = random.choice(types, units, p=shares)
+    seen = np.argsort(random.random((units, arms)), axis=1)[:, :shown]
+    user, arm = np.repeat(np.arange(units), shown * repeats), np.repeat(seen.reshape(-1), repeats)
+    mean = means[kinds[user], arm]
+    if family == "bernoulli":
+        reward = (random.random(len(user)) < mean).astype(float)
+    elif family == "gaussian":
+        reward = mean + random.normal(size=len(user)) / 3
+    elif family == "beta":
+        reward = random.beta(5 * mean, 5 * (1 - mean))
+    else:
+        reward = random.binomial(3, mean) / 3
+    order = random.permutation(len(user))
+    return means, shares, {"user": user[order], "arm": arm[order], "reward": reward[order]}
+
+
+def mean_error(found: Floats, true: Floats) -> float:
+    """Return the mean error of means, types matched as well as can be."""
+    errors = np.abs(found[:, np.newaxis] - true).mean(axis=2)
+    return float(errors[linear_sum_assignment(errors)].mean())
+
+
+def from_truth(log: Any, family: str, means: Floats, shares: Floats) -> Floats:
+    """Return the means that expectation-maximisation finds from the truth on, without penalty."""
+    read = read_log(log, **ROLES)
+    estimator = ESTIMATORS[family].of_log(
+        Rewards(read.reward, read.pair, read.pair_names, None), {}
+    )
+    cells = cells_of(read, estimator)
+    sample = Sample(cells, cells.weights(), estimator, 1e-6)
+    if family == "gaussian":
+        start = (means - vars(estimator)["middle"]) / vars(estimator)["scale"]
+    elif family == "discrete":
+        chances = np.stack(
+            [(1 - means) ** 3, 3 * means * (1 - means) ** 2, 3 * means**2 * (1 - means), means**3],
+            -1,
+        )
+        start = np.log(chances[..., 1:] / chances[..., :1])
+    else:
+        start = np.log(means / (1 - means))
+    where = np.swapaxes(start.reshape(*means.shape, -1), 0, 1)
+    begin = Mixture(np.log(shares), np.ascontiguousarray(where), estimator.begin)
+    best, _ = sample.climb(begin, 3000, 1e-9)
+    return estimator.means(best.coordinates, best.common).T
+
+
+def write(log: dict[str, Any], path: Path) -> None:
+    """Write a log as CSV, some rows at a time."""
+    with path.open("w") as file:
+        file.write("user,arm,reward\n")
+        for start in range(0, len(log["user"]), 10**6):
+            rows = (column[start : start + 10**6].tolist() for column in log.values())
+            file.writelines(f"u{u},{a},{r!r}\n" for u, a, r in zip(*rows, strict=True))
+
+
+def million(seed: int, family: str, folder: Path) -> None:
+    """Fit a log of 10^6 events from its file."""
+    means, shares, log = draw(seed, family, 10**5)
+    path = folder / "log.csv"
+    write(log, path)
+    start = time.process_time()
+    found = fit(path, family=family, **ROLES)
+    seconds = time.process_time() - start
+    name = f"  {family}, seed {seed}"
+    claim(f"{name}: types found, off 8 by", abs(found.types - 8), 0)
+    if found.types == 8:
+        ours = mean_error(found.problem.means, means)
+        truth = mean_error(from_truth(path, family, means, shares), means)
+        claim(f"{name}: mean error {ours:.4f}, over that from the truth on", ours / truth, 1.1)
+    claim(f"{name}: CPU seconds", seconds, 60)
+
+
+def stepmix(folder: Path) -> None:
+    """Compare with StepMix where it can express the data: ten of 20 arms, once each."""
+    import json
+    import os
+
+    means, _, log = draw(0, "bernoulli", 10**5, shown=10, repeats=1)
+    table = np.full((10**5, 20), np.nan)
+    table[log["user"], log["arm"]] = log["reward"]
+    np.save(folder / "table.npy", table)
+    place = WORK / "stepmix"
+    python = place / "bin" / "python"
+    environment = {key: value for key, value in os.environ.items() if key != "PIP_CONSTRAINT"}
+    if not (place / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        words = [str(python), "-m", "pip", "install", "--quiet", "stepmix==3.0.0"]
+        subprocess.run(words, check=True, capture_output=True, env=environment)
+        (place / "ready").touch()
+    words = [str(python), str(HERE / "peers" / "run_stepmix.py"), str(folder / "table.npy"), "8"]
+    theirs = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    start = time.process_time()
+    found = fit(log, types=8, **ROLES)
+    seconds = time.process_time() - start
+    ours = log_likelihood(found, table)
+    print(f"  log-likelihood: ours {ours:.2f}, StepMix {theirs['likelihood']:.2f}")
+    claim(
+        "  nats per unit above StepMix", (ours - theirs["likelihood"]) / 10**5, -1e-6, at_least=True
+    )
+    claim(
+        f"  CPU seconds, {seconds:.1f} over StepMix's {theirs['seconds']:.1f}",
+        seconds / theirs["seconds"],
+        0.5,
+    )
+    print(f"  mean error {mean_error(found.problem.means, means):.4f}")
+
+
+def log_likelihood(found: Fit, table: Floats) -> float:
+    """Return the log-likelihood of a table of 0, 1 and NaN."""
+    means = found.problem.means
+    order = np.argsort([int(arm) for arm in found.problem.arms])
+    paid, not_paid = np.nan_to_num(table), np.nan_to_num(1 - table)
+    own = paid @ np.log(means[:, order]).T + not_paid @ np.log1p(-means[:, order]).T
+    own += np.log(list(found.shares.values()))
+    top = own.max(axis=1, keepdims=True)
+    return float((top[:, 0] + np.log(np.exp(own - top).sum(axis=1))).sum())
+
+
+def coverage(logs: int) -> None:
+    """Count how often 95 % intervals of means hold the truth."""
+    for family in ("bernoulli", "gaussian"):
+        inside = []
+        for seed in range(logs):
+            means, _, log = draw(1000 + seed, family, 2000, types=3, arms=6, shown=3, repeats=4)
+            found = fit(log, family=family, types=3, **ROLES)
+            errors = np.abs(found.problem.means[:, np.newaxis] - means).mean(axis=2)
+            ours, true = linear_sum_assignment(errors)
+            off = np.abs(found.problem.means[ours] - means[true])
+            inside.append(float((off < 1.96 * found.error_table[ours]).mean()))
+        print(f"  {family}: 95 % intervals hold {np.mean(inside):.1%} of means in {logs} logs")
+
+
+def regret(known: Problem, policy: Policy, means: Floats, shares: Floats) -> float:
+    """Return the mean regret over users drawn by their shares, 1,000 plays each."""
+    total = 0.0
+    for kind, share in enumerate(shares):
+        how: Any = {"true": means[kind].tolist(), "horizon": 1000, "runs": 150, "seed": 5}
+        result = simulate(known, [policy], leap=False, times=[1000], **how)
+        total += share * float(result.mean_regret(str(policy))[-1])
+    return total
+
+
+def widened(found: Fit, copies: int) -> Problem:
+    """Return a model set with each type several times, its means moved by their errors."""
+    random = np.random.default_rng(0)
+    shape = (copies, *found.error_table.shape)
+    moved = found.problem.means + random.normal(size=shape) * found.error_table
+    moved[0] = found.problem.means
+    rows = np.clip(moved, 0.001, 0.999).reshape(-1, shape[2])
+    prior = list(found.shares.values()) * copies
+    named = {f"theta{place}": share for place, share in enumerate(prior, 1)}
+    return Problem.bernoulli(rows, prior=named, arms=found.problem.arms)
+
+
+def played() -> None:
+    """Play held-out users by fitted models and by the true ones, with and without the errors."""
+    for events in (10**4, 10**5):
+        for seed in range(2):
+            means, shares, log = draw(seed, "bernoulli", events // 10, types=4, arms=8)
+            found = fit(log, **ROLES)
+            prior = {f"theta{place}": share for place, share in enumerate(shares, 1)}
+            true = Problem.bernoulli(means, prior=prior)
+            slack = float(np.sqrt((found.error_table**2).mean()))
+            best = regret(true, Optimist(), means, shares)
+            name = f"  {events:,} events, seed {seed}: regret over that with the true models"
+            ratio = regret(found.problem, Optimist(), means, shares) / best
+            if events >= 10**5:
+                claim(name, ratio, 1.3)
+            else:
+                print(f"{name}: {ratio:.2f}, {found.types} types found")
+            wider = regret(widened(found, 5), Optimist(), means, shares) / best
+            plain, slackened = (
+                regret(found.problem, FPUCB(slack=each), means, shares) for each in (0, slack)
+            )
+            print(f"    with each type five times, moved by its errors: {wider:.2f}")
+            print(f"    fp-ucb with slack {slack:.3f}, over that without: {slackened / plain:.2f}")
+
+
+def ten_million(folder: Path) -> None:
+    """Fit a log of 10^7 events from its file."""
+    _, _, log = draw(1, "bernoulli", 10**6)
+    path = folder / "large.csv"
+    write(log, path)
+    del log
+    start = time.perf_counter()
+    words = [sys.executable, "-c", "from fpbandits.cli import main; main()", "fit", str(path)]
+    words += ["--unit", "user", "--arm", "arm", "--reward", "reward", "--json"]
+    subprocess.run(words, check=True, capture_output=True)
+    claim("  10^7 events: minutes", (time.perf_counter() - start) / 60, 5)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        print("\n10^6 events of 10^5 users, 20 arms, 8 types, 2 arms × 5 events per user")
+        for number in range(3):
+            million(number, "bernoulli", Path(name))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        claim("  peak memory, GB", peak, 1)
+        for kind in ("gaussian", "beta", "discrete"):
+            million(0, kind, Path(name))
+        print("\n10^7 events of 10^6 users")
+        ten_million(Path(name))
+        print("\nAgainst StepMix, 8 types, one start of theirs")
+        stepmix(Path(name))
+    print("\nUsers played by fitted models, 4 types, 8 arms, 1,000 plays")
+    played()
+    print("\nErrors")
+    coverage(200)

@@ -1,0 +1,105 @@
+"""``fpbandits fit``: from a log to models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fpbandits.cli import options
+from fpbandits.cli.options import Json, Seed
+from fpbandits.errors import InputError
+
+
+def _column(name: str, help: str) -> Any:
+    """Declare an option that names a column of the log."""
+    return typer.Option(name, metavar="COLUMN", help=help)
+
+
+def fit(
+    log: Annotated[Path, typer.Argument(help="A .csv, .tsv or .parquet file, a row per reward.")],
+    unit: Annotated[str, _column("--unit", "Who: each unit has one type for good.")],
+    arm: Annotated[str, _column("--arm", "Which arm was played.")],
+    reward: Annotated[str, _column("--reward", "What came of it.")],
+    context: Annotated[
+        str | None, _column("--context", "What was seen before the decision, if anything.")
+    ] = None,
+    family: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="What rewards are: bernoulli, gaussian, beta, discrete."),
+    ] = "bernoulli",
+    range: Annotated[
+        Sequence[float] | None,
+        options.floats("--range", "LO,HI", "The lowest and the highest reward.  [default: 0,1]"),
+    ] = None,
+    types: Annotated[
+        int | None,
+        options.whole_number("--types", "N", "How many types.  [default: found by held-out units]"),
+    ] = None,
+    arms: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,..", help="The arms that there may be.  [default: the log's]"),
+    ] = None,
+    deviation: Annotated[
+        float | None, typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: found]")
+    ] = None,
+    concentration: Annotated[
+        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: found]")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the types as a problem file, .toml.")
+    ] = None,
+    report: Annotated[
+        Path | None, options.folder("--report", "Write a page with figures there.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the types of units in a log, as models.
+
+    A type says what every arm pays; how many units are of each becomes the prior. The problem file
+    goes to analyze, simulate or an agent.
+    """
+    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.progress import playing
+    from fpbandits.fitting.fit import fit
+    from fpbandits.report.fit import fit_table
+    from fpbandits.storage import make_folder, shown
+
+    if out is not None:
+        if out.suffix.lower() != ".toml":
+            raise InputError(f"--out is {shown(out)}: the types are written as a .toml file")
+        if not out.parent.is_dir():
+            raise InputError(f"--out is {shown(out)}: there is no folder {shown(out.parent)}")
+    if report is not None:
+        make_folder(report)
+    given = {"deviation": deviation, "concentration": concentration}
+    known: Any = {field: value for field, value in given.items() if value is not None}
+    with playing(None, None, None) as (_, how):
+        found = fit(
+            log,
+            unit=unit,
+            arm=arm,
+            reward=reward,
+            context=context,
+            family=family,
+            range=range,
+            types=types,
+            arms=None if arms is None else [name.strip() for name in arms.split(",")],
+            seed=seed,
+            progress=how["progress"],
+            **known,
+        )
+    if out is not None:
+        found.save(out)
+    page = None if report is None else found.report(report)
+    if json:
+        print_json(found.as_dict())
+    else:
+        print_table(fit_table(found), 80)
+    written = [shown(path) for path in (out, page) if path is not None]
+    if written:
+        sys.stderr.write(f"wrote {' and '.join(written)}\n")

@@ -1,0 +1,131 @@
+"""What fitting asks of a reward family: its laws by free numbers, and how to find these.
+
+A log holds rewards of pairs (an arm, or a context and an arm) under unknown types. For each family
+an *estimator* says which sums of rewards are enough to know, and turns them into laws. A pair and
+a type have *coordinates*, d numbers without limits (the log-odds of a chance, a mean); a few more,
+the *common* ones, all share (the logarithm of a deviation). Then n rewards with sums s cost
+
+    −ℓ = n·base + Σ_k s_k·cost_k        (all of it: densities are those of the user's units),
+
+and `Estimator.maximise` finds the coordinates of the largest likelihood from plays and sums.
+Everything else, such as scores and errors, follows from `laws` by differences.
+
+Arrays are by [pair, type], then by statistic or coordinate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fpbandits.arrays import Bools, Floats
+from fpbandits.checks import Range, number_text, range_text
+from fpbandits.errors import InputError
+
+Codes = NDArray[np.int32]
+"""Numbers in place of names: of units, of pairs."""
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The rewards of a log, row by row, and the pair of each.
+
+    Attributes
+    ----------
+    values
+        In the user's units.
+    pairs
+        Which pair each belongs to.
+    names
+        What the pairs are called.
+    range
+        The lowest and the highest reward, if the user said so.
+    """
+
+    values: Floats
+    pairs: Codes
+    names: Sequence[str]
+    range: Range | None
+
+    def refuse(self, wrong: Bools, words: str) -> None:
+        """Raise an error at the first row that is wrong; ``{}`` in the words is its reward."""
+        if wrong.any():
+            row = int(wrong.argmax())
+            value = number_text(float(self.values[row]))
+            raise InputError(f"the reward {words.format(value)}", row=row)
+
+    def refuse_outside(self, limits: Range) -> None:
+        """Raise an error at the first reward outside a range."""
+        hint = "" if self.range else "; for other units give a range, as 0,15"
+        outside = (self.values < limits[0]) | (self.values > limits[1])
+        self.refuse(outside, f"{{}} is outside the range {range_text(limits)}{hint}")
+
+
+class Estimator(ABC):
+    """How the laws of one family are found from sums of rewards."""
+
+    family: ClassVar[str]
+    """The family's name."""
+    given: ClassVar[tuple[str, ...]] = ()
+    """What the user may say, and is found from the log otherwise."""
+    integer: ClassVar[bool] = True
+    """Whether statistics are whole numbers, so that many units have the same."""
+    coordinates: int = 1
+    """How many numbers a law has."""
+    statistics: int = 1
+    """How many sums are kept of rewards."""
+
+    @classmethod
+    @abstractmethod
+    def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> Self:
+        """Look at all rewards, and refuse the first that cannot be, by its row."""
+
+    @abstractmethod
+    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+        """Return the statistics of each reward, [row, k]."""
+
+    @abstractmethod
+    def maximise(
+        self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the likeliest coordinates, [pair, type, d], and the common ones.
+
+        They follow from plays [pair, type] and sums [pair, type, k]; The search
+        begins at ``common`` and, if they are given, at coordinates that are ``near``.
+        """
+
+    @abstractmethod
+    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+        """Return base[pair, type] and cost[pair, type, k] of the likelihood."""
+
+    @abstractmethod
+    def means(self, coordinates: Floats, common: Floats) -> Floats:
+        """Return the mean rewards, [pair, type], in the user's units."""
+
+    @abstractmethod
+    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+        """Return what a problem file says of each pair and type: [pair, type] or [.., value]."""
+
+    @abstractmethod
+    def fields(self, common: Floats) -> dict[str, Any]:
+        """Return what a problem file says besides: the family's fields, and the range, if any."""
+
+    @property
+    def begin(self) -> Floats:
+        """Where the search for common coordinates begins."""
+        return np.zeros(0)
+
+    def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
+        """Return the statistics of one reward of each pair, whoever the unit is: [pair, k].
+
+        An arm that was played little leans on all arms together: half a reward of theirs is added.
+        ``within`` are sums of squares inside of cells, for families that know what to do with them.
+        """
+        everywhere = sums.sum(axis=0) / plays.sum()
+        pooled: Floats = (sums + 0.5 * everywhere) / (plays[:, np.newaxis] + 0.5)
+        return pooled

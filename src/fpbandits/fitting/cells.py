@@ -1,0 +1,163 @@
+"""Cells: all that a log says of a unit and a pair is plays and sums, and equal cells are kept once.
+
+The likelihood of a unit under a type is a sum over its cells, and depends on plays and summed
+statistics alone. Rewards of 0 and 1 make few *distinct* cells (a pair, 5 plays, 3 of them paid) and
+few distinct *groups* of units (those with the same cells), so work grows with these, not with rows.
+With real numbers all are distinct.
+
+A part of the units (those to learn from, those held out) is a weight per group: how many of its
+units belong to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fpbandits.arrays import Counts, Floats
+from fpbandits.families.estimator import Codes, Estimator
+from fpbandits.fitting.log import Log
+
+_AT_ONCE = 2**18
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Distinct cells, and the groups of units that are made of them.
+
+    Attributes
+    ----------
+    starts, members
+        Group g has the distinct cells members[starts[g] : starts[g + 1]].
+    group_of
+        The group of each unit.
+    pair, plays, sums
+        Of each distinct cell; sums are [cell, k].
+    pairs
+        How many pairs there are.
+    within
+        The sum of squares of the first statistic around the mean of its cell, and its degrees of
+        freedom; None where no cell has two rewards.
+    """
+
+    starts: Counts
+    members: Codes
+    group_of: Codes
+    pair: Codes
+    plays: Floats
+    sums: Floats
+    pairs: int
+    within: Floats | None
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return len(self.group_of)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    def weights(self, units: Counts | None = None) -> Floats:
+        """Return how many of these units, or of all, are in each group."""
+        groups = self.group_of if units is None else self.group_of[units]
+        return np.bincount(groups, minlength=self.groups).astype(np.float64)
+
+    def totals(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the plays and sums of each pair, over units so weighted."""
+        by_member = np.repeat(weights, np.diff(self.starts))
+        times = np.bincount(self.members, by_member, len(self.pair))
+        plays = np.bincount(self.pair, times * self.plays, self.pairs)
+        sums = [np.bincount(self.pair, times * each, self.pairs) for each in self.sums.T]
+        return plays.astype(np.float64), np.stack(sums, axis=1)
+
+    def parts(self, weights: Floats) -> Cells:
+        """Return the groups of a weight above 0 alone; their weights are those in order."""
+        kept = np.flatnonzero(weights)
+        lengths = np.diff(self.starts)
+        chosen = np.repeat(weights > 0, lengths)
+        distinct, members = np.unique(self.members[chosen], return_inverse=True)
+        return Cells(
+            np.concatenate([[0], np.cumsum(lengths[kept])]),
+            members.astype(np.int32),
+            np.arange(len(kept), dtype=np.int32),
+            self.pair[distinct],
+            self.plays[distinct],
+            self.sums[distinct],
+            self.pairs,
+            self.within,
+        )
+
+
+def cells_of(log: Log, estimator: Estimator) -> Cells:
+    """Add up the rows of a log into cells, and find those that are the same."""
+    pairs = log.pairs
+    keys = log.unit.astype(np.int64) * pairs + log.pair
+    distinct, cell = np.unique(keys, return_inverse=True)
+    del keys
+    unit, pair = np.divmod(distinct, pairs)
+    plays = np.bincount(cell, minlength=len(distinct)).astype(np.float64)
+    sums = np.zeros((len(distinct), estimator.statistics))
+    for start in range(0, len(cell), _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        statistics = estimator.statistics_of(log.reward[rows], log.pair[rows])
+        np.add.at(sums, cell[rows], statistics)
+    lengths = np.bincount(unit, minlength=len(log.units))
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    within = None
+    freedom = float((plays - 1).sum())
+    if freedom > 0 and estimator.statistics > 1:
+        squares = sums[:, 1] - sums[:, 0] ** 2 / plays
+        within = np.array([float(squares.sum()), freedom])
+    if not estimator.integer:
+        members, group_of = np.arange(len(pair)), np.arange(len(log.units))
+    else:
+        first, members = _same([pair, plays.astype(np.int64), *sums.T.astype(np.int64)])
+        pair, plays, sums = pair[first], plays[first], sums[first]
+        leaders, group_of = _same_units(starts, members)
+        lengths = lengths[leaders]
+        picks = np.repeat(starts[leaders] - np.cumsum(lengths) + lengths, lengths)
+        members = members[picks + np.arange(lengths.sum())]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+    return Cells(
+        starts,
+        members.astype(np.int32),
+        group_of.astype(np.int32),
+        pair.astype(np.int32),
+        plays,
+        sums,
+        pairs,
+        within,
+    )
+
+
+def _same(columns: list[Counts]) -> tuple[Counts, Counts]:
+    """Return the first row of each kind of rows, and the kind of every row."""
+    codes, most = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        size = int(column.max()) + 1
+        if most * size >= _LARGEST:
+            kinds, codes = np.unique(codes, return_inverse=True)
+            most = len(kinds)
+        codes = codes * size + column
+        most *= size
+    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+    return first, kind
+
+
+def _same_units(starts: Counts, members: Counts) -> tuple[Counts, Counts]:
+    """Return a unit of each group, and the group of every unit."""
+    lengths = np.diff(starts)
+    group_of = np.empty(len(lengths), np.int64)
+    leaders: list[Counts] = []
+    found = 0
+    for length in np.unique(lengths):
+        units = np.flatnonzero(lengths == length)
+        first, kind = _same([members[starts[units] + place] for place in range(length)])
+        leaders.append(units[first])
+        group_of[units] = found + kind
+        found += len(first)
+    return np.concatenate(leaders), group_of

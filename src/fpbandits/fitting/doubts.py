@@ -1,0 +1,211 @@
+"""What a log cannot tell, in words; and which types playing well will tell apart for free.
+
+A policy that plays the best arm of the truth θ sees that arm alone. Another type θ′ is told apart
+for free if it promises another mean there. Fitted means are never equal to the last digit, so they
+count as equal where they differ by less than twice the standard error of the difference. Such a θ′
+with another best arm must be told apart by playing something else, at a cost; one with the same
+best arm need not be told apart at all.
+
+That is what errors are for. A policy takes the means as they are: on held-out users, neither a set
+widened by copies of each type that are moved by their errors nor FP-UCB's ``slack`` of that size
+did better on the whole than the plain set (``benchmarks/fit.py`` measures it). Where types can be
+found at all, errors are small beside the gaps between types, and both ways keep wrong models
+plausible for longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.errors import counted, listed, quote
+
+_FEW_REWARDS = 2.0
+_RARELY = 0.4
+_THIN = 10
+_UNSURE = 0.6
+_FEW_UNITS = 20
+_CLEARLY = 2.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What doubts are made of.
+
+    Attributes
+    ----------
+    shown
+        The share of units that each arm was shown to.
+    plays
+        How many rewards each pair and type has, [pair, type].
+    means, errors
+        [pair, type].
+    sureness
+        How likely a unit's likeliest type is, in the mean over units.
+    pairs
+        What the pairs are called.
+    """
+
+    types: tuple[str, ...]
+    arms: tuple[str, ...]
+    pairs: tuple[str, ...]
+    units: int
+    events: int
+    shown: Floats
+    plays: Floats
+    shares: Floats
+    means: Floats
+    errors: Floats
+    sureness: float
+    chosen: int
+    by_bic: int
+    most: int
+
+
+def doubts(seen: Seen) -> list[str]:
+    """Return a sentence for each thing that the log cannot tell."""
+    return [
+        *_about_units(seen),
+        *_about_arms(seen),
+        *_about_types(seen),
+    ]
+
+
+def _about_units(seen: Seen) -> list[str]:
+    said = []
+    each = seen.events / seen.units
+    if each < _FEW_REWARDS:
+        said.append(
+            f"units have {each:.2g} rewards on average: types cannot be told apart from so few"
+        )
+    if len(seen.types) > 1 and seen.sureness < _UNSURE:
+        said.append(
+            f"a unit's likeliest type has probability {seen.sureness:.0%} on average: single units "
+            "cannot be assigned to types, only shares and means are meant"
+        )
+    return said
+
+
+def _about_arms(seen: Seen) -> list[str]:
+    said = []
+    rare = np.flatnonzero(seen.shown < 1 - _RARELY)
+    if len(rare) == 1:
+        arm = seen.arms[rare[0]]
+        said.append(
+            f"arm {quote(arm)} was never shown to {1 - seen.shown[rare[0]]:.0%} of units: what "
+            "they would have paid is taken from others of their type"
+        )
+    elif len(rare):
+        worst = rare[seen.shown[rare].argmin()]
+        said.append(
+            f"{len(rare)} of {counted(len(seen.arms), 'arm')} were never shown to {_RARELY:.0%} of "
+            f"units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
+            "would have paid is taken from others of their type"
+        )
+    never = [name for name, own in zip(seen.pairs, seen.plays, strict=True) if own.sum() < 0.5]
+    if never:
+        said.append(f"{listed(never, 4)} was never played: its means are those of all arms")
+    thin = [
+        f"{kind} on {pair}"
+        for pair, own in zip(seen.pairs, seen.plays, strict=True)
+        for kind, plays in zip(seen.types, own, strict=True)
+        if plays < _THIN and pair not in never
+    ]
+    if thin:
+        said.append(
+            f"{counted(len(thin), 'mean')} of {seen.plays.size} rest on fewer than {_THIN} rewards "
+            f"and lean on the arm's own: {listed(thin, 4)}"
+        )
+    return said
+
+
+def _about_types(seen: Seen) -> list[str]:
+    said = []
+    for one, two in combinations(range(len(seen.types)), 2):
+        gap = np.abs(seen.means[:, one] - seen.means[:, two])
+        if (gap < _CLEARLY * np.hypot(seen.errors[:, one], seen.errors[:, two])).all():
+            said.append(
+                f"{seen.types[one]} and {seen.types[two]} differ by less than their errors: they "
+                "may be one"
+            )
+    few = [
+        kind
+        for kind, share in zip(seen.types, seen.shares, strict=True)
+        if share * seen.units < _FEW_UNITS
+    ]
+    if few:
+        said.append(f"{listed(few, 4)} stands for fewer than {_FEW_UNITS} units: it may be noise")
+    if seen.chosen == seen.most:
+        said.append(f"{counted(seen.chosen, 'type')} is the most that was tried: there may be more")
+    if seen.by_bic != seen.chosen:
+        said.append(
+            f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
+        )
+    return said
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What playing the best arm of one type tells about the others.
+
+    Attributes
+    ----------
+    free
+        Types with another best arm that it tells apart.
+    costly
+        Types with another best arm that look the same while it is played.
+    alike
+        Types with the same best arm.
+    """
+
+    true: str
+    best: tuple[str, ...]
+    free: tuple[str, ...]
+    costly: tuple[str, ...]
+    alike: tuple[str, ...]
+
+    def __str__(self) -> str:
+        arms = listed(self.best, 3)
+        if not self.free and not self.costly:
+            return f"{self.true}: {arms} is best for every other type as well"
+        words = []
+        if self.free:
+            everyone = len(self.free) > 1 and not self.costly and not self.alike
+            whom = "all others" if everyone else listed(self.free, 6)
+            words.append(f"tells {whom} apart for free")
+        if self.costly:
+            words.append(f"looks the same under {listed(self.costly, 6)}, which costs to find out")
+        return f"{self.true}: playing {arms} {', and '.join(words)}"
+
+
+def told_apart(
+    types: tuple[str, ...], arms: tuple[str, ...], means: Floats, errors: Floats
+) -> list[Apart]:
+    """Return, for each type, which others its best arms tell apart for free.
+
+    Means and errors are [pair, type]; in every context a type has a best arm.
+    """
+    by_context = means.reshape(-1, len(arms), len(types))
+    best = by_context.argmax(axis=1)  # [context, type]
+    starts = len(arms) * np.arange(len(by_context))
+    found = []
+    for true, name in enumerate(types):
+        own = starts + best[:, true]
+        gap = np.abs(means[own] - means[own, true][:, np.newaxis])
+        noise = np.hypot(errors[own], errors[own, true][:, np.newaxis])
+        clear = (gap > _CLEARLY * noise).any(axis=0)
+        other = (best != best[:, true][:, np.newaxis]).any(axis=0)
+        names = np.array(types)
+        found.append(
+            Apart(
+                name,
+                tuple(dict.fromkeys(arms[arm] for arm in best[:, true])),
+                tuple(names[other & clear].tolist()),
+                tuple(names[other & ~clear].tolist()),
+                tuple(each for each in names[~other].tolist() if each != name),
+            )
+        )
+    return found

@@ -1,0 +1,272 @@
+"""Expectation-maximisation on cells, from many starts.
+
+A *mixture* of T types: shares π_t, and for each type and pair the coordinates of a law. Of units u
+with cells (n, s) the penalised log-likelihood is
+
+    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a pooled reward of the pair) + Σ_t ln π_t,
+
+so κ rewards of each pair's pooled law stand beside what a type has seen itself: thin cells are
+pulled to the arm's mean, those with many rewards hardly. A step (E and M) never lowers it. Steps
+are short where cells are missing, so every third one leaps along the last two (the squared
+extrapolation SQUAREM, S3), and is taken back where it does not help.
+
+Starts take, for each type and pair, the law of one random cell. Many go a few steps on some of
+the units, the best of them go on to the end on all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from fpbandits.arrays import Floats, Ints
+from fpbandits.families.estimator import Estimator
+from fpbandits.fitting import kernels
+from fpbandits.fitting.cells import Cells
+
+TOLERANCE = 1e-7
+"""A search ends when the mean log-likelihood of units rises by less than this in a step."""
+
+_ENOUGH = 5e4
+"""Of more units the sum counts, not the mean: it is by nats in all that numbers of types differ."""
+_WORK = 80_000_000
+"""As many cells are gone through in one climb: of very many units, some steps fewer are enough."""
+_LEAST_SHARE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Types: log-shares [t], coordinates [pair, t, d], common coordinates [q]."""
+
+    log_shares: Floats
+    coordinates: Floats
+    common: Floats
+
+    @property
+    def types(self) -> int:
+        """How many."""
+        return len(self.log_shares)
+
+    @property
+    def flat(self) -> Floats:
+        """All numbers in a row."""
+        return np.concatenate([self.log_shares, self.coordinates.reshape(-1), self.common])
+
+    def like(self, flat: Floats) -> Mixture:
+        """Return a mixture of these numbers in a row."""
+        shares = flat[: self.types]
+        end = self.types + self.coordinates.size
+        logs = shares - shares.max()
+        logs = np.maximum(logs - np.log(np.exp(logs).sum()), np.log(_LEAST_SHARE))
+        coordinates = flat[self.types : end].reshape(self.coordinates.shape)
+        return Mixture(logs, coordinates, flat[end:])
+
+    def ordered(self, order: Ints) -> Mixture:
+        """Return the types in another order, or some of them."""
+        logs = self.log_shares[order]
+        logs = logs - np.log(np.exp(logs).sum())
+        return Mixture(logs, np.ascontiguousarray(self.coordinates[:, order]), self.common)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Units to learn from: cells with a weight per group, and how far thin cells are pulled.
+
+    Attributes
+    ----------
+    strength
+        κ, rewards of the pooled law beside those of each type and pair.
+    """
+
+    cells: Cells
+    weights: Floats
+    estimator: Estimator
+    strength: float
+    _room: dict[int, tuple[Floats, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def pooled(self) -> Floats:
+        """The statistics of a reward of each pair, whoever the unit is: [pair, k]."""
+        plays, sums = self.cells.totals(self.weights)
+        return self.estimator.pooled(plays, sums, self.cells.within)
+
+    @cached_property
+    def size(self) -> float:
+        """How many units there are."""
+        return float(self.weights.sum())
+
+    def _rooms(self, types: int) -> tuple[Floats, ...]:
+        """Return arrays to work in; they are large, and used again."""
+        if types not in self._room:
+            self._room.clear()
+            cells, pairs = len(self.cells.pair), self.cells.pairs
+            statistics = self.estimator.statistics
+            shapes = [(cells, types), (cells, types), (types,), (types,), (len(self.weights),)]
+            shapes += [(pairs, types), (pairs, statistics, types)]
+            self._room[types] = tuple(np.zeros(shape) for shape in shapes)
+        return self._room[types]
+
+    def expect(self, mixture: Mixture) -> tuple[float, Floats, Floats, Floats, Floats]:
+        """Return the log-likelihood; plays, sums and units by type; and each group's likelihood."""
+        table, mass, row, counts, each, plays, sums = self._rooms(mixture.types)
+        cells = self.cells
+        base, cost = self.estimator.laws(mixture.coordinates, mixture.common)
+        by_statistic = np.ascontiguousarray(np.swapaxes(cost, 1, 2))
+        kernels.tabulate(cells.pair, cells.plays, cells.sums, base, by_statistic, table)
+        total = kernels.expect(
+            cells.starts,
+            cells.members,
+            self.weights,
+            mixture.log_shares,
+            table,
+            row,
+            mass,
+            counts,
+            each,
+        )
+        kernels.gather(cells.pair, cells.plays, cells.sums, mass, plays, sums)
+        return total, plays, np.swapaxes(sums, 1, 2), counts, each
+
+    def likelihoods(self, mixture: Mixture) -> Floats:
+        """Return the log-likelihood of a unit of each group."""
+        return self.expect(mixture)[4].copy()
+
+    def sureness(self, mixture: Mixture) -> float:
+        """Return how likely a unit's likeliest type is, in the mean over units."""
+        self.expect(mixture)  # which fills the table
+        surest, cells = np.empty(len(self.weights)), self.cells
+        table = self._rooms(mixture.types)[0]
+        kernels.assign(cells.starts, cells.members, mixture.log_shares, table, surest)
+        return float((surest * self.weights).sum() / self.size)
+
+    def _pooled_cost(self, coordinates: Floats, common: Floats) -> Floats:
+        """Return what a reward like the pooled ones costs each law, [pair, type]."""
+        base, cost = self.estimator.laws(coordinates, common)
+        total: Floats = base + np.einsum("ak,atk->at", self.pooled, cost)
+        return total
+
+    def penalty(self, mixture: Mixture) -> float:
+        """Return what the penalised log-likelihood adds."""
+        total = float(self._pooled_cost(mixture.coordinates, mixture.common).sum())
+        return float(mixture.log_shares.sum()) - self.strength * total
+
+    def divergences(self, mixture: Mixture) -> Floats:
+        """Return how far each law is from the pooled one, in nats per reward: [pair, type]."""
+        one = self.pooled[:, np.newaxis]
+        nearest, _ = self.estimator.maximise(np.ones(one.shape[:2]), one, mixture.common)
+        least = self._pooled_cost(nearest, mixture.common)
+        costs = self._pooled_cost(mixture.coordinates, mixture.common)
+        return np.maximum(costs - least, 0)
+
+    def maximise(self, plays: Floats, sums: Floats, counts: Floats, near: Mixture) -> Mixture:
+        """Return the likeliest mixture, given how much belongs to which type, from one near it."""
+        plays = plays + self.strength
+        sums = sums + self.strength * self.pooled[:, np.newaxis]
+        shares = (counts + 1) / (counts.sum() + len(counts))
+        found = self.estimator.maximise(plays, sums, near.common, near.coordinates)
+        return Mixture(np.log(shares), *found)
+
+    def step(self, mixture: Mixture) -> tuple[Mixture, float]:
+        """Take a step; return where it leads, and the penalised log-likelihood before it."""
+        total, plays, sums, counts, _ = self.expect(mixture)
+        value = total + self.penalty(mixture)
+        return self.maximise(plays, sums, counts, mixture), value
+
+    def climb(
+        self, mixture: Mixture, most: int, tolerance: float = TOLERANCE
+    ) -> tuple[Mixture, float]:
+        """Take up to ``most`` steps; return the best mixture, and its penalised log-likelihood."""
+        enough = tolerance * min(self.size, _ENOUGH)
+        most = min(most, max(24, _WORK // len(self.cells.members)))
+        first, value = self.step(mixture)
+        for _ in range(max(1, most // 3)):
+            second, next_value = self.step(first)
+            away = first.flat - mixture.flat
+            bend = second.flat - first.flat - away
+            length = float((bend**2).sum())
+            leap = math.sqrt(float((away**2).sum()) / length) if length > 0 else 1.0
+            leap = min(max(1.0, leap), 64.0)
+            ahead = second
+            if leap > 1:
+                ahead = mixture.like(mixture.flat + 2 * leap * away + leap**2 * bend)
+            after, reached = self.step(ahead)
+            if not reached >= next_value:  # too far, or not a number
+                ahead = second
+                after, reached = self.step(ahead)
+            gained = reached - value
+            mixture, first, value = ahead, after, reached
+            if gained < 3 * enough:
+                break
+        return mixture, value
+
+    def start(self, types: int, random: np.random.Generator) -> Mixture:
+        """Return a start: for each type and pair the law of a random cell, pulled to the pool."""
+        plays = np.zeros((self.cells.pairs, types))
+        sums = np.zeros((*plays.shape, self.estimator.statistics))
+        for pair, cells in enumerate(self._of_pair):
+            if len(cells):
+                chosen = random.choice(cells, types)
+                plays[pair], sums[pair] = self.cells.plays[chosen], self.cells.sums[chosen]
+        weight = 1 + 0.25 * plays
+        mixed = (sums + weight[..., np.newaxis] * self.pooled[:, np.newaxis]) / (plays + weight)[
+            ..., np.newaxis
+        ]
+        ones = np.ones_like(plays)
+        found = self.estimator.maximise(ones, mixed, self.estimator.begin)
+        return Mixture(np.full(types, -np.log(types)), *found)
+
+    @cached_property
+    def _of_pair(self) -> list[Floats]:
+        """The distinct cells of each pair; one stands there as often as it may be drawn."""
+        order = np.argsort(self.cells.pair, kind="stable")
+        ends = np.cumsum(np.bincount(self.cells.pair, minlength=self.cells.pairs))
+        return np.split(order, ends[:-1])
+
+
+def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixture:
+    """Return a mixture of one more type: a random one, or a twin of one that is there."""
+    kind = int(random.integers(mixture.types))
+    new = sample.start(1, random)
+    own = mixture.coordinates[:, kind : kind + 1]
+    # Half way to a type of its own: it takes over units of the one that it comes from.
+    mixed = own + random.choice([0.3, 1.0]) * (new.coordinates - own)
+    logs = np.append(mixture.log_shares, mixture.log_shares[kind] - np.log(2))
+    logs[kind] -= np.log(2)
+    coordinates = np.concatenate([mixture.coordinates, mixed], axis=1)
+    return Mixture(logs, np.ascontiguousarray(coordinates), mixture.common)
+
+
+def without(mixture: Mixture, kind: int) -> Mixture:
+    """Return a mixture of one type less: its units go to the others."""
+    return mixture.ordered(np.delete(np.arange(mixture.types), kind))
+
+
+def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -> Iterator[Mixture]:
+    """Yield, for each pair of types, a mixture in which they are one.
+
+    Where units see few arms, two types may share one true type: right about some arms each.
+    """
+    _, plays, sums, counts, _ = sample.expect(mixture)
+    found = plays.copy(), sums.copy(), counts.copy()
+    for one, two in pairs:
+        plays, sums, counts = (part.copy() for part in found)
+        plays[:, one] += plays[:, two]
+        sums[:, one] += sums[:, two]
+        counts[one] += counts[two]
+        rest = np.delete(np.arange(mixture.types), two)
+        yield sample.maximise(plays[:, rest], sums[:, rest], counts[rest], mixture.ordered(rest))
+
+
+def starts(
+    sample: Sample, types: int, before: Mixture | None, count: int, random: np.random.Generator
+) -> Iterator[Mixture]:
+    """Yield random starts, every second one grown from a mixture of one type less, if any."""
+    for number in range(count):
+        if before is not None and number % 2:
+            yield grown(before, sample, random)
+        else:
+            yield sample.start(types, random)

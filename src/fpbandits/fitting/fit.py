@@ -1,0 +1,209 @@
+"""`fit`: from a log to a set of models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.checks import checked_range, known_name, whole_number
+from fpbandits.errors import InputError, counted
+from fpbandits.families import ESTIMATORS
+from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.fitting.cells import Cells, cells_of
+from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
+from fpbandits.fitting.doubts import Seen, doubts, told_apart
+from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.errors import Errors, standard_errors
+from fpbandits.fitting.log import Log, read_log
+from fpbandits.fitting.result import Fit
+from fpbandits.fitting.sources import Progress
+from fpbandits.problem import Problem
+
+
+def fit(
+    log: Any,
+    *,
+    unit: str,
+    arm: str,
+    reward: str,
+    context: str | None = None,
+    family: str = "bernoulli",
+    range: Sequence[float] | None = None,
+    types: int | None = None,
+    seed: int = 0,
+    arms: Sequence[str] | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+    **given: Any,
+) -> Fit:
+    """Find the types of units in a log, and what every arm pays under each.
+
+    Parameters
+    ----------
+    log
+        The path of a .csv, .tsv or .parquet file, or a data frame: pandas, Polars, Arrow, or a dict
+        of columns.
+    unit, arm, reward, context
+        The names of its columns; a context is what was seen before a decision, if anything.
+    family
+        "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm),
+        "beta", "gaussian" or "discrete".
+    range
+        The lowest and the highest reward, for families that have a range.
+    types
+        How many types there are; by default as many as predict held-out units best.
+    seed
+        What all random choices come from.
+    arms
+        The arms that there may be, in order; by default those in the log, sorted.
+    name
+        What to call the problem; by default the file's name.
+    progress
+        Told what is under way: its name, its share, and the share of all.
+    **given
+        What is known of the family and need not be found: ``deviation``, ``concentration``,
+        ``support`` or ``value``.
+
+    Examples
+    --------
+    >>> random = np.random.default_rng(1)
+    >>> user = np.repeat(np.arange(600), 6)
+    >>> arm = np.tile([0, 1, 2], 1200)
+    >>> chances = np.array([[.9, .5, .1], [.1, .5, .8]])
+    >>> sold = random.random(3600) < chances[user % 2, arm]
+    >>> found = fit({"user": user, "arm": arm, "sold": sold}, unit="user", arm="arm", reward="sold")
+    >>> found.types
+    2
+    """
+    kind = ESTIMATORS[known_name("reward family", family, ESTIMATORS)]
+    for field in given:
+        known_name(f"field of {kind.family} rewards", field, kind.given)
+    limits = None if range is None else checked_range(range)
+    seed = whole_number("seed", seed)
+    if types is not None:
+        types = whole_number("types", types, least=1, most=MOST_TYPES)
+    tell = progress or (lambda *told: None)
+    read = read_log(
+        log, unit=unit, arm=arm, reward=reward, context=context, arms=arms, progress=tell
+    )
+    if name is None:
+        name = Path(log).stem if isinstance(log, str | os.PathLike) else "fit"
+    where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
+    _check_sizes(read, types, where)
+    with read.naming_rows():
+        rewards = Rewards(read.reward, read.pair, read.pair_names, limits)
+        estimator = kind.of_log(rewards, given)
+    tell("adding up rewards", 0.0, 0.0)
+    cells = cells_of(read, estimator)
+    mixture, choice = choose(cells, estimator, types, seed, tell)
+    mixture = mixture.ordered(np.argsort(-mixture.log_shares, kind="stable"))
+    sample = Sample(cells, cells.weights(), estimator, choice.strength)
+    tell("finding standard errors", 0.0, 0.0)
+    random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 2)))
+    errors = standard_errors(sample, mixture, random)
+    return _told(read, estimator, cells, sample, mixture, choice, errors, name)
+
+
+def _check_sizes(log: Log, types: int | None, where: str) -> None:
+    """Refuse a log in which there is nothing to find."""
+    if len(log.units) == 1:
+        raise InputError(
+            f"{where}: all rewards are of one unit, {log.units[0]!r}: types are told apart by "
+            "comparing units"
+        )
+    if len(log.arms) == 1:
+        raise InputError(
+            f"{where}: all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from"
+        )
+    if types is not None and types > len(log.units):
+        raise InputError(
+            f"{where}: {counted(types, 'type')} for {counted(len(log.units), 'unit')}: there "
+            "cannot be more types than units"
+        )
+
+
+def _told(
+    log: Log,
+    estimator: Estimator,
+    cells: Cells,
+    sample: Sample,
+    mixture: Mixture,
+    choice: Choice,
+    errors: Errors,
+    name: str,
+) -> Fit:
+    """Put all that was found under names and into the user's units."""
+    names = tuple(f"type{place + 1}" for place, _ in enumerate(mixture.log_shares))
+    shares = np.exp(mixture.log_shares)
+    problem = _problem(log, estimator, mixture, names, shares, name)
+    means = problem.rewards.means.T
+    _, plays, _, _, _ = sample.expect(mixture)
+    sureness = sample.sureness(mixture)
+    shown = np.bincount(
+        np.unique(log.unit.astype(np.int64) * len(log.arms) + log.pair % len(log.arms))
+        % len(log.arms),
+        minlength=len(log.arms),
+    ) / len(log.units)
+    seen = Seen(
+        names,
+        log.arms,
+        problem.pair_names,
+        len(log.units),
+        len(log.reward),
+        shown,
+        plays,
+        shares,
+        means,
+        errors.means,
+        sureness,
+        mixture.types,
+        min(choice.bic, key=choice.bic.__getitem__),
+        MOST_TYPES,
+    )
+    shape = problem.means.shape[1:]
+    return Fit(
+        problem,
+        dict(zip(names, shares.tolist(), strict=True)),
+        dict(zip(names, errors.shares.tolist(), strict=True)),
+        {kind: own.reshape(shape) for kind, own in zip(names, errors.means.T, strict=True)},
+        len(log.units),
+        len(log.reward),
+        choice.held_out,
+        choice.bic,
+        choice.strength,
+        sureness,
+        tuple(doubts(seen)),
+        tuple(told_apart(names, log.arms, means, errors.means)),
+    )
+
+
+def _problem(
+    log: Log,
+    estimator: Estimator,
+    mixture: Mixture,
+    names: tuple[str, ...],
+    shares: Floats,
+    name: str,
+) -> Problem:
+    """Return the types as a problem, with how often each context came."""
+    rows = np.swapaxes(estimator.rows(mixture.coordinates, mixture.common), 0, 1)
+    fields = estimator.fields(mixture.common)
+    naming: dict[str, Any] = {
+        "arms": log.arms,
+        "parameters": names,
+        "prior": dict(zip(names, shares.tolist(), strict=True)),
+        "name": name,
+    }
+    if "range" in fields:
+        naming["range"] = fields.pop("range")
+    if log.contexts:
+        came = np.bincount(log.pair // len(log.arms), minlength=len(log.contexts))
+        naming["contexts"] = log.contexts
+        naming["shares"] = (came / came.sum()).tolist()
+        rows = rows.reshape(len(names), len(log.contexts), len(log.arms), *rows.shape[2:])
+    return Problem.of_family(estimator.family, np.ascontiguousarray(rows), fields, **naming)

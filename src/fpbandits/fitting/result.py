@@ -1,0 +1,138 @@
+"""`Fit`: the models that a log gave, and how sure they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fpbandits.arrays import Floats
+from fpbandits.errors import counted
+from fpbandits.files import save_problem
+from fpbandits.fitting.doubts import Apart
+from fpbandits.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """What a log says about the types of its units.
+
+    Attributes
+    ----------
+    problem
+        The types as the parameters of a problem, by falling share, which is their prior.
+    shares, share_errors
+        How many of the units are of each type, by name, and the standard error of that.
+    errors
+        The standard errors of the means, by name: one per arm, or a row per context.
+    units, events
+        How many units and rewards the log has.
+    held_out, bic
+        By the number of types: the log-likelihood per reward of units held out, the higher the
+        better; the Bayesian information criterion of all units, the lower the better.
+    strength
+        So many rewards of the arm's own law stand beside those of each type: thin cells lean on it.
+    sureness
+        How likely a unit's likeliest type is, in the mean over units.
+    warnings
+        What the log cannot tell, in words.
+    told_apart
+        Which types playing well will tell apart for free, and which not.
+    """
+
+    problem: Problem
+    shares: Mapping[str, float]
+    share_errors: Mapping[str, float]
+    errors: Mapping[str, Floats]
+    units: int
+    events: int
+    held_out: Mapping[int, float]
+    bic: Mapping[int, float]
+    strength: float
+    sureness: float
+    warnings: tuple[str, ...]
+    told_apart: tuple[Apart, ...]
+
+    @property
+    def types(self) -> int:
+        """How many types there are."""
+        return len(self.problem.parameters)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{name} {share:.1%}" for name, share in self.shares.items())
+        return (
+            f"Fit({counted(self.types, 'type')} from {counted(self.events, 'reward')} of "
+            f"{counted(self.units, 'unit')}: {kinds})"
+        )
+
+    @cached_property
+    def error_table(self) -> Floats:
+        """The standard errors of the means: a row per type, a column per pair."""
+        return np.stack([self.errors[name].reshape(-1) for name in self.problem.parameters])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists and numbers, as ``fpbandits fit --json`` prints it."""
+        problem = self.problem
+        means = problem.means
+
+        def by_context(values: Floats) -> Any:
+            if not problem.contexts:
+                return values.tolist()
+            return dict(zip(problem.contexts, values.tolist(), strict=True))
+
+        names = problem.parameters
+        content: dict[str, Any] = {
+            "types": self.types,
+            "shares": dict(self.shares),
+            "share_errors": dict(self.share_errors),
+            "parameters": {name: by_context(row) for name, row in zip(names, means, strict=True)},
+            "errors": {name: by_context(self.errors[name]) for name in names},
+            "arms": list(problem.arms),
+            "family": problem.rewards.name,
+            "units": self.units,
+            "events": self.events,
+            "bic": {str(number): value for number, value in self.bic.items()},
+            "held_out": {str(number): value for number, value in self.held_out.items()},
+            "strength": self.strength,
+            "sureness": self.sureness,
+            "warnings": list(self.warnings),
+            "told_apart": {
+                each.true: {
+                    "best": list(each.best),
+                    "free": list(each.free),
+                    "costly": list(each.costly),
+                }
+                for each in self.told_apart
+            },
+        }
+        if problem.contexts:
+            content["contexts"] = list(problem.contexts)
+        return content
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the types as a problem file, with their shares as its prior."""
+        save_problem(self.problem, path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the types: means with their errors, and shares; into a file, if one is named."""
+        from fpbandits.report.figures import save_figure
+        from fpbandits.report.fit import types_figure
+
+        figure = types_figure(self)
+        if path is not None:
+            save_figure(figure, Path(path))
+        return figure
+
+    def report(self, folder: str | os.PathLike[str]) -> Path:
+        """Write a page with figures, and all that it is made of, into a folder."""
+        from fpbandits.report.fit import write_report
+
+        return write_report(self, Path(folder))

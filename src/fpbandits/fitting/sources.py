@@ -1,0 +1,158 @@
+"""Where the rows of a log come from: a CSV or Parquet file, or a data frame.
+
+Each yields *chunks*: the columns asked for, in the order asked for, some rows at a time. They are
+lists of texts from CSV, arrays from elsewhere. Nothing is converted here, and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.errors import InputError, StorageError, listed, quote, unknown
+
+Progress = Callable[[str, float, float], None]
+
+ENDINGS = (".csv", ".tsv", ".parquet")
+_AT_ONCE = 2**16
+
+
+def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield the columns of a data frame, all rows at once."""
+    columns = getattr(frame, "column_names", None)  # Arrow
+    if columns is None:
+        columns = getattr(frame, "columns", frame if isinstance(frame, Mapping) else None)
+    if columns is None:
+        raise InputError(
+            f"expected the path of a log or a data frame with a column per role, not {quote(frame)}"
+        )
+    _check_columns(list(columns), names)
+    parts = []
+    for name in names:
+        column = frame[name]
+        to_numpy = getattr(column, "to_numpy", None)
+        parts.append(np.asarray(column) if to_numpy is None else np.asarray(to_numpy()))
+    for name, part in zip(names, parts, strict=True):
+        if part.ndim != 1 or len(part) != len(parts[0]):
+            raise InputError(f"the column {quote(name)} has not one value per row")
+    yield parts
+
+
+def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
+    for name in names:
+        if name not in there:
+            raise unknown("column", name, list(map(str, there)))
+        if list(there).count(name) > 1:
+            raise InputError(f"there are two columns {quote(name)}")
+
+
+def file_chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    """Return the chunks of a file, by its ending."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(
+            f"unknown file ending {quote(path.suffix)}: a log is a {', '.join(ENDINGS)} file or a "
+            "data frame"
+        )
+    if not path.exists():
+        raise InputError("there is no such file")
+    if not path.is_file():
+        raise InputError("not a regular file")
+    if ending == ".parquet":
+        return _parquet_chunks(path, names, progress)
+    return _csv_chunks(path, names, progress)
+
+
+def _parquet_chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            "Parquet files need pyarrow: pip install 'fpbandits[parquet]', or save the log as CSV"
+        ) from None
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            _check_columns(file.schema_arrow.names, names)
+            rows, done = max(1, file.metadata.num_rows), 0
+            for batch in file.iter_batches(_AT_ONCE, columns=list(names)):
+                done += len(batch)
+                if progress is not None:
+                    progress("reading the log", done / rows, 0.0)
+                yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
+    except (pyarrow.ArrowException, OSError) as error:
+        raise StorageError(f"cannot be read as Parquet ({str(error)[:100]})") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a CSV file; yield its bytes and a reader of its rows."""
+    try:
+        with path.open("rb") as raw:
+            first = raw.readline()
+            comma = max(",;\t", key=lambda each: first.count(each.encode()))
+            raw.seek(0)
+            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
+    except OSError as error:
+        raise StorageError(f"cannot be read ({error.strerror or error})") from None
+
+
+def _csv_chunks(
+    path: Path, names: Sequence[str], progress: Progress | None
+) -> Iterator[Sequence[Any]]:
+    size = max(1, path.stat().st_size)
+    with _opened(path) as (raw, reader):
+        try:
+            header = [cell.strip() for cell in next(reader, [])]
+            if not header:
+                raise InputError(f"it is empty: expected a header with {listed(names)}")
+            _check_columns(header, names)
+            places = [header.index(name) for name in names]
+            done = 0
+            while rows := list(islice(reader, _AT_ONCE)):
+                if not all(rows):
+                    rows = [row for row in rows if row]
+                if min(map(len, rows), default=len(header)) < len(header):
+                    short = next(i for i, row in enumerate(rows) if len(row) < len(header))
+                    have = f"has {len(rows[short])} of {len(header)} fields"
+                    raise InputError(have, row=done + short)
+                done += len(rows)
+                if progress is not None:
+                    progress("reading the log", min(1.0, raw.tell() / size), 0.0)
+                yield [[row[place] for row in rows] for place in places]
+        except UnicodeDecodeError:
+            raise InputError(_undecodable(path)) from None
+        except csv.Error as error:
+            raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+
+
+def line_of(path: Path, row: int) -> int:
+    """Return the line of the file where a row stands: blank lines and long fields are counted."""
+    with _opened(path) as (_, reader):
+        next(reader)
+        rows = filter(None, reader)
+        next(islice(rows, row, None))
+        return int(reader.line_num)
+
+
+def _undecodable(path: Path) -> str:
+    """Say where the first byte is that is not UTF-8."""
+    with path.open("rb") as raw:
+        for number, line in enumerate(raw, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return f"row {number}: byte 0x{line[error.start]:02x} is not UTF-8 text"
+    return "it is not UTF-8 text"

@@ -1,0 +1,173 @@
+"""What a fit found: the types as a heat map, the choice of their number, a table, a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fpbandits import __version__
+from fpbandits.errors import counted
+from fpbandits.report.figures import BLUE, ORANGE, blank, footnote, own_style, rendered, short
+from fpbandits.report.html import fill
+from fpbandits.report.text import aligned
+from fpbandits.storage import make_folder, write_together
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fpbandits.fitting.result import Fit
+
+_MOST_WRITTEN = 24
+"""Columns in which numbers can still be read."""
+_LONGEST = 20
+
+
+def _setting(fit: Fit) -> str:
+    return f"{counted(fit.events, 'reward')} of {counted(fit.units, 'unit')}"
+
+
+@own_style()
+def types_figure(fit: Fit) -> Figure:
+    """Draw the mean of every arm under every type with its standard error, and the shares."""
+    problem = fit.problem
+    means, errors = problem.rewards.means, fit.error_table
+    rows, columns = means.shape
+    written = columns <= _MOST_WRITTEN
+    width = float(np.clip((0.6 if written else 0.34) * columns, 3.0, 15.0))
+    figure = blank(width + 3.6, 2.2 + 0.42 * rows + (0.3 if problem.contexts else 0))
+    shares_axes, axes = figure.subplots(1, 2, width_ratios=[1.5, width], sharey=True)
+    image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
+    middle = (means.min() + means.max()) / 2
+    for (row, column), mean in np.ndenumerate(means):
+        colour = "white" if mean < middle else "black"
+        error = errors[row, column]
+        if written:
+            text = f"{mean:.3g}\n±{error:.1g}"
+            axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
+        else:
+            # A bar as long as the interval is wide beside the spread of all means.
+            half = min(0.45, 1.96 * error / max(np.ptp(means), 1e-300))
+            axes.plot([column, column], [row - half, row + half], color=colour, linewidth=1.5)
+    best = means.reshape(rows, -1, len(problem.arms)).argmax(axis=2)
+    starts = len(problem.arms) * np.arange(best.shape[1])
+    for row, own in enumerate(best + starts):
+        for column in own:
+            axes.add_patch(_frame(column, row))
+    axes.set_xticks(
+        range(columns),
+        [short(name, _LONGEST) for name in problem.pair_names],
+        rotation=90 if sum(map(len, problem.pair_names)) > 6 * width else 0,
+        fontsize=8,
+        parse_math=False,
+    )
+    axes.set_xlabel("context: arm" if problem.contexts else "arm")
+    note = (
+        "± standard error"
+        if written
+        else "bars: 95 % intervals, a cell high is the spread of all means"
+    )
+    axes.set_title(f"mean reward, {note}; best arm framed", fontsize=10)
+    figure.colorbar(image, ax=axes, pad=0.02)
+    _draw_shares(shares_axes, fit)
+    figure.suptitle(f"{problem.name}: {counted(fit.types, 'type')}", parse_math=False)
+    return footnote(figure, _setting(fit))
+
+
+def _frame(column: int, row: int):  # type: ignore[no-untyped-def]  # matplotlib is imported late
+    from matplotlib.patches import Rectangle
+
+    corner = column - 0.46, row - 0.46
+    return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2)
+
+
+def _draw_shares(axes: Axes, fit: Fit) -> None:
+    shares, errors = list(fit.shares.values()), list(fit.share_errors.values())
+    places = range(fit.types)
+    axes.barh(places, shares, color=BLUE, height=0.6)
+    axes.errorbar(shares, places, xerr=1.96 * np.array(errors), fmt="none", ecolor="0.25")
+    axes.set_yticks(places, fit.problem.parameters, fontsize=9)
+    axes.set_xlim(0, 1.25 * max(s + 1.96 * e for s, e in zip(shares, errors, strict=True)))
+    axes.set_title("share of units", fontsize=10)
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.locator_params(axis="x", nbins=3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+@own_style()
+def choice_figure(fit: Fit) -> Figure:
+    """Draw the held-out likelihood and BIC against the number of types."""
+    figure = blank(6.4, 4.0)
+    axes = figure.subplots()
+    numbers = list(fit.held_out)
+    held = np.array(list(fit.held_out.values()))
+    axes.plot(numbers, held, "o-", color=BLUE)
+    axes.set_ylabel("log-likelihood per held-out reward", color=BLUE)
+    axes.set_xlabel("number of types")
+    axes.set_xticks(numbers)
+    axes.axvline(fit.types, color="0.6", linewidth=6, alpha=0.35, zorder=0)
+    other = axes.twinx()
+    bic = np.array(list(fit.bic.values())) / fit.events
+    other.plot(numbers, bic, "s--", color=ORANGE, markersize=4)
+    other.set_ylabel("BIC per reward (lower is better)", color=ORANGE)
+    other.invert_yaxis()
+    axes.set_title(f"{fit.problem.name}: {counted(fit.types, 'type')} chosen", parse_math=False)
+    return footnote(figure, f"{_setting(fit)}; up is better for both")
+
+
+def fit_table(fit: Fit) -> RenderableType:
+    """Show the types, and what to think of them, on a terminal."""
+    problem, errors = fit.problem, fit.error_table
+    head = f"{counted(fit.types, 'type')} from {_setting(fit)}, {problem.rewards}"
+    most = 4
+    names = [short(name, 13) for name in problem.pair_names[:most]]
+    lines = [["type", "share", *names]]
+    for row, (name, share) in enumerate(fit.shares.items()):
+        numbers = zip(problem.rewards.means[row, :most], errors[row, :most], strict=True)
+        cells = [f"{mean:.3g} ±{error:.1g}" for mean, error in numbers]
+        lines.append([name, f"{share:.1%} ±{fit.share_errors[name]:.1%}", *cells])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths[1:] = [-width for width in widths[1:]]
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    parts += [Text(aligned(line, widths), no_wrap=True) for line in lines]
+    if problem.pairs > most:
+        parts.append(
+            Text(f"… and {problem.pairs - most} more columns: see --out, --report or --json")
+        )
+    parts.append(Text(""))
+    parts.append(Text(f"A unit's likeliest type has probability {fit.sureness:.0%} on average."))
+    parts += [Text(str(each)) for each in fit.told_apart if fit.types > 1]
+    if fit.warnings:
+        parts.append(Text(""))
+        parts += [Text(f"Note: {warning}", style="italic") for warning in fit.warnings]
+    return Group(*parts)
+
+
+def write_report(fit: Fit, folder: Path) -> Path:
+    """Write report.html with its figures, fit.json and models.toml; return the page's path."""
+    from fpbandits.files import problem_to_toml
+
+    make_folder(folder)
+    figures = {"types": types_figure(fit), "choice": choice_figure(fit)}
+    files: dict[Path, bytes] = {}
+    for name, figure in figures.items():
+        files |= rendered(figure, folder / name)
+    page = fill(
+        "fit.html.j2",
+        fit=fit,
+        problem=fit.problem,
+        errors=fit.error_table.tolist(),
+        pictures={name: files[folder / f"{name}.svg"] for name in figures},
+        setting=_setting(fit),
+        version=__version__,
+    )
+    files[folder / "report.html"] = page.encode()
+    files[folder / "fit.json"] = (json.dumps(fit.as_dict(), indent=1) + "\n").encode()
+    files[folder / "models.toml"] = problem_to_toml(fit.problem).encode()
+    write_together(files)
+    return folder / "report.html"

@@ -1,0 +1,190 @@
+"""Every family's estimator has the textbook's likelihood, and finds where it is largest."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from logs import log_density, shape_of
+
+from fpbandits.arrays import Floats
+from fpbandits.errors import InputError
+from fpbandits.families import ESTIMATORS, FAMILIES
+from fpbandits.families.bernoulli import BernoulliEstimator
+from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.problem import Problem
+
+ARMS = ("a", "b")
+
+
+def rewards(values: Any, pairs: Any = None, range: Any = None) -> Rewards:
+    values = np.asarray(values, float)
+    pairs = np.zeros(len(values), np.int32) if pairs is None else np.asarray(pairs, np.int32)
+    return Rewards(values, pairs, ARMS, range)
+
+
+SAMPLES: dict[str, Floats] = {
+    "bernoulli": np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0]),
+    "gaussian": np.array([3.0, 4.5, 2.25, 3.5, 5.0, -1.0]),
+    "beta": np.array([0.2, 0.7, 0.55, 0.31, 0.9, 0.42]),
+    "discrete": np.array([0.0, 2.0, 2.0, 5.0, 0.0, 2.0, 5.0, 0.0]),
+}
+
+
+def sums_of(family: str) -> tuple[Estimator, Floats, Floats]:
+    """An estimator, and the plays and sums of a sample split over two arms."""
+    values = SAMPLES[family]
+    pairs = np.arange(len(values), dtype=np.int32) % 2
+    estimator = ESTIMATORS[family].of_log(rewards(values, pairs), {})
+    statistics = estimator.statistics_of(values, pairs)
+    plays = np.array([[float((pairs == pair).sum())] for pair in (0, 1)])
+    sums = np.stack([statistics[pairs == pair].sum(axis=0)[np.newaxis] for pair in (0, 1)])
+    return estimator, plays, sums
+
+
+def cost(estimator: Estimator, plays: Floats, sums: Floats, where: Floats, common: Floats) -> float:
+    base, slope = estimator.laws(where, common)
+    return float((plays * base).sum() + (sums * slope).sum())
+
+
+def test_every_family_can_be_fitted() -> None:
+    assert set(ESTIMATORS) == set(FAMILIES) == set(SAMPLES)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "beta"])
+def test_the_likelihood_is_the_textbook_s(family: str) -> None:
+    estimator, plays, sums = sums_of(family)
+    common = estimator.begin + 0.3
+    where = np.array([[[0.4]], [[-0.7]]])
+    means = estimator.means(where, common)[:, 0]
+    shape = shape_of(estimator, common)
+    wanted = -sum(
+        log_density(family, float(reward), float(means[place % 2]), shape)
+        for place, reward in enumerate(SAMPLES[family])
+    )
+    assert cost(estimator, plays, sums, where, common) == pytest.approx(wanted, rel=1e-10)
+
+
+def test_the_likelihood_of_discrete_rewards() -> None:
+    estimator, plays, sums = sums_of("discrete")
+    where = np.array([[[0.4, -1.0]], [[-0.7, 0.2]]])
+    laws = estimator.rows(where, np.zeros(0))[:, 0]
+    np.testing.assert_allclose(laws.sum(axis=1), 1)
+    places = {0.0: 0, 2.0: 1, 5.0: 2}
+    wanted = -sum(
+        math.log(laws[place % 2, places[float(reward)]])
+        for place, reward in enumerate(SAMPLES["discrete"])
+    )
+    assert cost(estimator, plays, sums, where, np.zeros(0)) == pytest.approx(wanted)
+    means = estimator.means(where, np.zeros(0))[:, 0]
+    np.testing.assert_allclose(means, laws @ np.array([0, 2, 5]))
+
+
+@pytest.mark.parametrize("family", SAMPLES)
+def test_no_step_away_from_the_maximum_is_likelier(family: str) -> None:
+    estimator, plays, sums = sums_of(family)
+    common = estimator.begin
+    for _ in range(12):
+        where, common = estimator.maximise(plays, sums, common)
+    least = cost(estimator, plays, sums, where, common)
+    for place in np.ndindex(where.shape):
+        for step in (-1e-3, 1e-3):
+            moved = where.copy()
+            moved[place] += step
+            assert cost(estimator, plays, sums, moved, common) > least
+    for number in range(len(common)):
+        for step in (-1e-3, 1e-3):
+            moved = common.copy()
+            moved[number] += step
+            assert cost(estimator, plays, sums, where, moved) > least
+
+
+@pytest.mark.parametrize("family", SAMPLES)
+def test_what_is_found_makes_a_problem(family: str) -> None:
+    estimator, plays, sums = sums_of(family)
+    where, common = estimator.maximise(plays, sums, estimator.begin)
+    fields = estimator.fields(common)
+    naming = {"range": fields.pop("range")} if "range" in fields else {}
+    rows = np.swapaxes(estimator.rows(where, common), 0, 1)
+    problem = Problem.of_family(family, rows, fields, **naming)
+    np.testing.assert_allclose(problem.means, estimator.means(where, common).T)
+
+
+def test_a_value_of_each_arm_is_what_it_paid_most_often() -> None:
+    values, pairs = [0, 9, 9, 0, 12, 0, 12], [0, 0, 0, 1, 1, 1, 1]
+    estimator = BernoulliEstimator.of_log(rewards(values, pairs), {})
+    assert estimator.fields(np.zeros(0)) == {"value": [9.0, 12.0]}
+    with pytest.raises(InputError, match="the reward 8 is neither 0 nor") as caught:
+        BernoulliEstimator.of_log(rewards([*values, 8], [*pairs, 0]), {})
+    assert caught.value.row == 7
+
+
+def test_an_arm_that_never_paid_has_the_value_of_most() -> None:
+    estimator = BernoulliEstimator.of_log(rewards([0, 5, 0], [0, 0, 1]), {})
+    assert estimator.fields(np.zeros(0)) == {"range": [0.0, 5.0]}
+
+
+@pytest.mark.parametrize(
+    ("family", "values", "given", "words", "row"),
+    [
+        ("bernoulli", [0, 1, 0.5], {}, "the reward 0.5 is neither 0 nor 1", 2),
+        ("beta", [0.5, 1.5], {}, r"1.5 is outside the range \[0, 1\]", 1),
+        ("beta", [0.5, 0.0], {}, "the reward 0 is an end of the range, and so are 50% of all", 1),
+        ("beta", [0.5, 0.4], {"concentration": -1}, "above 0", None),
+        ("gaussian", [0.5, 1e16], {}, "beyond 1e15", 1),
+        ("gaussian", [2.0, 2.0], {}, "all rewards are the same", None),
+        ("gaussian", [2.0, 3.0], {"deviation": 0}, "above 0", None),
+        ("discrete", [1.0, 1.0], {}, "all rewards are the same", None),
+        ("discrete", [1.0, 3.0], {"support": [1, 2]}, "the reward 3 is not in the support", 1),
+        ("discrete", np.arange(101.0), {}, "101 different rewards", None),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_row(
+    family: str, values: Any, given: dict[str, Any], words: str, row: int | None
+) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        ESTIMATORS[family].of_log(rewards(values), given)
+    assert caught.value.row == row
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "key"),
+    [
+        ("gaussian", {"deviation": 2.0}, "deviation"),
+        ("beta", {"concentration": 3}, "concentration"),
+    ],
+)
+def test_what_is_given_stays(family: str, given: dict[str, Any], key: str) -> None:
+    estimator = ESTIMATORS[family].of_log(rewards(SAMPLES[family]), given)
+    assert len(estimator.begin) == 0
+    assert estimator.fields(estimator.begin)[key] == given[key]
+
+
+def test_a_beta_reward_at_an_end_is_half_as_far_as_the_nearest() -> None:
+    values = np.array([*np.linspace(0.1, 0.9, 40), 0.98, 1.0])
+    estimator = ESTIMATORS["beta"].of_log(rewards(values), {})
+    statistics = estimator.statistics_of(values, np.zeros(42, np.int32))
+    np.testing.assert_allclose(np.exp(statistics[-1]), [1, 0.01], rtol=1e-9)
+
+
+def test_a_range_is_for_those_that_have_one() -> None:
+    with pytest.raises(InputError, match="have no range"):
+        ESTIMATORS["gaussian"].of_log(rewards([1, 2], range=(0, 5)), {})
+    with pytest.raises(InputError, match=r"outside the range \[0, 5\]"):
+        ESTIMATORS["bernoulli"].of_log(rewards([0, 7], range=(0.0, 5.0)), {})
+    with pytest.raises(InputError, match="neither end of the range"):
+        ESTIMATORS["bernoulli"].of_log(rewards([0, 3], range=(0.0, 5.0)), {})
+
+
+def test_pooled_laws_lean_on_all_arms_where_one_was_never_played() -> None:
+    estimator = ESTIMATORS["bernoulli"].of_log(rewards([0, 1]), {})
+    pooled = estimator.pooled(np.array([8.0, 0.0]), np.array([[2.0], [0.0]]), None)
+    np.testing.assert_allclose(pooled, [[0.25], [0.25]])
+
+
+def test_the_spread_of_pooled_gaussian_laws_is_that_within_cells() -> None:
+    estimator, plays, sums = sums_of("gaussian")
+    pooled = estimator.pooled(plays[:, 0], sums[:, 0], np.array([6.0, 24.0]))
+    np.testing.assert_allclose(pooled[:, 1] - pooled[:, 0] ** 2, 0.25)

@@ -1,0 +1,82 @@
+"""What is said where a log cannot tell, and what is not said where it can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fpbandits.fitting.doubts import Seen, doubts, told_apart
+
+MEANS = np.array([[0.9, 0.1], [0.4, 0.5], [0.1, 0.8]])
+SEEN = Seen(
+    types=("type1", "type2"),
+    arms=("a", "b", "c"),
+    pairs=("a", "b", "c"),
+    units=1000,
+    events=5000,
+    shown=np.array([1.0, 0.9, 0.7]),
+    plays=np.full((3, 2), 800.0),
+    shares=np.array([0.6, 0.4]),
+    means=MEANS,
+    errors=np.full((3, 2), 0.02),
+    sureness=0.9,
+    chosen=2,
+    by_bic=2,
+    most=40,
+)
+
+
+def test_nothing_is_said_where_all_is_well() -> None:
+    assert doubts(SEEN) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"events": 1300}, "units have 1.3 rewards on average"),
+        ({"sureness": 0.55}, "likeliest type has probability 55% on average"),
+        ({"shown": np.array([1.0, 0.5, 0.7])}, "arm 'b' was never shown to 50% of units"),
+        ({"shown": np.array([0.2, 0.5, 0.7])}, "2 of 3 arms were never shown to 40% of units"),
+        ({"plays": np.array([[9.0, 50], [50, 50], [50, 50]])}, "'type1 on a'"),
+        ({"plays": np.array([[0.0, 0], [50, 50], [50, 50]])}, "'a' was never played"),
+        ({"errors": np.full((3, 2), 0.5)}, "type1 and type2 differ by less than their errors"),
+        ({"shares": np.array([0.99, 0.01])}, "'type2' stands for fewer than 20 units"),
+        ({"chosen": 40, "by_bic": 40}, "40 types is the most that was tried"),
+        ({"by_bic": 3}, "BIC would take 3 types"),
+    ],
+)
+def test_each_doubt_has_its_words(change: dict[str, object], words: str) -> None:
+    said = doubts(replace(SEEN, **change))  # type: ignore[arg-type]  # fields of many types
+    assert len(said) == 1
+    assert words in said[0]
+
+
+def test_who_is_told_apart_for_free() -> None:
+    types, arms = ("x", "y", "z", "w"), ("a", "b")
+    #  x: a is best. y promises the same of a, and b is better. z: b. w: a, as good as under x.
+    means = np.array([[0.9, 0.91, 0.1, 0.9], [0.5, 0.99, 0.7, 0.2]])
+    errors = np.full((2, 4), 0.01)
+    x, y, z, w = told_apart(types, arms, means, errors)
+    assert (x.best, x.free, x.costly, x.alike) == (("a",), ("z",), ("y",), ("w",))
+    assert str(x) == (
+        "x: playing 'a' tells 'z' apart for free, and looks the same under 'y', which costs to "
+        "find out"
+    )
+    assert (y.best, y.free, y.costly) == (("b",), ("x", "w"), ())
+    assert (z.free, z.alike) == (("x", "w"), ("y",))
+    assert w.costly == ("y",)
+    exact = told_apart(types, arms, means, errors / 100)
+    assert exact[0].costly == (), "with smaller errors they differ"
+
+
+def test_in_contexts_one_difference_is_enough() -> None:
+    types, arms = ("x", "y"), ("a", "b")
+    # The same in the first context where a is best; in the second a differs.
+    means = np.array([[0.9, 0.9], [0.1, 0.1], [0.8, 0.3], [0.2, 0.6]])
+    x, y = told_apart(types, arms, means, np.full((4, 2), 0.01))
+    assert (x.best, x.free) == (("a",), ("y",))
+    assert (y.best, y.free) == (("a", "b"), ("x",))
+    same = told_apart(types, arms, means[:, [0, 0]], np.full((4, 2), 0.01))
+    assert str(same[0]) == "x: 'a' is best for every other type as well"

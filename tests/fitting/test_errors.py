@@ -1,0 +1,68 @@
+"""Standard errors: by theory where theory has them, and as wide as they must be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from logs import added_up, drawn, matched
+
+from fpbandits.fitting import errors as module
+from fpbandits.fitting.choose import search
+from fpbandits.fitting.em import Sample
+from fpbandits.fitting.errors import standard_errors
+
+
+def fitted(seed: int, family: str, types: int, **how: Any) -> Any:
+    truth = drawn(seed, family, **how)
+    cells, estimator = added_up(truth, family)
+    sample = Sample(cells, cells.weights(), estimator, 0.5)
+    mixture, _ = search(sample, types, None, np.random.default_rng(0))
+    mixture, _ = sample.climb(mixture, 1500, 1e-10)
+    return truth, sample, mixture, standard_errors(sample, mixture, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("family", "variance"),
+    [("bernoulli", 0.3 * 0.7), ("gaussian", 0.3**2), ("beta", 0.3 * 0.7 / 7), ("discrete", 0.07)],
+)
+def test_one_type_has_the_error_of_a_mean(family: str, variance: float) -> None:
+    truth, _, _, errors = fitted(
+        1, family, 1, units=6000, means=[[0.3, 0.3]], shares=(1.0,), shown=1, repeats=1
+    )
+    plays = np.bincount(truth.log["arm"])
+    wanted = np.sqrt(variance / plays)
+    # Scores of 3,000 units give a variance to 3 %, so an error to a third of that.
+    np.testing.assert_allclose(errors.means[:, 0], wanted, rtol=0.08)
+    assert errors.shares.tolist() == [0]
+
+
+def test_the_share_of_types_that_anyone_can_tell_apart() -> None:
+    _, _, _, errors = fitted(2, "gaussian", 2, units=4000, means=[[0, 9, 5], [9, 0, 5]])
+    wanted = math.sqrt(0.6 * 0.4 / 4000)
+    np.testing.assert_allclose(errors.shares, wanted, rtol=0.05)
+
+
+def test_drawing_units_again_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sample, mixture, errors = fitted(3, "bernoulli", 2, units=2000)
+    monkeypatch.setattr(module, "_MOST_NUMBERS", 1)
+    monkeypatch.setattr(module, "_DRAWS", 200)
+    again = standard_errors(sample, mixture, np.random.default_rng(5))
+    # 200 draws know an error to 5 %; 20 % is four times that.
+    np.testing.assert_allclose(again.means, errors.means, rtol=0.2)
+    np.testing.assert_allclose(again.shares, errors.shares, rtol=0.2)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
+def test_intervals_cover_the_truth_as_often_as_they_say(family: str) -> None:
+    inside = []
+    for seed in range(40):
+        truth, sample, mixture, errors = fitted(100 + seed, family, 2, units=500)
+        found = sample.estimator.means(mixture.coordinates, mixture.common).T
+        order = matched(found, truth.means)
+        far = np.abs(found[order] - truth.means) > 1.96 * errors.means.T[order]
+        inside.append(1 - far.mean())
+    # 240 means of 40 logs: the noise of the coverage is about .018, and .05 is 2.7 times that.
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.05)

@@ -1,0 +1,143 @@
+"""`fit` from end to end: a log in, a problem with its prior, errors and doubts out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from logs import drawn, matched
+
+import fpbandits as fpb
+from fpbandits.errors import InputError
+
+ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
+
+
+@pytest.fixture(scope="module")
+def found() -> fpb.Fit:
+    return fpb.fit(drawn(1, units=1200).log, **ROLES)
+
+
+def test_types_are_found_with_their_shares_and_errors(found: fpb.Fit) -> None:
+    truth = drawn(1, units=1200)
+    assert found.types == 2
+    assert found.problem.parameters == ("type1", "type2")
+    means, shares = found.problem.means, np.array(list(found.shares.values()))
+    assert shares[0] > shares[1], "the largest first"
+    order = matched(means, truth.means)
+    errors = found.error_table[order]
+    # Twelve means and shares, each within four of its errors: one false alarm in a thousand.
+    assert (np.abs(means[order] - truth.means) < 4 * errors).all()
+    assert (errors < 0.04).all()
+    assert abs(shares[order][0] - 0.6) < 4 * next(iter(found.share_errors.values()))
+    assert found.problem.prior == pytest.approx(tuple(shares))
+    assert (found.units, found.events) == (1200, 9600)
+
+
+def test_a_file_a_frame_and_a_dict_are_the_same_log(found: fpb.Fit, tmp_path: Path) -> None:
+    frame = pd.DataFrame(drawn(1, units=1200).log)
+    frame.to_csv(tmp_path / "shop.csv", index=False)
+    for log in (frame, tmp_path / "shop.csv"):
+        again = fpb.fit(log, **ROLES)
+        assert again.problem == found.problem, "bit for bit"
+        assert again.error_table.tolist() == found.error_table.tolist()
+    assert again.problem.name == "shop"
+
+
+def test_a_number_of_types_may_be_said() -> None:
+    one = fpb.fit(drawn(1, units=200).log, types=1, **ROLES)
+    assert (one.types, list(one.bic)) == (1, [1])
+    assert one.shares == {"type1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("family", "key", "value"),
+    [("gaussian", "deviation", 0.3), ("beta", "concentration", 6.0), ("discrete", None, 0)],
+)
+def test_other_families(family: str, key: str | None, value: float) -> None:
+    truth = drawn(2, family, units=600)
+    found = fpb.fit(truth.log, family=family, types=2, **ROLES)
+    means = found.problem.means
+    np.testing.assert_allclose(means[matched(means, truth.means)], truth.means, atol=0.08)
+    assert found.problem.rewards.name == family
+    if key is not None:
+        # 4,800 rewards know a deviation to 1 % and a concentration to 2 %.
+        assert found.problem.rewards.content[key] == pytest.approx(value, rel=0.1)
+        known: Any = {key: 2 * value}
+        told = fpb.fit(truth.log, family=family, types=2, **known, **ROLES)
+        assert told.problem.rewards.content[key] == pytest.approx(2 * value)
+
+
+def test_arms_with_values_of_their_own() -> None:
+    truth = drawn(3, units=600)
+    prices = np.array([9.0, 12.0, 15.0])
+    log = {**truth.log, "reward": truth.log["reward"] * prices[truth.log["arm"]]}
+    found = fpb.fit(log, types=2, **ROLES)
+    assert found.problem.rewards.content["value"].tolist() == prices.tolist()  # type: ignore[union-attr]
+    wanted = truth.means * prices
+    means = found.problem.means
+    np.testing.assert_allclose(means[matched(means, wanted)], wanted, atol=1.0)
+
+
+def test_contexts() -> None:
+    truth = drawn(4, units=800, means=[[0.9, 0.5, 0.1, 0.3], [0.1, 0.4, 0.8, 0.7]], shown=3)
+    pair = truth.log["arm"]
+    log = {
+        **truth.log,
+        "arm": np.array(["a", "b"])[pair % 2],
+        "on": np.array(["m", "t"])[pair // 2],
+    }
+    found = fpb.fit(log, context="on", types=2, **ROLES)
+    problem = found.problem
+    assert (problem.arms, problem.contexts) == (("a", "b"), ("m", "t"))
+    assert problem.means.shape == (2, 2, 2)
+    flat = problem.rewards.means
+    np.testing.assert_allclose(flat[matched(flat, truth.means)], truth.means, atol=0.1)
+    assert problem.shares == pytest.approx(np.bincount(pair // 2) / len(pair))
+    content = found.as_dict()
+    by_context = dict(zip("mt", problem.means[0].tolist(), strict=True))
+    assert content["parameters"]["type1"] == by_context
+    assert set(content["errors"]["type1"]) == {"m", "t"}
+
+
+def test_doubts_are_told() -> None:
+    found = fpb.fit(drawn(5, units=400, shown=1, repeats=1).log, **ROLES)
+    assert any("units have 1 rewards on average" in warning for warning in found.warnings)
+
+
+def test_what_an_agent_does_with_it(found: fpb.Fit) -> None:
+    agent = fpb.Agent(found.problem, seed=0)
+    assert agent.ask().arm in found.problem.arms
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"user": np.zeros(9600)}, "all rewards are of one unit, '0'"),
+        ({"arm": np.zeros(9600)}, "all rewards are of one arm, '0'"),
+        ({"reward": np.eye(9600)[5] * 6 + 1}, "row 5, counted from 0: the reward 7 is neither"),
+    ],
+)
+def test_logs_in_which_there_is_nothing_to_find(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fpb.fit({**drawn(1, units=1200).log, **change}, **ROLES)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"types": 0}, "types is 0: it must be at least 1"),
+        ({"types": 41}, "types is 41: it must be at most 40"),
+        ({"types": 11}, "11 types for 10 units"),
+        ({"seed": -1}, "seed is -1"),
+        ({"family": "normal"}, "unknown reward family 'normal'"),
+        ({"range": (1, 0)}, "the lowest must be below the highest"),
+        ({"deviation": 1}, "unknown field of bernoulli rewards 'deviation'"),
+    ],
+)
+def test_bad_arguments_are_refused(how: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        fpb.fit(drawn(1, units=10).log, **ROLES, **how)

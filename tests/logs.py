@@ -1,0 +1,114 @@
+"""Logs whose truth is known, and what to compare fits with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fpbandits.arrays import Floats
+from fpbandits.families import ESTIMATORS
+from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.fitting.cells import Cells, cells_of
+from fpbandits.fitting.log import Log, read_log
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A log as a dict of columns, and what it was drawn from."""
+
+    means: Floats
+    shares: Floats
+    kinds: NDArray[np.int64]
+    log: dict[str, Any]
+
+
+def drawn(
+    seed: int = 0,
+    family: str = "bernoulli",
+    *,
+    units: int = 300,
+    means: Any = ((0.9, 0.5, 0.1), (0.1, 0.4, 0.8)),
+    shares: Any = (0.6, 0.4),
+    shown: int = 2,
+    repeats: int = 4,
+) -> Truth:
+    """Draw a log: every unit sees ``shown`` random arms, ``repeats`` times each."""
+    random = np.random.default_rng(seed)
+    table = np.array(means, float)
+    kinds = random.choice(len(table), units, p=shares)
+    seen = np.argsort(random.random((units, table.shape[1])), axis=1)[:, :shown]
+    unit = np.repeat(np.arange(units), shown * repeats)
+    arm = np.repeat(seen.reshape(-1), repeats)
+    mean = table[kinds[unit], arm]
+    if family == "bernoulli":
+        reward = (random.random(len(unit)) < mean).astype(float)
+    elif family == "gaussian":
+        reward = mean + 0.3 * random.normal(size=len(unit))
+    elif family == "beta":
+        reward = random.beta(6 * mean, 6 * (1 - mean))
+    else:
+        reward = random.binomial(3, mean) / 3
+    order = random.permutation(len(unit))
+    columns = {"user": unit[order], "arm": arm[order], "reward": reward[order]}
+    return Truth(table, np.array(shares), kinds, columns)
+
+
+def read(truth: Truth) -> Log:
+    return read_log(truth.log, unit="user", arm="arm", reward="reward")
+
+
+def added_up(truth: Truth, family: str = "bernoulli", **given: Any) -> tuple[Cells, Estimator]:
+    log = read(truth)
+    rewards = Rewards(log.reward, log.pair, log.pair_names, None)
+    estimator = ESTIMATORS[family].of_log(rewards, given)
+    return cells_of(log, estimator), estimator
+
+
+def matched(found: Floats, true: Floats) -> NDArray[np.int64]:
+    """Which of the types found is each true one: the permutation with the least error."""
+    best = min(
+        permutations(range(len(true))),
+        key=lambda order: float(np.abs(found[list(order)] - true).sum()),
+    )
+    return np.array(best)
+
+
+def log_density(family: str, reward: float, mean: float, common: float) -> float:
+    """The log-density of one reward, as textbooks have it."""
+    if family == "bernoulli":
+        return math.log(mean if reward else 1 - mean)
+    if family == "gaussian":
+        scaled = (reward - mean) / common
+        return -0.5 * scaled**2 - math.log(common * math.sqrt(2 * math.pi))
+    a, b = common * mean, common * (1 - mean)
+    constant = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return constant + (a - 1) * math.log(reward) + (b - 1) * math.log1p(-reward)
+
+
+def shape_of(estimator: Estimator, common: Floats) -> float:
+    """The deviation or the concentration to the last digit: a problem file has six."""
+    return math.exp(common[0]) * vars(estimator).get("scale", 1.0) if len(common) else 1.0
+
+
+def log_likelihood(
+    truth: Truth, family: str, means: Floats, shares: Floats, common: float
+) -> float:
+    """The log-likelihood of a mixture, unit by unit and reward by reward."""
+    users, arms, rewards = (truth.log[name].tolist() for name in ("user", "arm", "reward"))
+    by_unit: dict[int, list[float]] = {}
+    for user, arm, reward in zip(users, arms, rewards, strict=True):
+        own = by_unit.setdefault(user, [0.0] * len(shares))
+        for kind in range(len(shares)):
+            own[kind] += log_density(family, reward, float(means[kind, arm]), common)
+    total = 0.0
+    for own in by_unit.values():
+        top = max(own)
+        total += top + math.log(
+            sum(share * math.exp(each - top) for share, each in zip(shares, own, strict=True))
+        )
+    return total
