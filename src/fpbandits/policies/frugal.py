@@ -65,7 +65,8 @@ _PATIENCE = 8.0
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
-infinite divergence would hide how seldom such a reward may come."""
+infinite divergence would hide how seldom such a reward may come. But at least 2 more than what it
+costs a model that does not: so that a divergence is never less than the chance of such a reward."""
 
 _ROUNDING = 1 + 1e-11
 
@@ -115,7 +116,7 @@ class Frugal(LikelihoodPolicy):
         """Sort Θ into levels, and find what divergences between levels are made of."""
         theta = self.theta(problem)
         if theta.kind == LINEAR:
-            base, cost = theta.base, theta.cost
+            base, cost = _possible(theta.base), _possible(theta.cost)
             expected = np.zeros(cost.shape)
             for parameter in range(len(problem.parameters)):
                 own = problem.rewards.expected(parameter)
@@ -131,8 +132,8 @@ class Frugal(LikelihoodPolicy):
             self.safe,
             self.switch,
             np.array(problem.shares or (1.0,)),
-            np.ascontiguousarray(_possible(base)),
-            np.ascontiguousarray(_possible(cost)),
+            np.ascontiguousarray(base),
+            np.ascontiguousarray(cost),
             np.ascontiguousarray(expected),
         )
 
@@ -192,7 +193,10 @@ class Frugal(LikelihoodPolicy):
 
 
 def _possible(costs: Floats) -> Floats:
-    return np.where(costs >= IMPOSSIBLE, _RULED_OUT, costs)
+    """Put in for what is `IMPOSSIBLE` what it counts for, [arm, level, …]."""
+    possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
+    counts = np.maximum(possible.max(axis=1, keepdims=True) + 2, _RULED_OUT)
+    return np.where(costs >= IMPOSSIBLE, counts, costs)
 
 
 @jitted
@@ -350,7 +354,7 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
             return
         for context in range(known.shares.size):
             found[context] = tried[context]
-        if gained <= rate * spent * (1 + EQUAL):
+        if spent == 0 or gained <= rate * spent * (1 + EQUAL):
             return
         rate = gained / spent
 
