@@ -291,7 +291,7 @@ def frugal_arm(
         return arm, False
     rival = stake.index(max(stake))
     for m in models:
-        if m != hat and p[m] > asked * p[hat] * (1 + EQUAL):
+        if p[m] > asked * p[hat] * (1 + EQUAL):
             trusts = leader in best[m]
             among = best[m] - {leader} if trusts else best[m] | {leader}
             told = {i: apart[rival if trusts else hat][m][i] for i in sorted(among)}

@@ -367,9 +367,9 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta)
+    least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta) * (1 + EQUAL)
     for model in range(posterior.size):
-        if model == hat or posterior[model] <= least:
+        if posterior[model] <= least:
             continue
         trusts = theta.is_best[leader, model]
         against, best, most = rival if trusts else hat, -1, 0.0
