@@ -263,16 +263,16 @@ def frugal(known: Known, delta: float = 0.1, kappa: float = 2.0, safe: float = m
             yield from imed_from(arms, n, S)
         h = kappa * max(sum(n), 1) ** (1 + delta)
         p, hat = posterior(known.misfits(n, S), prior, h)
-        arm, pays = frugal_arm(means, p, hat, h, apart, (1 + paid / 8) ** -(1 + delta))
+        arm, pays = frugal_arm(means, p, hat, h, apart, asked(paid, delta))
         paid += pays
         S[arm] += yield arm
         n[arm] += 1
 
 
 def frugal_arm(
-    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, asked: float
+    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, whom: Any
 ) -> tuple[int, bool]:
-    """What frugality plays, and whether it pays for it; whom it asks has that part of θ̂'s p."""
+    """What frugality plays, and whether it pays for it; ``whom`` it asks is from `asked`."""
     models, arms = range(len(means)), range(len(means[0]))
     best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
     gap = [[0.0 if i in best[m] else max(means[m]) - means[m][i] for i in arms] for m in models]
@@ -291,13 +291,18 @@ def frugal_arm(
         return arm, False
     rival = stake.index(max(stake))
     for m in models:
-        if p[m] > asked * p[hat] * (1 + EQUAL):
-            trusts = leader in best[m]
+        trusts = leader in best[m]
+        if p[m] > whom[trusts] * p[hat] * (1 + EQUAL):
             among = best[m] - {leader} if trusts else best[m] | {leader}
             told = {i: apart[rival if trusts else hat][m][i] for i in sorted(among)}
             if told and max(told.values()) > 0:
                 return max(told, key=lambda i: told[i]), False
     return arm, True
+
+
+def asked(paid: int, delta: float = 0.1) -> dict[bool, float]:
+    """Above which part of θ̂'s posterior a model is asked, by whether it trusts the leader."""
+    return {True: math.exp(-math.sqrt(paid)), False: (1 + paid / 8) ** -(1 + delta)}
 
 
 def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple[list[float], int]:

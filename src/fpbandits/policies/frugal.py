@@ -24,10 +24,11 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what θ̂ would pay for. So before the n-th play that costs under θ̂, ask each model that has more than
-(1 + n/8)^{−(1+δ)} of its posterior. If it trusts the leader, and another of its best arms tells it
-from the rival with most at stake, play that arm. If it does not, play what tells it from θ̂: its
-best arm, or the leader.
+what θ̂ would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂ too.
+If one trusts the leader, has more than e^{−√n} of θ̂'s posterior, and another of its best arms tells
+it from the rival with most at stake, play that arm. If it does not trust the leader, and has more
+than (1 + n/8)^{−(1+δ)}, play what tells it from θ̂: its best arm, or the leader. Both are summable,
+so that the truth is asked in the end; and asking takes O(√n) plays, few beside n.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -61,7 +62,7 @@ from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
 
 _PATIENCE = 8.0
-"""How many plays are paid for before other models that agree on the leader are asked."""
+"""How many plays are paid for before models that do not trust the leader are asked."""
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
@@ -368,10 +369,11 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
     least = posterior[hat] * (1 + paid / _PATIENCE) ** -(1 + known.delta) * (1 + EQUAL)
+    trusted = posterior[hat] * math.exp(-math.sqrt(paid)) * (1 + EQUAL)
     for model in range(posterior.size):
-        if posterior[model] <= least:
-            continue
         trusts = theta.is_best[leader, model]
+        if posterior[model] <= (trusted if trusts else least):
+            continue
         against, best, most = rival if trusts else hat, -1, 0.0
         for other in range(theta.arms):
             told = _apart(known, other, theta.codes[other, against], theta.codes[other, model])
