@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
-from reference import Known, ids, kl, twin
+from reference import Known, divergences, ids, kl, posterior, twin
 
 from fpbandits import Problem
 
@@ -105,6 +106,47 @@ class IDSTheta(Together):
         return other if 0 < chance < 1 and stream.random() < chance else arm
 
 
+class Frugal(Together):
+    """Every choice of an arm per context is tried; of equals the first."""
+
+    def __init__(self, problem: Problem, log_likelihood: LogLikelihood = of_bernoulli) -> None:
+        super().__init__(problem, log_likelihood)
+        rows = problem.rewards.unit_means.reshape(np.shape(self.means))
+        self.units, self.shares = rows.tolist(), problem.shares
+        self.apart = np.reshape(divergences(problem), (len(rows), *rows.shape))
+
+    def decide(self, context: int, stream: np.random.Generator) -> int:
+        h = 2 * max(len(self.seen), 1) ** 1.1
+        p, hat = posterior(self.costs(), [1.0] * len(self.means), h)
+        units = np.array(self.units)
+        models, contexts, arms = map(range, units.shape)
+        gaps = units.max(axis=2, keepdims=True) - units
+        gaps[gaps <= 1e-12] = 0
+        cost = [[sum(p[m] * gaps[m, x, a] for m in models) for a in arms] for x in contexts]
+        leaders = []
+        for x in contexts:
+            good = [a for a in arms if gaps[hat, x, a] == 0]
+            least = min(cost[x][a] for a in good)
+            leaders.append(next(a for a in good if cost[x][a] <= least + h**-2))
+        loses = [sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(self.shares)) for m in models]
+        worth = np.zeros((len(contexts), len(arms)))
+        for m in models:
+            for f in models:
+                worth += p[m] * loses[m] * p[f] * self.apart[f, m]
+        found, most = leaders, -1.0
+        for choice in product(arms, repeat=len(contexts)):
+            gain = sum(
+                s * worth[x, a] for s, x, a in zip(self.shares, contexts, choice, strict=True)
+            )
+            lost = sum(
+                s * cost[x][a] for s, x, a in zip(self.shares, contexts, choice, strict=True)
+            )
+            ratio = -1.0 if not gain else gain / lost if lost else math.inf
+            if ratio * h >= 1 and ratio > most * (1 + EQUAL):
+                found, most = list(choice), ratio
+        return int(found[context])
+
+
 class FPLLR(Together):
     def decide(self, context: int, stream: np.random.Generator) -> int:
         limit = 2 * math.log(len(self.seen) + 1) + math.log(len(self.means)) + EQUAL
@@ -165,6 +207,7 @@ class SafeOptimist(Optimist):
 def player(word: str, problem: Problem) -> Player:
     """The twin of a policy, by the word for it."""
     together: dict[str, Any] = {
+        "frugal": Frugal,
         "optimist": Optimist,
         "optimist:safe=1.0": SafeOptimist,
         "thompson-theta": ThompsonTheta,
@@ -179,6 +222,7 @@ def player(word: str, problem: Problem) -> Player:
 
 
 WORDS = [
+    "frugal",
     "optimist",
     "optimist:safe=1.0",
     "thompson-theta",

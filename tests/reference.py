@@ -253,6 +253,84 @@ def optimist(
         n[arm] += 1
 
 
+def frugal(known: Known, delta: float = 0.1, kappa: float = 2.0, safe: float = math.inf) -> Player:
+    means, (arms, n, S) = known.means, nothing_seen(known)
+    prior = known.problem.prior or [1.0] * len(means)
+    apart, paid = divergences(known.problem), 0
+    while True:
+        own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
+        if min(own) > safe + sum(math.log(plays + 1) for plays in n):
+            yield from imed_from(arms, n, S)
+        h = kappa * max(sum(n), 1) ** (1 + delta)
+        p, hat = posterior(known.misfits(n, S), prior, h)
+        arm, pays = frugal_arm(means, p, hat, h, apart, paid)
+        paid += pays
+        S[arm] += yield arm
+        n[arm] += 1
+
+
+def frugal_arm(
+    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, paid: int
+) -> tuple[int, bool]:
+    """What frugality plays, and whether it pays for it, if it has ``paid`` so often before."""
+    models, arms = range(len(means)), range(len(means[0]))
+    best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
+    gap = [[0.0 if i in best[m] else max(means[m]) - means[m][i] for i in arms] for m in models]
+    cost = [sum(p[m] * gap[m][i] for m in models) for i in arms]
+    least = min(cost[i] for i in best[hat])
+    leader = next(i for i in arms if i in best[hat] and cost[i] <= least + h**-2)
+    stake = [p[m] * gap[m][leader] for m in models]
+    worth = [
+        sum(stake[m] * sum(p[f] * apart[f][m][i] for f in models) for m in models) for i in arms
+    ]
+    ratio = [-1.0 if not v else v / c if c else math.inf for v, c in zip(worth, cost, strict=True)]
+    if max(ratio) * h < 1:
+        return leader, False
+    arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
+    if arm in best[hat]:
+        return arm, False
+    rival = stake.index(max(stake))
+    for m in models:
+        trusts = leader in best[m]
+        alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
+        free = all(best[m] <= best[f] for f in alike)
+        if free and p[m] > math.exp(-math.sqrt(paid)) * p[hat] * (1 + EQUAL):
+            among = best[m] - {leader} if trusts else best[m] | {leader}
+            told = {i: apart[rival if trusts else hat][m][i] for i in sorted(among)}
+            if told and max(told.values()) > 0:
+                return max(told, key=lambda i: told[i]), False
+    return arm, True
+
+
+def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple[list[float], int]:
+    """The posterior, 0 where odds are below e^−40/h², and the first model that has most of it."""
+    energy = [c - math.log(w) if w else math.inf for c, w in zip(costs, prior, strict=True)]
+    energy = [e - min(energy) for e in energy]
+    odds = [math.exp(-e) if e <= 40 + 2 * math.log(max(h, 1)) else 0.0 for e in energy]
+    return [odd / sum(odds) for odd in odds], first_least(energy)
+
+
+def divergences(problem: Problem) -> Any:
+    """D_i(φ‖θ), [φ][θ][i].
+
+    Where θ rules out what φ pays, by adding up over the values. What is ruled out counts for ten
+    nats there, or for two more than it costs any model that does not rule it out.
+    """
+    models, rewards = np.arange(len(problem.parameters)), problem.rewards
+    found = np.array([rewards.divergence(int(model), models) for model in models])
+    if not np.isinf(found).any():
+        return found.tolist()
+    wins = getattr(rewards, "probabilities", rewards.unit_means)
+    chances = wins if wins.ndim == 3 else np.stack([wins, 1 - wins], axis=-1)
+    with np.errstate(divide="ignore"):
+        costs = -np.log(chances)
+    finite = np.where(np.isinf(costs), 0, costs)
+    costs = np.where(np.isinf(costs), np.maximum(10, finite.max(axis=0) + 2), costs)
+    for one, other, arm in np.argwhere(np.isinf(found)):
+        found[one, other, arm] = chances[one, arm] @ (costs[other, arm] - costs[one, arm])
+    return found.tolist()
+
+
 def least_squares(known: Known) -> Player:
     means, (_, n, S) = known.means, nothing_seen(known)
     while True:

@@ -24,8 +24,8 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what others would pay for. So before the n-th play that costs under θ̂, ask θ̂ and each model that
-has more than (1 + n/4)^{−2} of its posterior, and under which all comes for free. If it trusts the
+what others would pay for. So after n plays that cost under θ̂, before the next, ask θ̂ and each model
+that has more than e^{−√n} of its posterior, and under which all comes for free. If it trusts the
 leader, and another of its best arms tells it from the rival with most at stake, play that arm. If
 it does not, play what tells it from θ̂: its best arm, or the leader.
 
@@ -60,12 +60,10 @@ from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
 
-_PATIENCE = 4.0
-"""How many plays are paid for before other models that agree on the leader are asked."""
-
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
-infinite divergence would hide how seldom such a reward may come."""
+infinite divergence would hide how seldom such a reward may come. But at least 2 more than what it
+costs a model that does not: so that a divergence is never less than the chance of such a reward."""
 
 _ROUNDING = 1 + 1e-11
 
@@ -119,7 +117,7 @@ class Frugal(LikelihoodPolicy):
         """Sort Θ into levels, and find what divergences between levels are made of."""
         theta = self.theta(problem)
         if theta.kind == LINEAR:
-            base, cost = theta.base, theta.cost
+            base, cost = _possible(theta.base), _possible(theta.cost)
             expected = np.zeros(cost.shape)
             for parameter in range(len(problem.parameters)):
                 own = problem.rewards.expected(parameter)
@@ -136,8 +134,8 @@ class Frugal(LikelihoodPolicy):
             self.switch,
             np.array(problem.shares or (1.0,)),
             _free(theta),
-            np.ascontiguousarray(_possible(base)),
-            np.ascontiguousarray(_possible(cost)),
+            np.ascontiguousarray(base),
+            np.ascontiguousarray(cost),
             np.ascontiguousarray(expected),
         )
 
@@ -210,7 +208,10 @@ def _free(theta: Theta) -> Bools:
 
 
 def _possible(costs: Floats) -> Floats:
-    return np.where(costs >= IMPOSSIBLE, _RULED_OUT, costs)
+    """Put in for what is `IMPOSSIBLE` what it counts for, [arm, level, …]."""
+    possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
+    counts = np.maximum(possible.max(axis=1, keepdims=True) + 2, _RULED_OUT)
+    return np.where(costs >= IMPOSSIBLE, counts, costs)
 
 
 @jitted
@@ -368,7 +369,7 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
             return
         for context in range(known.shares.size):
             found[context] = tried[context]
-        if gained <= rate * spent * (1 + EQUAL):
+        if spent == 0 or gained <= rate * spent * (1 + EQUAL):
             return
         rate = gained / spent
 
@@ -381,7 +382,7 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    least = posterior[hat] * (1 + paid / _PATIENCE) ** -2
+    least = posterior[hat] * math.exp(-math.sqrt(paid)) * (1 + EQUAL)
     for model in range(posterior.size):
         if posterior[model] <= least or not known.free[model]:
             continue
