@@ -119,7 +119,8 @@ class Frugal(Together):
         h = 2 * max(len(self.seen), 1) ** 1.1
         p, hat = posterior(self.costs(), [1.0] * len(self.means), h)
         models, contexts, arms = map(range, np.shape(self.units))
-        gaps = np.array([[[max(r) - mean for mean in r] for r in model] for model in self.units])
+        means = np.array(self.units)
+        gaps = means.max(axis=2, keepdims=True) - means
         gaps[gaps <= 1e-12] = 0
         cost = [[sum(p[m] * gaps[m, x, a] for m in models) for a in arms] for x in contexts]
         leaders = []

@@ -320,7 +320,7 @@ def divergences(problem: Problem) -> Any:
     nats there, or for two more than it costs any model that does not rule it out.
     """
     models, rewards = np.arange(len(problem.parameters)), problem.rewards
-    found = np.array([rewards.divergence(model, models) for model in models])
+    found = np.array([rewards.divergence(model, models) for model in range(len(models))])
     if not np.isinf(found).any():
         return found.tolist()
     wins = getattr(rewards, "probabilities", rewards.unit_means)
