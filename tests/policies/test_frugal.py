@@ -136,11 +136,11 @@ def test_in_contexts_normal_rewards_are_weighed_by_their_law() -> None:
 
 
 def test_in_contexts_what_is_free_is_taken() -> None:
-    """Arm 2 in x and arm 3 in y cost nothing under either model, and arm 2 tells them apart."""
+    """Arm 2 in x and arm 3 in y cost nothing under either model, and tell them apart."""
     problem = Problem.bernoulli(
         [
             [[0.5, 0.5, 0.1], [0.1, 0.2, 0.6]],
-            [[0.4, 0.65, 0.1], [0.1, 0.2, 0.6]],
+            [[0.4, 0.65, 0.1], [0.1, 0.2, 0.7]],
         ],
         contexts=["x", "y"],
     )
