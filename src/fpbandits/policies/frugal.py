@@ -24,10 +24,11 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what others would pay for. So after n plays that cost under θ̂, before the next, ask θ̂ and each model
-that has more than e^{−√n} of its posterior, and under which all comes for free. If it trusts the
-leader, and another of its best arms tells it from the rival with most at stake, play that arm. If
-it does not, play what tells it from θ̂: its best arm, or the leader.
+what others would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂
+too. If all comes for free under one that trusts the leader and has more than e^{−√n} of the
+posterior of θ̂, and another of its best arms tells it from the rival with most at stake, play that
+arm. If one does not trust the leader and has more than (1 + n/8)^{−1.1}, play what tells it from θ̂:
+its best arm, or the leader.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -59,6 +60,9 @@ from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, Theta
 from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
+
+_PATIENCE = 8.0
+"""How many plays are paid for before models that do not trust the leader are asked."""
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
@@ -382,11 +386,12 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    least = posterior[hat] * math.exp(-math.sqrt(paid)) * (1 + EQUAL)
+    least = posterior[hat] * (1 + EQUAL)
     for model in range(posterior.size):
-        if posterior[model] <= least or not known.free[model]:
-            continue
         trusts = theta.is_best[leader, model]
+        part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / _PATIENCE) ** -1.1
+        if posterior[model] <= part * least or (trusts and not known.free[model]):
+            continue
         against, best, most = rival if trusts else hat, -1, 0.0
         for other in range(theta.arms):
             told = _apart(known, other, theta.codes[other, against], theta.codes[other, model])
