@@ -294,7 +294,7 @@ def frugal_arm(
         trusts = leader in best[m]
         alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
         free = all(best[m] <= best[f] for f in alike)
-        part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / 8) ** -1.1
+        part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / 4) ** -2
         if (free or not trusts) and p[m] > part * p[hat] * (1 + EQUAL):
             among = best[m] - {leader} if trusts else best[m] | {leader}
             told = {i: apart[rival if trusts else hat][m][i] for i in sorted(among)}

@@ -169,6 +169,7 @@ def test_with_one_best_arm_and_nothing_to_confuse_it_with_regret_stays() -> None
         found += 1
         result = simulate(
             problem,
+            Optimist(),
             true=problem.parameters[0],
             horizon=10**12,
             runs=20,

@@ -27,7 +27,7 @@ within h(t)^{−2} of the least. A model that holds several arms to be equally g
 what others would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂
 too. If all comes for free under one that trusts the leader and has more than e^{−√n} of the
 posterior of θ̂, and another of its best arms tells it from the rival with most at stake, play that
-arm. If one does not trust the leader and has more than (1 + n/8)^{−1.1}, play what tells it from θ̂:
+arm. If one does not trust the leader and has more than (1 + n/4)^{−2}, play what tells it from θ̂:
 its best arm, or the leader.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
@@ -61,7 +61,7 @@ from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
 
-_PATIENCE = 8.0
+_PATIENCE = 4.0
 """How many plays are paid for before models that do not trust the leader are asked."""
 
 _RULED_OUT = 10.0
@@ -389,7 +389,7 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     least = posterior[hat] * (1 + EQUAL)
     for model in range(posterior.size):
         trusts = theta.is_best[leader, model]
-        part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / _PATIENCE) ** -1.1
+        part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / _PATIENCE) ** -2
         if posterior[model] <= part * least or (trusts and not known.free[model]):
             continue
         against, best, most = rival if trusts else hat, -1, 0.0
