@@ -97,7 +97,7 @@ def test_simulate_keeps_its_results(capsys: pytest.CaptureFixture[str], tmp_path
     words = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--out", str(out)]
     code, text, err = run(capsys, *words)
     assert code == 0
-    assert "optimist" in text
+    assert "frugal" in text
     assert "wrote" in err
     products = {"result.npz", "regret.csv", "regret.png"}
     assert {path.name for path in out.iterdir()} == products | {

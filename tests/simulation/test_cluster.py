@@ -94,7 +94,7 @@ def test_the_command_runs_on_a_cluster(
         assert caught.value.code == 0
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
-    assert list(load_results(tmp_path)) == ["optimist"]
+    assert list(load_results(tmp_path)) == ["frugal"]
     study = tmp_path / "study.toml"
     study.write_text('problems = ["paper:two", "paper:grid"]\nruns = 5\nhorizons = [10, 20]')
     for name, more in (("threads", []), ("dask", ["--dask", local.scheduler_address])):

@@ -103,8 +103,8 @@ sys.modules["fcntl"] = None
 del os.sysconf
 import fpbandits as fpb
 result = fpb.simulate(fpb.load_problem("paper:two"), runs=3, horizon=100, out=sys.argv[1])
-again = fpb.load_results(sys.argv[1])["optimist"]
-assert (result.pulls["optimist"] == again.pulls["optimist"]).all()
+again = fpb.load_results(sys.argv[1])["frugal"]
+assert (result.pulls["frugal"] == again.pulls["frugal"]).all()
 """
 
 

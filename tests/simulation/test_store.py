@@ -89,7 +89,7 @@ def test_results_are_read_again_without_playing(tmp_path: Path, undisturbed: Res
         assert np.array_equal(result.true_means, undisturbed.true_means)
         assert (result.seed, result.settings) == (undisturbed.seed, undisturbed.settings)
     outside = simulate(load_problem("paper:two"), true=[0.7, 0.4], runs=2, out=tmp_path / "b")
-    again = load_results(tmp_path / "b")["optimist"]
+    again = load_results(tmp_path / "b")["frugal"]
     assert (again.true, again.true_means.tolist()) == (outside.true, [0.7, 0.4])
     chunks(tmp_path)[0].unlink()
     with pytest.raises(InputError, match=r"runs? of 180 are not finished: the command that began"):
