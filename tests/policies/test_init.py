@@ -102,7 +102,7 @@ def test_names_and_what_is_said_of_them() -> None:
 def test_policies_that_know_theta_are_listed_first() -> None:
     knowing = [kind.knows.startswith("Θ") for kind in POLICIES.values()]
     assert knowing == sorted(knowing, reverse=True)
-    assert list(POLICIES)[:3] == ["fp-ucb", "fp-llr", "optimist"]
+    assert list(POLICIES)[:3] == ["fp-ucb", "fp-llr", "frugal"]
 
 
 class Order(NamedTuple):

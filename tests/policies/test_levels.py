@@ -55,5 +55,5 @@ def test_there_is_room_for_every_model_and_level() -> None:
     for name in ("optimist", "ucb-s", "least-squares", "thompson-theta"):
         policy = POLICIES[name]()
         scratch = policy.scratch(prepare(policy, problem), 2)
-        assert scratch.by_model.shape == (3, 3)
+        assert scratch.by_model.shape == (4, 3)
         assert scratch.by_level.shape == (3, 2, 3)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fpbandits import load_problem, simulate
+from fpbandits import Optimist, load_problem, simulate
 from fpbandits.policies import parse_policy
 from fpbandits.report.sweep import sweep_figure
 from fpbandits.sweep.study import load_study
@@ -156,7 +156,8 @@ def test_truths_that_change_or_are_drawn_are_compared_at_the_same_times(tmp_path
     ]
     truths: list[Any] = [{0: "theta1", 120: "theta2"}, "prior", "theta1"]
     for place, true in enumerate(truths):
-        alone = simulate(load_problem("paper:two"), true=true, horizon=200, times=[50], runs=7)
+        problem = load_problem("paper:two")
+        alone = simulate(problem, Optimist(), true=true, horizon=200, times=[50], runs=7)
         means = alone.mean_regret("optimist")
         assert found.rows[2 * place]["mean_regret"] == pytest.approx(means[0])
         assert found.rows[2 * place + 1]["mean_regret"] == pytest.approx(means[-1])

@@ -437,12 +437,12 @@ def test_differences_around_the_tolerance_do_no_harm(steps: list[list[int]]) -> 
     assert "cases" in text
 
 
-def test_the_default_policy_and_its_threshold_are_those_that_are_played() -> None:
+def test_the_threshold_of_optimism_is_the_one_that_is_played() -> None:
     """Theory comes before policies, so it cannot look there."""
     assert Optimist().delta == bounds.DELTA
 
 
-def test_what_certainty_costs_the_default_policy_nothing() -> None:
+def test_what_is_certain_costs_optimism_nothing() -> None:
     """An arm that would always pay under the other model is refuted by its first failure."""
     case = analyze(Problem.bernoulli([[0.5, 0.3], [0.5, 1]]), "theta1").cases[0]
     assert case.optimist.log_coefficient == 0
@@ -456,12 +456,14 @@ def test_what_certainty_costs_the_default_policy_nothing() -> None:
     assert most == pytest.approx(1.1 * 1e-10 / (2 * (2e-10) ** 2), rel=1e-5)
 
 
-def test_the_default_policy_keeps_its_bound() -> None:
+def test_optimism_keeps_its_bound() -> None:
     """From T = 10^6 to 10^12 regret grows as fast as proven, and no faster.
 
     Seed fixed; the mean of 400 runs is within 5 standard errors but once in a million.
     """
-    result = simulate("paper:two", true="theta2", horizon=10**12, runs=400, times=[10**6])
+    result = simulate(
+        "paper:two", Optimist(), true="theta2", horizon=10**12, runs=400, times=[10**6]
+    )
     growth = (result.regret("optimist")[:, 1] - result.regret("optimist")[:, 0]) / math.log(10**6)
     most = analyze("paper:two", "theta2").cases[0].optimist.log_coefficient
     assert most is not None
