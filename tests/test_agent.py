@@ -343,7 +343,7 @@ def size_in_bytes(agent: Agent) -> int:
 
 
 def test_an_agent_is_small(problem: Problem) -> None:
-    """A million agents with nothing outstanding fit into 712 MB: the default keeps one number more."""
+    """A million agents with nothing outstanding fit into 712 MB; the default keeps a number."""
     agents = [Agent(problem) for _ in range(1000)]
     for agent in agents[:50]:
         play(agent, 40, lambda d: 1.0)
