@@ -20,6 +20,7 @@ from fpbandits.storage import make_folder, write_together
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
     from fpbandits.fitting.result import Fit
 
@@ -79,11 +80,11 @@ def types_figure(fit: Fit) -> Figure:
     return footnote(figure, _setting(fit))
 
 
-def _frame(column: int, row: int):  # type: ignore[no-untyped-def]  # matplotlib is imported late
-    from matplotlib.patches import Rectangle
+def _frame(column: int, row: int) -> Rectangle:
+    from matplotlib import patches
 
     corner = column - 0.46, row - 0.46
-    return Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2)
+    return patches.Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2)
 
 
 def _draw_shares(axes: Axes, fit: Fit) -> None:
