@@ -24,7 +24,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, get_args
 
@@ -60,11 +60,16 @@ _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, n
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any."""
+    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any.
+
+    ``probability`` is how likely the policy was to choose this arm: 1 where it draws nothing, and
+    None where it draws and cannot tell.
+    """
 
     id: int
     arm: str
     context: str | None = None
+    probability: float | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         context = "" if self.context is None else f", context={self.context!r}"
@@ -138,17 +143,18 @@ class Agent:
         """Return what to play next, in a context if the problem has any."""
         problem = self._ready.problem
         place = self._context(context) if problem.contexts or context is not None else 0
+        probability = None if self._ready.policy.randomised else 1.0
         with self._lock:
             if not self._to_hand_out:
-                number = self._ledger.next
+                number, tally = self._ledger.next, self._tally
                 stream = self._stream(number, PLANS)
-                arms, self._memory = self._ready.plan(
-                    self._tally, number, self._memory, stream, place
-                )
+                arms, self._memory = self._ready.plan(tally, number, self._memory, stream, place)
                 self._to_hand_out = arms[::-1]
+                if probability is None:
+                    probability = self._ready.chance(tally, arms[0])
             arm = self._to_hand_out.pop()
             number = self._ledger.hand_out(place * len(problem.arms) + arm)
-        return Decision(number, problem.arms[arm], context)
+        return Decision(number, problem.arms[arm], context, probability)
 
     def tell(self, id: int | Decision, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine.

@@ -10,7 +10,17 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import analyze, fit, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli import (
+    analyze,
+    fit,
+    leaderboard,
+    policies,
+    replay,
+    reproduce,
+    serve,
+    simulate,
+    sweep,
+)
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error, nearest
 
@@ -22,6 +32,10 @@ for command in (
     reproduce.reproduce,
     leaderboard.leaderboard,
     fit.fit,
+    serve.serve,
+    serve.token,
+    replay.replay,
+    replay.export,
     policies.policies,
 ):
     app.command()(command)

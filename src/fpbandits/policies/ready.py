@@ -90,6 +90,10 @@ class Ready:
         length = self._machine_code(*arguments)
         return scratch.cycle[: 1 if self.several else length].tolist(), memory
 
+    def chance(self, tally: Tally, arm: int) -> float | None:
+        """Return how likely the plan just made in this thread was to begin with ``arm``."""
+        return self.policy.chance(self.known, tally, self.scratch, arm)
+
     def _here(self, tally: Tally, context: int) -> Tally:
         """Return what the policy looks at to decide in a context."""
         if self.apart:
@@ -127,6 +131,9 @@ class PlainReady(Ready):
     ) -> tuple[list[int], Any]:
         seen = Seen(self.problem, tally, asked, memory, context)
         return [plain.decide(self.policy, seen, random)], seen.memory
+
+    def chance(self, tally: Tally, arm: int) -> float | None:
+        return None
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any

@@ -1,0 +1,74 @@
+"""What Prometheus may know of a server: requests by route and status, transactions, the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+
+
+class Metrics:
+    """The numbers of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        on = {"namespace": "fpbandits", "registry": self._registry}
+        self._answers = Counter(
+            "answers", "Answers over HTTP.", ("route", "method", "status"), **on
+        )
+        self._seconds = Histogram(
+            "answer_seconds", "From a request to its answer.", ("route",), buckets=_SECONDS, **on
+        )
+        self._together = Histogram(
+            "transaction_requests", "Requests per transaction.", buckets=_REQUESTS, **on
+        )
+        self._transactions = Histogram(
+            "transaction_seconds", "Seconds per transaction.", buckets=_SECONDS, **on
+        )
+        self._waiting = Gauge("waiting_requests", "Requests that wait for a transaction.", **on)
+
+    def watch(self, waiting: Callable[[], int]) -> None:
+        """Ask for the length of the queue whenever it is looked at."""
+        self._waiting.set_function(waiting)
+
+    def committed(self, requests: int, seconds: float) -> None:
+        """Count a transaction."""
+        self._together.observe(requests)
+        self._transactions.observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all of it as Prometheus reads it."""
+        return generate_latest(self._registry)
+
+    def counting(self, app: Any) -> Any:
+        """Wrap an ASGI application so that its answers are counted."""
+
+        async def counted(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            began, status = perf_counter(), 500
+
+            async def sent(message: Any) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                await send(message)
+
+            try:
+                await app(scope, receive, sent)
+            finally:
+                # By the route's pattern: names of units are endless, and nobody else's business.
+                route = getattr(scope.get("route"), "path", "none")
+                self._answers.labels(route, scope["method"], status).inc()
+                self._seconds.labels(route).observe(perf_counter() - began)
+
+        return counted
