@@ -91,11 +91,11 @@ class Client:
             raise InputError(f"url is {quote(url)}: expected one such as http://127.0.0.1:8000")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         try:
-            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout)
+            self._http = httpx.Client(base_url=url, headers=headers)
         except (httpx.InvalidURL, UnicodeEncodeError) as error:
             raise InputError(f"url or token cannot be sent ({error})") from None
         self._failures = httpx.TransportError
-        self._experiment, self._patience = experiment, patience
+        self._experiment, self._patience, self._timeout = experiment, patience, timeout
 
     def ask(
         self,
@@ -156,7 +156,8 @@ class Client:
         from fpbandits.files import problem_to_toml, the_problem
 
         body = {"problem": problem_to_toml(the_problem(problem)), **definition}
-        found: dict[str, Any] = self._call("PUT", self._path(experiment), body)
+        # A rule that is new to a server is compiled there, which takes some ten seconds.
+        found: dict[str, Any] = self._call("PUT", self._path(experiment), body, timeout=120)
         return found
 
     def unit(self, name: str, *, experiment: str | None = None) -> dict[str, Any]:
@@ -171,7 +172,9 @@ class Client:
 
         path = self._path(experiment, "log")
         try:
-            with self._http.stream("GET", path, params={"after": after}) as response:
+            with self._http.stream(
+                "GET", path, params={"after": after}, timeout=self._timeout
+            ) as response:
                 if response.status_code != 200:
                     response.read()
                     raise _failure(response)
@@ -204,13 +207,17 @@ class Client:
             _error(item["status"], item["error"]) if "error" in item else item for item in items
         ]
 
-    def _call(self, method: str, path: str, body: object = None) -> Any:
+    def _call(
+        self, method: str, path: str, body: object = None, timeout: float | None = None
+    ) -> Any:
         """Send a request, again and again if need be, and return its answer."""
         until, pause = time.monotonic() + self._patience, 0.05
         while True:
             failure: Error
             try:
-                response = self._http.request(method, path, json=body)
+                response = self._http.request(
+                    method, path, json=body, timeout=timeout or self._timeout
+                )
             except self._failures as error:
                 what = str(error) or type(error).__name__
                 failure = UnavailableError(f"{self._http.base_url}: {what}")

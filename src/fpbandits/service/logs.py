@@ -30,7 +30,7 @@ def log_to_stderr() -> None:
     """Write what the service and its server have to say to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
-    for name in ("fpbandits.service", "uvicorn"):
+    for name, level in (("fpbandits.service", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO)
+        logger.setLevel(level)

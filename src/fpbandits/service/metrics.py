@@ -19,21 +19,35 @@ class Metrics:
     """The numbers of one server."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        on = {"namespace": "fpbandits", "registry": self._registry}
+        own = self._registry = CollectorRegistry()
         self._answers = Counter(
-            "answers", "Answers over HTTP.", ("route", "method", "status"), **on
+            "fpbandits_answers",
+            "Answers over HTTP.",
+            ("route", "method", "status"),
+            registry=own,
         )
         self._seconds = Histogram(
-            "answer_seconds", "From a request to its answer.", ("route",), buckets=_SECONDS, **on
+            "fpbandits_answer_seconds",
+            "From a request to its answer.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=own,
         )
         self._together = Histogram(
-            "transaction_requests", "Requests per transaction.", buckets=_REQUESTS, **on
+            "fpbandits_transaction_requests",
+            "Requests per transaction.",
+            buckets=_REQUESTS,
+            registry=own,
         )
         self._transactions = Histogram(
-            "transaction_seconds", "Seconds per transaction.", buckets=_SECONDS, **on
+            "fpbandits_transaction_seconds",
+            "Seconds per transaction.",
+            buckets=_SECONDS,
+            registry=own,
         )
-        self._waiting = Gauge("waiting_requests", "Requests that wait for a transaction.", **on)
+        self._waiting = Gauge(
+            "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=own
+        )
 
     def watch(self, waiting: Callable[[], int]) -> None:
         """Ask for the length of the queue whenever it is looked at."""

@@ -19,7 +19,6 @@ from fpbandits.errors import InputError, StorageError, UnavailableError, quote
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
     KIND,
-    PATIENCE,
     SCHEMA,
     Change,
     History,
@@ -41,22 +40,12 @@ except ImportError:
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_OPTIONS = {
-    "connect_timeout": int(PATIENCE),
-    "tcp_user_timeout": int(PATIENCE * 1000),
-    "options": (
-        f"-c statement_timeout={int(PATIENCE * 1000)} -c lock_timeout={int(PATIENCE * 1000)} "
-        "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed"
-    ),
-    "application_name": "fpbandits",
-}
-
 
 class PostgresStore(Store):
     """A store in a database; see the module's docstring."""
 
-    def __init__(self, url: str, *, make: bool) -> None:
-        self._url, self._sql = url, statements("postgres")
+    def __init__(self, url: str, *, make: bool, patience: float) -> None:
+        self._url, self._sql, self._patience = url, statements("postgres"), patience
         try:
             self._where = urlsplit(url).hostname or "PostgreSQL"
         except ValueError:
@@ -73,7 +62,18 @@ class PostgresStore(Store):
                 connection.close()
 
     def _connected(self) -> Connection:
-        return psycopg.connect(self._url, autocommit=True, **_OPTIONS)  # type: ignore[arg-type]  # libpq's own words
+        milliseconds = int(self._patience * 1000)
+        return psycopg.connect(
+            self._url,
+            autocommit=True,
+            connect_timeout=max(2, int(self._patience)),  # libpq takes no less
+            tcp_user_timeout=milliseconds,
+            application_name="fpbandits",
+            options=(
+                f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds} "
+                r"-c synchronous_commit=on -c default_transaction_isolation=read\ committed"
+            ),
+        )
 
     def _install(self, connection: Connection, make: bool) -> None:
         connection.execute(self._text("installing"))
@@ -112,11 +112,9 @@ class PostgresStore(Store):
         self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
     ) -> Iterator[Transaction]:
         with self._failing():
-            try:
-                opened = self._opened(asked, touched, keys)
-            except psycopg.OperationalError:
-                self._hang_up()
-                opened = self._opened(asked, touched, keys)
+            opened = self._opened(asked, touched, keys) or self._opened(asked, touched, keys)
+            if opened is None:
+                raise UnavailableError(f"{self._where}: the connection broke twice")
             try:
                 yield opened
                 opened.commit()
@@ -129,10 +127,18 @@ class PostgresStore(Store):
 
     def _opened(
         self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
-    ) -> _PostgresTransaction:
+    ) -> _PostgresTransaction | None:
+        """Begin a transaction; None if the connection turned out to be broken."""
         if self._writer is None or self._writer.closed:
             self._writer = self._connected()
-        return _PostgresTransaction(self._writer, self._sql, asked, touched, keys)
+        try:
+            return _PostgresTransaction(self._writer, self._sql, asked, touched, keys)
+        except psycopg.OperationalError:
+            broken = self._writer.broken
+            self._hang_up()
+            if broken:
+                return None
+            raise
 
     def _hang_up(self) -> None:
         """Drop a connection of which nobody knows what it is doing."""

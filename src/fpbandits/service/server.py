@@ -41,7 +41,6 @@ def run_server(
         log_to_stderr()
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
-        logging.getLogger("fpbandits.service").info("serving", extra={"address": address})
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -52,6 +51,7 @@ def run_server(
         )
         ready(address)
         uvicorn.Server(config).run(sockets=[listening])
+        logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
 
 
 def _listening(host: str, port: int) -> socket.socket:

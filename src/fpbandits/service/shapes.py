@@ -16,9 +16,13 @@ _NAME: Shape = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 _DECISION: Shape = {"type": "string", "examples": ["3@user-17"]}
 
 
-def _object(required: tuple[str, ...], closed: bool = False, **fields: Shape) -> Shape:
-    shape: Shape = {"type": "object", "required": list(required), "properties": fields}
-    return {**shape, "additionalProperties": False} if closed else shape
+def _object(required: tuple[str, ...], **fields: Shape) -> Shape:
+    return {"type": "object", "required": list(required), "properties": fields}
+
+
+def _body(required: tuple[str, ...], **fields: Shape) -> Shape:
+    """Return the shape of what comes in: with no other fields."""
+    return {**_object(required, **fields), "additionalProperties": False}
 
 
 def _or_none(shape: Shape) -> Shape:
@@ -45,7 +49,7 @@ _WORDS = {
 
 
 def _answers(
-    *statuses: int, shape: Shape | None = None, kind: str = "application/json", **more: str
+    *statuses: int, shape: Shape | None = None, kind: str = "application/json"
 ) -> dict[int | str, Shape]:
     answers: dict[int | str, Shape] = {
         200: {"description": "As asked.", "content": {kind: {"schema": shape or {}}}}
@@ -65,12 +69,12 @@ def _route(answers: dict[int | str, Shape], body: Shape | None = None, **extra: 
     return {"responses": answers, "openapi_extra": extra or None, "response_model": None}
 
 
-_ASK = _object(("unit",), True, unit=_NAME, key=_or_none(_NAME), context=_or_none(_NAME))
+_ASK = _body(("unit",), unit=_NAME, key=_or_none(_NAME), context=_or_none(_NAME))
 _DECIDED = _object(
     ("decision", "unit", "arm"), decision=_DECISION, unit=_NAME, arm={"type": "string"}
 )
-_TELL = _object(("decision", "reward"), True, decision=_DECISION, reward={"type": "number"})
-_FORGET = _object(("decision",), True, decision=_DECISION)
+_TELL = _body(("decision", "reward"), decision=_DECISION, reward={"type": "number"})
+_FORGET = _body(("decision",), decision=_DECISION)
 _SETTLED = _object(
     ("decision", "status"),
     decision=_DECISION,
@@ -111,7 +115,7 @@ def _served(answer: Shape) -> Shape:
 _MADE = _answers(400, 401, 403, 409, 413, 422, 503, shape=_EXPERIMENT)
 _MADE[201] = {**_MADE[200], "description": "It is new."}
 
-PUT_EXPERIMENT = _route(_MADE, _object(("problem",), True, **_DEFINITION))
+PUT_EXPERIMENT = _route(_MADE, _body(("problem",), **_DEFINITION))
 GET_EXPERIMENTS = _route(_answers(401, 403, 503, shape={"type": "array", "items": _EXPERIMENT}))
 GET_EXPERIMENT = _route(_answers(401, 403, 404, 503, shape=_EXPERIMENT))
 POST_DECISIONS = _route(_answers(*_MANY, shape=_served(_DECIDED)), _or_list(_ASK))

@@ -17,7 +17,6 @@ from typing import Any
 from fpbandits.errors import StorageError, UnavailableError
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
-    PATIENCE,
     SCHEMA,
     Change,
     History,
@@ -41,10 +40,10 @@ _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sql
 class SqliteStore(Store):
     """A store in a file; see the module's docstring."""
 
-    def __init__(self, path: Path, *, make: bool) -> None:
+    def __init__(self, path: Path, *, make: bool, patience: float) -> None:
         if not make:
             existing(path)
-        self._path, self._sql = path, statements("sqlite")
+        self._path, self._sql, self._patience = path, statements("sqlite"), patience
         with self._failing():
             self._writer = self._connected()
             try:
@@ -57,7 +56,7 @@ class SqliteStore(Store):
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            self._path, timeout=self._patience, isolation_level=None, check_same_thread=False
         )
         connection.execute("PRAGMA synchronous = FULL")
         return connection

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from fpbandits import __version__
 from fpbandits.agent import Agent
-from fpbandits.errors import ConflictError, UnknownError, quote
+from fpbandits.errors import ConflictError, InputError, UnknownError, quote
 from fpbandits.service.experiment import Experiment
 
 DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED = KINDS = (
@@ -235,6 +235,10 @@ class Unit:
             raise self._unknown(number) from None
         except ConflictError:
             return self._tell_again(number, reward, now)
+        except InputError as error:
+            words = str(error).removeprefix(f"decision {number}: ")
+            name = decision_name(self.name, number)
+            raise InputError(f"decision {quote(name)}: {words}") from None
         self._settled(number)
         self._note(REWARD, number, now, reward=reward)
         return self._status(number, "told")

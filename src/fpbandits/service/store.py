@@ -92,7 +92,7 @@ class Transaction(ABC):
 class Store(ABC):
     """Where experiments, units and events are kept.
 
-    Every store keeps these promises, and `tests/service/conformance.py` holds it to them:
+    Every store keeps these promises, and `tests/stores.py` holds it to them:
 
     - What is written in a transaction is there in full once its block has been left, whatever is
       killed thereafter; if the block raises, nothing of it is there.
@@ -166,21 +166,21 @@ class History(ABC):
         """Yield units, how many events they had, and their states, in the order of `events`."""
 
 
-def open_store(url: str, *, make: bool = False) -> Store:
+def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> Store:
     """Open the store at an address, sqlite:///FILE or postgresql://…, or a SQLite file by its path.
 
-    One that is not there is made only if ``make`` says so.
+    One that is not there is made only if ``make`` says so. ``patience`` is in seconds.
     """
     if not isinstance(url, str) or not url:
         raise InputError(f"a store is sqlite:///FILE or postgresql://…, not {quote(url)}")
     if url.startswith(("postgresql://", "postgres://")):
         from fpbandits.service.postgres import PostgresStore
 
-        return PostgresStore(url, make=make)
+        return PostgresStore(url, make=make, patience=patience)
     from fpbandits.service.sqlite import SqliteStore
 
     if "://" not in url:
-        return SqliteStore(checked_path(url), make=make)
+        return SqliteStore(checked_path(url), make=make, patience=patience)
     kind, _, rest = url.partition("://")
     if kind != "sqlite" or not rest.startswith("/") or rest == "/":
         shown = f"{kind}://…" if "@" in rest else url  # it may hold a password
@@ -188,7 +188,7 @@ def open_store(url: str, *, make: bool = False) -> Store:
             f"unknown store {quote(shown)}: expected sqlite:///FILE (sqlite:////FILE from the "
             "root) or postgresql://USER@HOST/DATABASE"
         )
-    return SqliteStore(checked_path(rest[1:]), make=make)
+    return SqliteStore(checked_path(rest[1:]), make=make, patience=patience)
 
 
 @cache
