@@ -57,6 +57,8 @@ class Ready:
         self.upto_beliefs = self.upto_statistics + policy.remembers(problem)
         self.several = len(problem.contexts) > 1
         self.apart = self.several and policy.contexts is Contexts.APART
+        # What an agent begins with: live, nothing is pending. Nobody writes to it.
+        self.empty = policy.tally(problem)._replace(pending=np.zeros(0))
         # For the many tallies that hold nothing of the kind.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import get_args
 
 from fpbandits.agent import Agent, Late
 from fpbandits.checks import checked_name, known_name, number, whole_number
@@ -32,9 +31,6 @@ LONGEST_NAME = 200
 LONGEST_WAIT = 10 * 365 * 86_400.0
 
 _FIELDS = ("problem", "policy", "seed", "late", "reward_wait", "default_reward")
-
-_ALIKE = ("kind", "fingerprint", "policy", "code", "late")
-"""What all agents of an experiment have in common: it need not stand in every unit's state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,31 +78,19 @@ class Experiment:
             definition,
         )
 
-    def agent(self, unit: str) -> Agent:
-        """Return the agent of a unit about which nothing is known yet."""
-        return Agent(self.problem, self.policy, seed=self.seed_of(unit), late=self.late)
+    def agent(self, unit: str, own_state: str | None = None) -> Agent:
+        """Return the agent of a unit: one that knows nothing yet, or as its state says."""
+        return self._first.another(seed=self.seed_of(unit), own_state=own_state)
 
     def seed_of(self, unit: str) -> int:
         """Return the seed of a unit's agent."""
         digest = hashlib.sha256(f"{self.seed} {unit}".encode()).digest()
         return int.from_bytes(digest[:6], "big")
 
-    def agent_of(self, unit: str, state: Mapping[str, Any]) -> Agent:
-        """Return the agent that `state_of` was given."""
-        whole = {**self._alike, "seed": self.seed_of(unit), **state}
-        return Agent.from_state(whole, self.problem, self.policy)
-
-    def state_of(self, agent: Agent) -> dict[str, Any]:
-        """Return what is an agent's own, as values that JSON holds."""
-        state = agent.state()
-        for field in (*_ALIKE, "seed"):
-            del state[field]
-        return state
-
     @cached_property
-    def _alike(self) -> dict[str, Any]:
-        state = self.agent("").state()
-        return {field: state[field] for field in _ALIKE}
+    def _first(self) -> Agent:
+        """The agent that all others are like; nobody asks it."""
+        return Agent(self.problem, self.policy, late=self.late)
 
     def context(self, given: object) -> str | None:
         """Return a context of the problem, or say which there are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 
@@ -49,6 +51,10 @@ class Metrics:
             "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=own
         )
 
+    @cache  # noqa: B019 – a server has one, for good
+    def _of(self, route: str, method: str, status: int) -> tuple[Counter, Histogram]:
+        return self._answers.labels(route, method, status), self._seconds.labels(route)
+
     def watch(self, waiting: Callable[[], int]) -> None:
         """Ask for the length of the queue whenever it is looked at."""
         self._waiting.set_function(waiting)
@@ -82,7 +88,9 @@ class Metrics:
             finally:
                 # By the route's pattern: names of units are endless, and nobody else's business.
                 route = getattr(scope.get("route"), "path", "none")
-                self._answers.labels(route, scope["method"], status).inc()
-                self._seconds.labels(route).observe(perf_counter() - began)
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                answers, seconds = self._of(route, method, status)
+                answers.inc()
+                seconds.observe(perf_counter() - began)
 
         return counted

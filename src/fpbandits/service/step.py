@@ -129,6 +129,18 @@ def decision_of(name: str) -> tuple[str, int]:
     return unit, int(number)
 
 
+Due = deque[tuple[int, float]]
+"""Decisions that are waited for, and until when."""
+
+
+def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
+    """Return the agent, and what it waits for, that `Unit.packed` made a text of."""
+    if state is None or experiment.reward_wait is None:
+        return experiment.agent(unit, state), deque()
+    due, _, own = state.partition("\n")
+    return experiment.agent(unit, own), deque(map(tuple, json.loads(due)))
+
+
 class Unit:
     """A unit as it is being stepped.
 
@@ -156,21 +168,15 @@ class Unit:
         self.experiment, self.name, self.steps = experiment, name, steps
         self.events: list[Event] = []
         self._decided, self._settlements = decided, settlements
-        self._due: deque[tuple[int, float]] = deque()
-        self.agent: Agent
-        if state is None:
-            self.agent = experiment.agent(name)
-        else:
-            content = json.loads(state)
-            self._due.extend((number, time) for number, time in content.pop("due", ()))
-            self.agent = experiment.agent_of(name, content)
+        self.agent, self._due = unpacked(experiment, name, state)
 
     def packed(self) -> str:
         """Return the state as a text."""
-        state = self.experiment.state_of(self.agent)
-        if self._due:
-            state["due"] = list(self._due)
-        return json.dumps(state, separators=(",", ":"))
+        own = self.agent.own_state()
+        if self.experiment.reward_wait is None:
+            return own
+        # What it waits for comes first: it is read apart from the agent's own.
+        return f"{json.dumps(list(self._due), separators=(',', ':'))}\n{own}"
 
     @property
     def due(self) -> float | None:
