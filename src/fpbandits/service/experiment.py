@@ -118,6 +118,8 @@ def checked_experiment(name: object, body: object) -> Experiment:
     here, and what must be compiled is.
     """
     title = short_name("the experiment", name)
+    if "/" in title:
+        raise InputError(f"the experiment: its name {quote(title)} stands in addresses: no /")
     if not isinstance(body, dict):
         raise InputError(f"an experiment is an object with {', '.join(_FIELDS)}, not {quote(body)}")
     for field in body:

@@ -50,8 +50,10 @@ def run_server(
             lifespan="on",
         )
         ready(address)
-        uvicorn.Server(config).run(sockets=[listening])
-        logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
 
 
 def _listening(host: str, port: int) -> socket.socket:
