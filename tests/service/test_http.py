@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -81,6 +82,13 @@ def test_ask_tell_and_look(server: httpx.Client) -> None:
         "events": 2,
     }
     assert post(server, "forget", {"decision": "0@a user/17"})[0] == 409
+
+
+def test_names_may_be_in_any_script(server: httpx.Client) -> None:
+    for unit in ("Ünïcode", "👩\u200d🚀", "a" * 200, "%2F", "{name}"):
+        assert post(server, "decisions", {"unit": unit})[1]["unit"] == unit
+        answer = server.get(f"/v1/experiments/e/units/{quote(unit, safe='')}")
+        assert answer.json()["outstanding"] == {f"0@{unit}": "a"}
 
 
 def test_survivors_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
@@ -159,6 +167,7 @@ BAD = [
     ({}, "problem must be the text of a TOML file"),
     ([], "an experiment is an object"),
     ({"problem": "arms = 7"}, "problem: "),
+    ({"problem": f"# \ud800\n{PROBLEM}"}, "letter 3 is half of one"),
     ({**EXPERIMENT, "policy": "ucb2"}, "unknown policy 'ucb2'"),
     ({**EXPERIMENT, "policy": "mine.py:Mine"}, "unknown policy 'mine.py'"),
     ({**EXPERIMENT, "policy": "ucb1:x.py:Mine"}, "ucb1"),
@@ -175,7 +184,7 @@ BAD = [
 def test_an_experiment_that_cannot_be_is_refused(
     server: httpx.Client, body: Any, words: str
 ) -> None:
-    answer = server.put("/v1/experiments/bad", json=body)
+    answer = server.put("/v1/experiments/bad", content=json.dumps(body))
     assert answer.status_code == 422, answer.text
     assert words in answer.json()["error"]
     assert server.get("/v1/experiments/bad").status_code == 404
@@ -268,6 +277,8 @@ def test_a_store_that_does_not_answer_is_503_in_time_and_nothing_is_lost(
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) >= 1
         assert set(answer.json()) == {"error"}
+        answer = server.post("/v1/experiments/e/decisions", json=[{"unit": ""}, ask])
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         other.execute("ROLLBACK")
     assert post(server, "decisions", ask)[1]["decision"] == "0@blocked"
 

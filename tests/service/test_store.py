@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from fpbandits import agent_state
 from fpbandits.errors import InputError
+from fpbandits.service import store
 from fpbandits.service.store import open_store, statements
 
 
@@ -39,3 +41,8 @@ def test_both_stores_have_the_same_tables() -> None:
     for table in ("experiments", "units", "events"):
         for name, prefix in (("sqlite", ""), ("postgres", "fpbandits.")):
             assert f"CREATE TABLE {prefix}{table} (" in statements(name)["schema"]
+
+
+def test_a_change_of_what_agents_keep_is_a_change_of_stores() -> None:
+    """Units' states are agents' own, without the agent's schema: both move together."""
+    assert (store.SCHEMA, agent_state.SCHEMA) == (1, 2)

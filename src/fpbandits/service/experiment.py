@@ -131,7 +131,10 @@ def checked_experiment(name: object, body: object) -> Experiment:
     if len(text) > SIZE_LIMITS[".toml"]:
         raise TooLargeError(f"problem has more than {SIZE_LIMITS['.toml']:,} letters")
     try:
+        text.encode()
         problem = problem_from_toml(text, title)
+    except UnicodeEncodeError as error:
+        raise InputError(f"problem: letter {error.start + 1} is half of one") from None
     except InputError as error:
         raise InputError(f"problem: {error}") from None
     late = body.get("late", "in-order")

@@ -50,7 +50,7 @@ from fpbandits.errors import (
 )
 from fpbandits.service import bodies, shapes
 from fpbandits.service.desk import PATIENCE, Desk, Work
-from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.experiment import Experiment, checked_experiment, short_name
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
 from fpbandits.service.step import Expire, Unit, decision_name
 from fpbandits.service.store import Kept, Logged, Store
@@ -115,15 +115,21 @@ class Service:
 
     async def _sweep(self) -> None:
         """Let decisions expire whose units nobody asks for."""
+        work: list[Work] = []
         while True:
-            await asyncio.sleep(_SWEEP)
-            with suppress(Error):  # the next sweep will do
+            # While there is much to do, the next page follows at once.
+            await asyncio.sleep(0 if len(work) == _PAGE else _SWEEP)
+            work = []
+            try:
                 due = await asyncio.to_thread(self.store.due, _PAGE)
-                work: list[Work] = [
-                    (await self.experiment(name), Expire(unit)) for name, unit in due
-                ]
+                work = [(await self.experiment(name), Expire(unit)) for name, unit in due]
                 if work:
                     await self.desk.submit(work)
+            except Error:  # whoever asks is told; the next sweep will do
+                work = []
+            except Exception:
+                _logger.exception("a sweep failed")
+                work = []
 
     def allow(self, request: Request, role: Role) -> None:
         """Refuse whoever may not do this."""
@@ -154,7 +160,7 @@ class Service:
 
     def kept(self, name: str) -> Kept:
         """Return an experiment as the store keeps it."""
-        kept = self.store.experiment(name) if name.isprintable() else None
+        kept = self.store.experiment(name) if _can_be(name) else None
         if kept is None:
             raise UnknownError(f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one")
         return kept
@@ -180,6 +186,8 @@ class Service:
             return _failure(error)
         except ClientDisconnect:
             return _json({"error": "the body broke off"}, 400)
+        except Exception:
+            return _bug()
 
     async def _serve(self, request: Request, name: str, read: bodies.Reader) -> Response:
         self.allow(request, "decide")
@@ -187,8 +195,11 @@ class Service:
         content = bodies.parsed(await _body(request, bodies.LARGEST_BODY))
         several, found = bodies.requests_of(read, experiment, content)
         work: list[Work] = [(experiment, each) for each in found if not isinstance(each, Error)]
-        served = iter(await self.desk.submit(work) if work else ())
-        outcomes = [each if isinstance(each, Error) else next(served) for each in found]
+        served = await self.desk.submit(work) if work else []
+        if served and isinstance(served[0], UnavailableError):
+            raise served[0]  # it concerns them all
+        answers = iter(served)
+        outcomes = [each if isinstance(each, Error) else next(answers) for each in found]
         if several:
             return _json([_item(each) for each in outcomes])
         (outcome,) = outcomes
@@ -196,7 +207,7 @@ class Service:
 
     def unit(self, experiment: Experiment, name: str) -> dict[str, Any]:
         """Tell all about a unit, as of its last event."""
-        row = self.store.unit((experiment.id, name)) if name.isprintable() else None
+        row = self.store.unit((experiment.id, name)) if _can_be(name) else None
         if row is None or row.state is None:
             raise UnknownError(f"unknown unit {quote(name)}: nothing was decided for it yet")
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
@@ -228,6 +239,14 @@ class Service:
 
         # The first one here: that the store is down is said by a status.
         return StreamingResponse(lines(await page(after)), media_type="application/x-ndjson")
+
+
+def _can_be(name: str) -> bool:
+    """Tell whether something could have this name: a database takes not all texts."""
+    try:
+        return bool(short_name("it", name))
+    except InputError:
+        return False
 
 
 def _loaded(kept: Kept) -> Experiment:
@@ -292,6 +311,12 @@ def _failure(error: Error) -> Response:
     return response
 
 
+def _bug() -> Response:
+    """Answer what must not happen; the log says what did."""
+    _logger.exception("a request failed")
+    return _json({"error": "this request failed inside; the server's log says how"}, 500)
+
+
 def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PATIENCE) -> Any:
     """Return the service as an ASGI application; without tokens, for this machine alone."""
     service = Service(store, tokens, patience)
@@ -316,6 +341,10 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
     @app.exception_handler(ClientDisconnect)
     async def gone(request: Request, error: ClientDisconnect) -> Response:
         return _json({"error": "the body broke off"}, 400)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        return _bug()
 
     @app.put("/v1/experiments/{name}", **shapes.PUT_EXPERIMENT)
     async def put_experiment(request: Request, name: str) -> Response:
