@@ -15,9 +15,11 @@ import pytest
 from fpbandits.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
 from fpbandits.fitting.log import read_log
+from fpbandits.service import migrate as migrate_module
 from fpbandits.service.desk import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import export
+from fpbandits.service.migrate import migrate
 from fpbandits.service.replay import replay
 from fpbandits.service.step import Ask, Event, Expire, Forget, Request, Tell
 from fpbandits.service.store import Change, Place, Store, Transaction, open_store
@@ -41,7 +43,7 @@ there = [0.8, 0.1]
 
 
 def put(store: Store, name: str = "e", problem: str = PROBLEM, **fields: Any) -> Experiment:
-    """Keep an experiment, and return it."""
+    """Keep an experiment unless it is there, and return it."""
     wanted = checked_experiment(name, {"problem": problem, "policy": "ucb1", **fields})
     kept, _ = store.add_experiment(wanted.name, wanted.definition)
     return Experiment.from_definition(kept.id, kept.name, kept.definition)
@@ -420,6 +422,69 @@ class StoreContract:
         assert log.reward.sum() == sum(reward for *_, reward in rewards.values())
         assert set(log.arms) == {arm for _, arm, _, _ in rewards.values()}
         assert [each.name for each in tmp_path.iterdir() if each.is_file()] == [path.name]
+
+    def test_new_models_begin_with_the_history_of_the_old(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old = put(store, reward_wait=1000)
+        told: dict[str, list[tuple[str, float]]] = {}
+        random = np.random.default_rng(5)
+        for place in range(40):
+            unit = f"u{place % 7}"
+            arm = one(store, old, Ask(unit))["arm"]
+            if random.random() < 0.8:
+                reward = float(random.integers(2))
+                one(store, old, Tell(unit, place // 7, reward))
+                told.setdefault(unit, []).append((arm, reward))
+        one(store, old, Ask("nothing told"))
+        models = {"problem": PROBLEM.replace("0.2", "0.3"), "policy": "fp-ucb"}
+
+        # Interrupted after the first units, and taken up again.
+        monkeypatch.setattr(migrate_module, "_AT_ONCE", 3)
+        with pytest.raises(KeyboardInterrupt):
+            migrate(store, "e", "new", models, interrupt)
+        kept = store.experiment("new")
+        assert kept is not None
+        assert not kept.open
+        with pytest.raises(ConflictError, match="'new' is another experiment"):
+            migrate(store, "e", "new", {**models, "seed": 7})
+        assert migrate(store, "e", "new", models) == 8
+        kept = store.experiment("new")
+        assert kept is not None
+        assert kept.open
+        with pytest.raises(ConflictError, match="there already"):
+            migrate(store, "e", "new", models)
+
+        new = Experiment.from_definition(kept.id, kept.name, kept.definition)
+        assert (new.reward_wait, str(new.policy)) == (1000.0, "fp-ucb")
+        for unit, rewards in told.items():
+            agent = Agent(new.problem, "fp-ucb", seed=new.seed_of(unit))
+            for arm, reward in rewards:
+                agent.observe(arm, reward)
+            assert one(store, new, Ask(unit))["arm"] == agent.ask().arm
+        assert sum(event.kind == "observed" for _, event in events(store, new)) == sum(
+            map(len, told.values())
+        )
+        assert store.unit((new.id, "nothing told")) is None
+        assert replay(store).shown == []
+        # What was observed is history for the next one, too.
+        migrate(store, "new", "newer", {})
+        newer = put(store, "newer", **models, reward_wait=1000)
+        assert len(events(store, newer)) == sum(map(len, told.values()))
+
+    def test_models_that_do_not_allow_the_history_are_refused_and_not_kept(
+        self, store: Store
+    ) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Tell("u", 0, 1.0))
+        with pytest.raises(InputError, match=r"'u', reward 1: unknown arm 'a'"):
+            migrate(store, "e", "new", {"problem": PROBLEM.replace('"a"', '"c"')})
+        assert store.experiment("new") is None
+
+
+def interrupt(units: int) -> None:
+    raise KeyboardInterrupt
 
 
 def json_of(agent: Agent) -> range:

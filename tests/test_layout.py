@@ -39,6 +39,7 @@ ELSEWHERE = {
     "service/bodies.py": "each refusal over HTTP: service/test_http",
     "service/export.py": "with every store, by stores.py; cli/test_replay",
     "service/metrics.py": "service/test_http",
+    "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
     "service/replay.py": "with every store, by stores.py; cli/test_replay",
     "service/shapes.py": "service/test_http",
 }

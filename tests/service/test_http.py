@@ -19,6 +19,7 @@ from stores import CONTEXTS, PROBLEM
 
 from fpbandits import __version__
 from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
@@ -197,6 +198,18 @@ def test_what_is_not_there_is_said(server: httpx.Client) -> None:
         assert set(answer.json()) == {"error"}
     assert post(server, "decisions", {"unit": "u"}, "none")[0] == 404
     assert server.delete("/v1/experiments/e").status_code == 405
+
+
+def test_an_experiment_that_is_being_migrated_is_503_until_it_is_open(
+    server: httpx.Client, path: Path
+) -> None:
+    definition = checked_experiment("closed", EXPERIMENT).definition
+    with closing(open_store(str(path))) as store:
+        kept, _ = store.add_experiment("closed", definition, open=False)
+        assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 503
+        assert server.get("/v1/experiments/closed").json()["open"] is False
+        store.open_experiment(kept.id)
+    assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 200
 
 
 def test_the_log_is_streamed_from_any_place(server: httpx.Client) -> None:

@@ -14,6 +14,7 @@ from fpbandits.cli import (
     analyze,
     fit,
     leaderboard,
+    migrate,
     policies,
     replay,
     reproduce,
@@ -36,6 +37,7 @@ for command in (
     serve.token,
     replay.replay,
     replay.export,
+    migrate.migrate,
     policies.policies,
 ):
     app.command()(command)

@@ -35,7 +35,7 @@ def replay(
 
     opened = open_store(store)
     try:
-        with _counting("events") as progress:
+        with counting("events") as progress:
             found = replay(opened, experiment, progress)
     finally:
         opened.close()
@@ -69,7 +69,7 @@ def export(
 
     opened = open_store(store)
     try:
-        with _counting("rewards") as progress:
+        with counting("rewards") as progress:
             rows = export(opened, experiment, file, progress)
     finally:
         opened.close()
@@ -77,7 +77,7 @@ def export(
 
 
 @contextmanager
-def _counting(what: str) -> Iterator[Callable[[int], None]]:
+def counting(what: str) -> Iterator[Callable[[int], None]]:
     """Show on a terminal how many there were."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
