@@ -20,7 +20,7 @@ def migrate(
         str | None, typer.Option(metavar="POLICY", help="[default: the old one's]")
     ] = None,
 ) -> None:
-    """Begin an experiment on new models with the history of another.
+    """Begin an experiment with the history of another.
 
     Every unit's rewards are observed under the new models. Stop asking the old one first.
     """

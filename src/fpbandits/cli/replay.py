@@ -24,9 +24,9 @@ def replay(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Play a service's log again, and say whether every decision is as logged.
+    """Prove that a service decided as its log says.
 
-    Exit code 1 if one differs.
+    The whole log is played again; exit code 1 if a decision differs.
     """
     from fpbandits.cli.output import print_json
     from fpbandits.errors import counted
@@ -61,7 +61,10 @@ def export(
     file: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
     experiment: Annotated[str, typer.Option(metavar="NAME", help="Whose log.")],
 ) -> None:
-    """Write an experiment's rewards as a log that fit and evaluate read, a row per reward."""
+    """Write a service's log as one that fit reads.
+
+    A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision.
+    """
     from fpbandits.errors import counted
     from fpbandits.service.export import export
     from fpbandits.service.store import open_store

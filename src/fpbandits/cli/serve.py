@@ -43,7 +43,10 @@ def token(
     role: Annotated[str, typer.Option(metavar="ROLE", help="decide or admin.")] = "decide",
     remark: Annotated[str, typer.Option(metavar="TEXT", help="Whose it is, for people.")] = "",
 ) -> None:
-    """Make a token: print it, and add its hash to a file for serve --token-file."""
+    """Make a token for who may ask a server.
+
+    It is printed, and its hash is added to a file for serve --token-file.
+    """
     from fpbandits.service.tokens import add_token
 
     sys.stdout.write(f"{add_token(file, role, remark)}\n")
