@@ -183,7 +183,7 @@ def test_tables_are_printed_whatever_the_width(
         (["analyze"], "Missing argument 'problem'"),
         (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
         (
-            ["plot"],
+            ["zzz"],
             "No such command 'zzz'. Known are analyze, simulate, sweep, reproduce, leaderb",
         ),
         (
