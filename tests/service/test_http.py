@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any
 from urllib.parse import quote
 
@@ -294,6 +295,34 @@ def test_a_store_that_does_not_answer_is_503_in_time_and_nothing_is_lost(
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         other.execute("ROLLBACK")
     assert post(server, "decisions", ask)[1]["decision"] == "0@blocked"
+
+
+def test_a_store_that_hangs_is_503_in_time_whatever_is_asked(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    may = Signal()
+    with serving(make_app(store, patience=0.3)) as address:
+        client = httpx.Client(base_url=address)
+        assert client.put("/v1/experiments/e", json=EXPERIMENT).status_code == 201
+        whole = {
+            name: getattr(store, name) for name in ("transaction", "unit", "log", "experiment")
+        }
+        for name, call in whole.items():
+            setattr(store, name, lambda *each, call=call: may.wait(20) and call(*each))
+        ask = {"unit": "u", "key": "k"}
+        began = time.monotonic()
+        statuses = [
+            client.get("/ready").status_code,
+            client.get("/v1/experiments/e").status_code,
+            client.post("/v1/experiments/e/decisions", json=ask).status_code,
+        ]
+        assert statuses == [503] * 3
+        assert time.monotonic() - began < 5
+        assert client.get("/health").status_code == 200
+        may.set()
+        for _ in range(2):
+            answer = client.post("/v1/experiments/e/decisions", json=ask)
+            assert answer.json()["decision"] == "0@u"
+        client.close()
 
 
 def test_many_at_once_are_all_as_logged(server: httpx.Client, path: Path) -> None:

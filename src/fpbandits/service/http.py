@@ -25,10 +25,10 @@ import html
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -83,6 +83,8 @@ _SWEEP = 1.0
 
 _logger = logging.getLogger("fpbandits.service")
 
+_T = TypeVar("_T")
+
 
 class _ForbiddenError(RefusedError):
     """A token that is known, for other work than this."""
@@ -121,7 +123,7 @@ class Service:
             await asyncio.sleep(0 if len(work) == _PAGE else _SWEEP)
             work = []
             try:
-                due = await asyncio.to_thread(self.store.due, _PAGE)
+                due = await self.reading(self.store.due, _PAGE)
                 work = [(await self.experiment(name), Expire(unit)) for name, unit in due]
                 if work:
                     await self.desk.submit(work)
@@ -130,6 +132,14 @@ class Service:
             except Exception:
                 _logger.exception("a sweep failed")
                 work = []
+
+    async def reading(self, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Ask the store in a thread, but not for ever."""
+        try:
+            async with asyncio.timeout(self._patience):
+                return await asyncio.to_thread(call, *arguments)
+        except TimeoutError:
+            raise UnavailableError("the store takes too long: try again") from None
 
     def allow(self, request: Request, role: Role) -> None:
         """Refuse whoever may not do this."""
@@ -152,7 +162,7 @@ class Service:
             return found
         async with self._loading:
             if name not in self._experiments:
-                kept = await asyncio.to_thread(self.kept, name)
+                kept = await self.reading(self.kept, name)
                 if not kept.open:
                     raise UnavailableError(f"{quote(name)} is still being migrated: try again")
                 self._experiments[name] = await asyncio.to_thread(_loaded, kept)
@@ -165,10 +175,11 @@ class Service:
             raise UnknownError(f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one")
         return kept
 
-    def put(self, name: str, content: object) -> tuple[Kept, bool]:
+    async def put(self, name: str, content: object) -> tuple[Kept, bool]:
         """Keep an experiment; return it, and whether it is new."""
-        wanted = checked_experiment(name, content)
-        kept, new = self.store.add_experiment(wanted.name, wanted.definition)
+        # To compile a rule takes as long as it takes.
+        wanted = await asyncio.to_thread(checked_experiment, name, content)
+        kept, new = await self.reading(self.store.add_experiment, wanted.name, wanted.definition)
         if not new and json.loads(kept.definition) != json.loads(wanted.definition):
             raise ConflictError(
                 f"{quote(name)} is another experiment, and experiments do not change: give the new "
@@ -230,7 +241,7 @@ class Service:
         """Stream the log, a page at a time."""
 
         async def page(place: int) -> list[Logged]:
-            return await asyncio.to_thread(self.store.log, experiment.id, place, _PAGE)
+            return await self.reading(self.store.log, experiment.id, place, _PAGE)
 
         async def lines(logged: list[Logged]) -> AsyncIterator[bytes]:
             while logged:
@@ -351,20 +362,20 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
         """Make an experiment; the same again is no change, and another one a conflict."""
         service.allow(request, "admin")
         content = bodies.parsed(await _body(request, bodies.LARGEST_EXPERIMENT))
-        kept, new = await asyncio.to_thread(service.put, name, content)
+        kept, new = await service.put(name, content)
         return _json(_experiment(kept), 201 if new else 200)
 
     @app.get("/v1/experiments", **shapes.GET_EXPERIMENTS)
     async def get_experiments(request: Request) -> Response:
         """List the experiments."""
         service.allow(request, "decide")
-        return _json(list(map(_experiment, await asyncio.to_thread(store.experiments))))
+        return _json(list(map(_experiment, await service.reading(store.experiments))))
 
     @app.get("/v1/experiments/{name}", **shapes.GET_EXPERIMENT)
     async def get_experiment(request: Request, name: str) -> Response:
         """Show an experiment."""
         service.allow(request, "decide")
-        return _json(_experiment(await asyncio.to_thread(service.kept, name)))
+        return _json(_experiment(await service.reading(service.kept, name)))
 
     @app.post("/v1/experiments/{name}/decisions", **shapes.POST_DECISIONS)
     async def post_decisions(request: Request, name: str) -> Response:
@@ -386,7 +397,7 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
         """Show what is known of a unit."""
         service.allow(request, "decide")
         experiment = await service.experiment(name)
-        return _json(await asyncio.to_thread(service.unit, experiment, unit))
+        return _json(await service.reading(service.unit, experiment, unit))
 
     @app.get("/v1/experiments/{name}/log", **shapes.GET_LOG)
     async def get_log(request: Request, name: str) -> Response:
@@ -406,7 +417,7 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
     @app.get("/ready", **shapes.GET_READY)
     async def ready() -> Response:
         """Tell whether the store answers."""
-        await asyncio.to_thread(store.experiment, "")
+        await service.reading(store.experiment, "")
         return _json({"status": "ok", "version": __version__})
 
     @app.get("/metrics", **shapes.GET_METRICS)

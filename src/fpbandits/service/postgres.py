@@ -68,6 +68,10 @@ class PostgresStore(Store):
             autocommit=True,
             connect_timeout=max(2, int(self._patience)),  # libpq takes no less
             tcp_user_timeout=milliseconds,
+            # A machine that is gone does not say so.
+            keepalives_idle=3,
+            keepalives_interval=1,
+            keepalives_count=3,
             application_name="fpbandits",
             options=(
                 f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds} "
