@@ -36,6 +36,12 @@ ELSEWHERE = {
     "report/paper/far.py": _REPORT,
     "report/paper/page.py": _REPORT,
     "report/paper/papers.py": _REPORT,
+    "service/bodies.py": "each refusal over HTTP: service/test_http",
+    "service/export.py": "with every store, by stores.py; cli/test_replay",
+    "service/metrics.py": "service/test_http",
+    "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
+    "service/replay.py": "with every store, by stores.py; cli/test_replay",
+    "service/shapes.py": "service/test_http",
 }
 """Modules that are tested elsewhere, and where."""
 

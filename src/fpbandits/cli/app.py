@@ -10,7 +10,18 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import analyze, fit, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli import (
+    analyze,
+    fit,
+    leaderboard,
+    migrate,
+    policies,
+    replay,
+    reproduce,
+    serve,
+    simulate,
+    sweep,
+)
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error, nearest
 
@@ -22,6 +33,11 @@ for command in (
     reproduce.reproduce,
     leaderboard.leaderboard,
     fit.fit,
+    serve.serve,
+    serve.token,
+    replay.replay,
+    replay.export,
+    migrate.migrate,
     policies.policies,
 ):
     app.command()(command)
