@@ -24,8 +24,8 @@ from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Rewards
 from fpbandits.fitting.cells import cells_of
 from fpbandits.fitting.em import Mixture, Sample
-from fpbandits.fitting.log import read_log
 from fpbandits.fitting.result import Fit
+from fpbandits.log import read_log
 
 ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
 

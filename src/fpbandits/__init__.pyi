@@ -6,6 +6,8 @@ from .errors import InputError as InputError
 from .errors import LostWorkersError as LostWorkersError
 from .errors import StorageError as StorageError
 from .errors import UnknownError as UnknownError
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.result import Evaluation as Evaluation
 from .files import load_problem as load_problem
 from .files import save_problem as save_problem
 from .fitting.fit import fit as fit

@@ -27,7 +27,7 @@ from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
 from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
-from fpbandits.fitting.sources import Progress
+from fpbandits.log_sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""
