@@ -19,6 +19,7 @@ _TWIN = (
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
 ELSEWHERE = {
+    "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "paper/claims/comparisons.py": "its measurements decide the claims of paper/claims/test_*",
     "policies/ata.py": _TWIN,

@@ -9,7 +9,9 @@ agent has learned from it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,24 @@ def accepted_rows(
     ready: Ready, log: Log, usable: Bools, seed: int, tell: Callable[[float], None]
 ) -> Bools:
     """Return the rows that a policy accepts."""
+    # In a thread: Ctrl-C, which only the main one gets, must not come while compiled code is given
+    # a random stream. That would crash it.
+    stopped = Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(_accepted, ready, log, usable, seed, tell, stopped).result()
+        finally:
+            stopped.set()
+
+
+def _accepted(
+    ready: Ready,
+    log: Log,
+    usable: Bools,
+    seed: int,
+    tell: Callable[[float], None],
+    stopped: Event,
+) -> Bools:
     accepted = np.zeros(len(log.reward), bool)
     rows = np.flatnonzero(usable)
     rows = rows[np.argsort(log.unit[rows], kind="stable")]
@@ -94,6 +114,8 @@ def accepted_rows(
                 player.accept(context[place], pair[place], reward[place])
                 accepted[number[place]] = True
         start = end
+        if stopped.is_set():
+            break
         if unit % _AT_ONCE == 0:
             tell(end / max(1, len(rows)))
     tell(1.0)

@@ -1,0 +1,37 @@
+"""The table of an evaluation, as it stands on a terminal."""
+
+from __future__ import annotations
+
+from fpbandits.evaluation.estimates import Estimate
+from fpbandits.evaluation.result import Earned, Evaluation
+from fpbandits.report.evaluation import evaluation_table
+
+EVALUATION = Evaluation(
+    "shop",
+    Estimate(1.5, 1.4, 1.6),
+    {
+        "frugal": Earned(Estimate(2, 1.9, 2.1), Estimate(0.5, 0.4, 0.6), 1200, 400),
+        "mine\x1b[2J": Earned(Estimate(1, 0.9, 1.1), Estimate(-0.5, -0.6, -0.4), 1100, 390),
+    },
+    400,
+    5000,
+    4000,
+    0.25,
+    0,
+    ("all rewards of frugal's decisions are the same",),
+)
+
+
+def test_table() -> None:
+    assert evaluation_table(EVALUATION).splitlines() == [
+        "shop: reward per decision of 400 units",
+        "             per decision  95 % interval  above log  95 % interval  decisions",
+        "─────────────────────────────────────────────────────────────────────────────",
+        "the log               1.5      1.4 … 1.6                                5,000",
+        "frugal                  2      1.9 … 2.1        0.5      0.4 … 0.6      1,200",
+        r"mine\x1b[2J             1      0.9 … 1.1       -0.5    -0.6 … -0.4      1,100",
+        "",
+        "4,000 of 5,000 rows usable. Each unit has an agent of its own, which made about",
+        "3 decisions: a policy that learns earns more later.",
+        "Note: all rewards of frugal's decisions are the same",
+    ]
