@@ -84,13 +84,13 @@ def evaluate(
     >>> log = {"user": user, "arm": np.array(["a", "b"])[arm], "sold": sold}
     >>> fpb.evaluate(log, problem, unit="user", arm="arm", reward="sold", uniform=True)
     problem: reward per decision of 200 units
-             per decision    95 % interval  above log    95 % interval  decisions
-    ─────────────────────────────────────────────────────────────────────────────
-    the log         0.491  0.4761 … 0.5059                                  4,000
-    frugal         0.8231  0.8055 … 0.8407     0.3321  0.3137 … 0.3505      1,973
+             per decision  95 % interval  above log  95 % interval  decisions
+    ─────────────────────────────────────────────────────────────────────────
+    the log         0.491  0.476 … 0.506                                4,000
+    frugal          0.823  0.805 … 0.841      0.332  0.314 … 0.351      1,973
     <BLANKLINE>
     4,000 of 4,000 rows usable. Each unit has an agent of its own, which made about
-    9.865 decisions: a policy that learns earns more later.
+    9.9 decisions: a policy that learns earns more later.
     """
     problem = the_problem(problem)
     named = named_policies(policies)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from fpbandits.checks import amount, visible
+from fpbandits.checks import visible
 from fpbandits.errors import counted
 from fpbandits.report.text import laid_out
 
@@ -22,11 +23,10 @@ def evaluation_table(evaluation: Evaluation) -> str:
     log = evaluation.log
     lines: list[Sequence[str]] = [
         ("", "per decision", "95 % interval", "above log", "95 % interval", "decisions"),
-        ("the log", amount(log.value), _interval(log), "", "", f"{evaluation.events:,}"),
+        ("the log", *_rounded(log), "", "", f"{evaluation.events:,}"),
     ]
     for name, earned in evaluation.policies.items():
-        estimates = earned.mean, earned.difference
-        cells = [text for each in estimates for text in (amount(each.value), _interval(each))]
+        cells = *_rounded(earned.mean), *_rounded(earned.difference)
         lines.append((visible(name), *cells, f"{earned.decisions:,}"))
     title = (
         f"{visible(evaluation.problem)}: reward per decision of {counted(evaluation.units, 'unit')}"
@@ -34,8 +34,14 @@ def evaluation_table(evaluation: Evaluation) -> str:
     return "\n".join([laid_out(title, lines, words=1), "", *_remarks(evaluation)])
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"{amount(estimate.low)} … {amount(estimate.high)}"
+def _rounded(estimate: Estimate) -> tuple[str, str]:
+    """Return an estimate and its interval, to two digits of the interval's half width."""
+    half = estimate.high - estimate.value
+    digits = 4 if half == 0 else max(0, 1 - math.floor(math.log10(half)))
+    value, low, high = (
+        f"{each:,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
+    )
+    return value, f"{low} … {high}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
@@ -44,7 +50,7 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     young = max(earned.decisions / earned.units for earned in evaluation.policies.values())
     remarks = [
         f"{usable:,} of {counted(events, 'row')} usable. Each unit has an agent of its own, which "
-        f"made about {amount(young)} decisions: a policy that learns earns more later.",
+        f"made about {young:,.1f} decisions: a policy that learns earns more later.",
         *(f"Note: {visible(warning)}" for warning in evaluation.warnings),
     ]
     return [line for remark in remarks for line in wrap(remark, _WIDTH)]
