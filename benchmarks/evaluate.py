@@ -87,7 +87,7 @@ def true_value(problem: Problem, policy: str, least: float) -> float:
     top = float(np.array(SHARES) @ best @ np.array(shares))
     earned: Floats = top - np.diff(result.mean_regret(policy), prepend=0.0)
     rows = np.arange(FEWEST, MOST + 1)
-    reached = binom.sf(np.arange(MOST)[:, np.newaxis], rows, least).mean(axis=1)
+    reached: Floats = np.asarray(binom.sf(np.arange(MOST)[:, np.newaxis], rows, least)).mean(axis=1)
     return float(reached @ earned / reached.sum())
 
 

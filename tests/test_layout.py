@@ -40,9 +40,14 @@ ELSEWHERE = {
 }
 """Modules that are tested elsewhere, and where."""
 
-OF_NO_MODULE = {"test_layout.py", "test_hostile.py", "simulation/test_store_crashes.py"}
-"""Tests of the repository, of all that is public, and those of a module that are slow enough for a
-file of their own."""
+OF_NO_MODULE = {
+    "test_docs.py",
+    "test_layout.py",
+    "test_hostile.py",
+    "simulation/test_store_crashes.py",
+}
+"""Tests of a page, of the repository, of all that is public, and those of a module that are slow
+enough for a file of their own."""
 
 
 def modules() -> dict[str, Path]:

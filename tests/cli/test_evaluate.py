@@ -49,7 +49,7 @@ def test_table_and_json(capsys: pytest.CaptureFixture[str], files: tuple[str, st
     words = "evaluate", *files, *WORDS, "--uniform", *policies
     code, out, err = run(capsys, *words)
     assert (code, err) == (0, "")
-    assert out.startswith("shop: reward per decision of 200 units\n")
+    assert out.startswith("log.csv: reward per decision of 200 units, models of shop\n")
     assert "\nucb1  " in out
     assert "2,000 of 2,000 rows usable" in out
     assert max(map(len, out.splitlines())) <= 80

@@ -72,7 +72,7 @@ def test_what_it_says() -> None:
     assert 1850 < frugal.decisions < 2150
     content = found.as_dict()
     assert content["policies"]["thompson"]["interval"] == list(blind.mean.interval)
-    assert repr(found).startswith("problem: reward per decision of 400 units\n")
+    assert repr(found).startswith("the log: reward per decision of 400 units, models of problem\n")
     assert fpb.evaluate(pd.DataFrame(log), PROBLEM, "frugal", uniform=True, **ROLES).policies == {
         "frugal": frugal
     }, "alone or beside others, bit for bit"

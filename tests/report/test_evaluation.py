@@ -7,6 +7,7 @@ from fpbandits.evaluation.result import Earned, Evaluation
 from fpbandits.report.evaluation import evaluation_table
 
 EVALUATION = Evaluation(
+    "log.csv",
     "shop",
     Estimate(1500, 1380, 1620),
     {
@@ -24,7 +25,7 @@ EVALUATION = Evaluation(
 
 def test_table() -> None:
     assert evaluation_table(EVALUATION).splitlines() == [
-        "shop: reward per decision of 400 units",
+        "log.csv: reward per decision of 400 units, models of shop",
         "             per decision    95 % interval  above log  95 % interval  decisions",
         "───────────────────────────────────────────────────────────────────────────────",
         "the log             1,500    1,380 … 1,620                                5,000",

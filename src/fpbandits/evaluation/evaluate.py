@@ -83,7 +83,7 @@ def evaluate(
     >>> sold = random.random(4000) < np.where(user % 2 == arm, .9, .1)
     >>> log = {"user": user, "arm": np.array(["a", "b"])[arm], "sold": sold}
     >>> fpb.evaluate(log, problem, unit="user", arm="arm", reward="sold", uniform=True)
-    problem: reward per decision of 200 units
+    the log: reward per decision of 200 units, models of problem
              per decision  95 % interval  above log  95 % interval  decisions
     ─────────────────────────────────────────────────────────────────────────
     the log         0.491  0.476 … 0.506                                4,000
@@ -140,6 +140,7 @@ def evaluate(
         if np.ptp(read.reward[accepted]) == 0:
             constant.append(name)
     return Evaluation(
+        where,
         problem.name,
         own.estimate(),
         earned,

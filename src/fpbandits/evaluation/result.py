@@ -35,8 +35,8 @@ class Evaluation:
 
     Attributes
     ----------
-    problem
-        Its name.
+    source, problem
+        What the log and the models are called.
     log
         The log's own reward per decision.
     policies
@@ -51,6 +51,7 @@ class Evaluation:
         What to mind, in words.
     """
 
+    source: str
     problem: str
     log: Estimate
     policies: Mapping[str, Earned]
@@ -64,6 +65,7 @@ class Evaluation:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, as ``fpbandits evaluate --json`` prints it."""
         return {
+            "source": self.source,
             "problem": self.problem,
             "units": self.units,
             "events": self.events,

@@ -28,9 +28,9 @@ def evaluation_table(evaluation: Evaluation) -> str:
     for name, earned in evaluation.policies.items():
         cells = *_rounded(earned.mean), *_rounded(earned.difference)
         lines.append((visible(name), *cells, f"{earned.decisions:,}"))
-    title = (
-        f"{visible(evaluation.problem)}: reward per decision of {counted(evaluation.units, 'unit')}"
-    )
+    source, models = map(visible, (evaluation.source, evaluation.problem))
+    units = counted(evaluation.units, "unit")
+    title = f"{source}: reward per decision of {units}, models of {models}"
     return "\n".join([laid_out(title, lines, words=1), "", *_remarks(evaluation)])
 
 
@@ -39,7 +39,7 @@ def _rounded(estimate: Estimate) -> tuple[str, str]:
     half = estimate.high - estimate.value
     digits = 4 if half == 0 else max(0, 1 - math.floor(math.log10(half)))
     value, low, high = (
-        f"{each:,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
+        f"{each:z,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
     )
     return value, f"{low} … {high}"
 
