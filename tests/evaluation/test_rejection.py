@@ -94,6 +94,7 @@ class Sequential(fpb.PlainPolicy):
         (Sequential(), False),
         ("frugal", True),
         ("ucb1", True),  # a bandit per context
+        ("fp-llr", True),  # its plans move its clock
         (Sequential(), True),
     ],
 )
