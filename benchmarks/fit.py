@@ -18,7 +18,7 @@ import numpy as np
 from engine import HERE, WORK, claim
 from scipy.optimize import linear_sum_assignment
 
-from fpbandits import FPUCB, Optimist, Policy, Problem, fit, simulate
+from fpbandits import FPUCB, Frugal, Policy, Problem, fit, simulate
 from fpbandits.arrays import Floats
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Rewards
@@ -201,20 +201,20 @@ def widened(found: Fit, copies: int) -> Problem:
 def played() -> None:
     """Play held-out users by fitted models and by the true ones, with and without the errors."""
     for events in (10**4, 10**5):
-        for seed in range(2):
+        for seed in range(4):
             means, shares, log = draw(seed, "bernoulli", events // 10, types=4, arms=8)
             found = fit(log, **ROLES)
             prior = {f"theta{place}": share for place, share in enumerate(shares, 1)}
             true = Problem.bernoulli(means, prior=prior)
             slack = float(np.sqrt((found.error_table**2).mean()))
-            best = regret(true, Optimist(), means, shares)
+            best = regret(true, Frugal(), means, shares)
             name = f"  {events:,} events, seed {seed}: regret over that with the true models"
-            ratio = regret(found.problem, Optimist(), means, shares) / best
+            ratio = regret(found.problem, Frugal(), means, shares) / best
             if events >= 10**5:
                 claim(name, ratio, 1.3)
             else:
                 print(f"{name}: {ratio:.2f}, {found.types} types found")
-            wider = regret(widened(found, 5), Optimist(), means, shares) / best
+            wider = regret(widened(found, 5), Frugal(), means, shares) / best
             plain, slackened = (
                 regret(found.problem, FPUCB(slack=each), means, shares) for each in (0, slack)
             )

@@ -29,6 +29,7 @@ from fpbandits.arrays import Floats
 GENRES, FEWEST, FOLDS = 8, 5, 5
 HORIZON, RUNS, WANTED = 200, 20, 10
 ROLES: Any = {"unit": "user", "arm": "genre", "reward": "liked"}
+BLIND, POPULAR = "thompson, which knows nothing", "the best genre of all users"
 Log = dict[str, list[Any]]
 
 _EXPORT = (
@@ -113,8 +114,8 @@ def played(users: list[str], log: Log) -> dict[str, Floats]:
         ways = {
             "frugal, types": (found.problem, "frugal"),
             "thompson-theta, types": (found.problem, "thompson-theta"),
-            "the best genre of all users": (one.problem, "frugal"),
-            "thompson, which knows nothing": (found.problem, "thompson"),
+            POPULAR: (one.problem, "frugal"),
+            BLIND: (found.problem, "thompson"),
         }
         held_out = tastes(part(log, out), found.problem.arms)
         print(f"fold {number + 1}: {found.types} types, {len(held_out)} users held out")
@@ -141,11 +142,12 @@ def as_good_as(curve: Floats, rate: float) -> float:
     return float(there[0] + 10) if len(there) else float(HORIZON)
 
 
-def measures(own: Floats, blind: Floats) -> dict[str, float]:
-    """Return what is told of a way to decide, from its mean curve and that of Thompson sampling."""
+def measures(own: Floats, blind: Floats, popular: Floats) -> dict[str, float]:
+    """Return what is told of a way to decide, from its mean curve and two others."""
     return {
         "liked per decision, first 10": own[9] / 10,
         "liked per decision, first 50": own[49] / 50,
+        "… above the best genre of all users": (own[49] - popular[49]) / 50,
         f"decisions until {WANTED} are liked": until(own, WANTED),
         "… so many sooner than thompson": until(blind, WANTED) - until(own, WANTED),
         "thompson does as well as the first 10 from decision": as_good_as(blind, own[9] / 10),
@@ -154,14 +156,15 @@ def measures(own: Floats, blind: Floats) -> dict[str, float]:
 
 def show(curves: dict[str, Floats]) -> None:
     """Print the measures, with 95 % intervals by users drawn again."""
-    blind = curves["thompson, which knows nothing"]
+    blind, popular = curves[BLIND], curves[POPULAR]
     random = np.random.default_rng(1)
     drawn = [random.integers(len(blind), size=len(blind)) for _ in range(1000)]
     print(f"\n{len(blind)} users, each held out once; 95 % intervals")
     for name, own in curves.items():
         print(name)
-        again = [measures(own[some].mean(axis=0), blind[some].mean(axis=0)) for some in drawn]
-        for what, value in measures(own.mean(axis=0), blind.mean(axis=0)).items():
+        three = own, blind, popular
+        again = [measures(*(each[some].mean(axis=0) for each in three)) for some in drawn]
+        for what, value in measures(*(each.mean(axis=0) for each in three)).items():
             low, high = np.quantile([each[what] for each in again], (0.025, 0.975))
             print(f"  {what:52} {value:7.3f}   {low:7.3f} … {high:.3f}")
 
