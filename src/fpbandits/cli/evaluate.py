@@ -40,9 +40,9 @@ def evaluate(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Estimate what policies would have earned, from a log of randomised decisions.
+    """Estimate what policies would have earned on a log.
 
-    Each unit has an agent of its own. Rows that it would have decided otherwise are passed over, so
+    Its decisions must have been random. Each unit has an agent of its own. Rows that it would have decided otherwise are passed over, so
     that what is left is as if the policy had played.
     """
     from fpbandits.cli.output import print_json
