@@ -42,8 +42,8 @@ def evaluate(
 ) -> None:
     """Estimate what policies would have earned on a log.
 
-    Its decisions must have been random. Each unit has an agent of its own. Rows that it would have decided otherwise are passed over, so
-    that what is left is as if the policy had played.
+    Its decisions must have been random. Each unit has an agent of its own. Rows that it would have
+    decided otherwise are passed over, so that what is left is as if the policy had played.
     """
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
