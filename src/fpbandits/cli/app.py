@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import analyze, fit, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli import analyze, fit, lab, leaderboard, policies, reproduce, simulate, sweep
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error, nearest
 
@@ -22,6 +22,7 @@ for command in (
     reproduce.reproduce,
     leaderboard.leaderboard,
     fit.fit,
+    lab.lab,
     policies.policies,
 ):
     app.command()(command)

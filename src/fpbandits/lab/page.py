@@ -1,0 +1,35 @@
+"""The page: its head, its tabs, and the parts in them, for one browser tab each."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from fpbandits import __version__
+from fpbandits.lab.free import FreePart
+from fpbandits.lab.models import ModelsPart
+from fpbandits.lab.parts import STYLE
+from fpbandits.lab.workbook import Workbook
+from fpbandits.problem import Problem
+
+
+def build(problem: Problem) -> None:
+    """Build the page for whoever has just opened it."""
+    workbook = Workbook(problem)
+    ui.add_css(STYLE)
+    ui.colors(primary="#005a8f")
+    dark = ui.dark_mode(None)
+    with ui.element("header").classes("head"):
+        ui.html("fpbandits lab", tag="h1", sanitize=True)
+        ui.label(f"version {__version__}").classes("quiet")
+        ui.space()
+        ui.toggle({None: "system", False: "light", True: "dark"}).bind_value(dark, "value").props(
+            'no-caps dense unelevated aria-label="colours"'
+        ).classes("plain")
+    with ui.tabs().props('no-caps align="left" inline-label') as tabs:
+        models = ui.tab("Models")
+    panels = ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels")
+    with panels, ui.tab_panel(models), ui.element("div").classes("beside"):
+        with ui.element("section").props('aria-label="Models"'):
+            ModelsPart(workbook)
+        with ui.element("section").props('aria-label="What can be learned for free"'):
+            FreePart(workbook)
