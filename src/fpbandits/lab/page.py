@@ -8,6 +8,8 @@ from fpbandits import __version__
 from fpbandits.lab.free import FreePart
 from fpbandits.lab.models import ModelsPart
 from fpbandits.lab.parts import STYLE
+from fpbandits.lab.play import PlayPart
+from fpbandits.lab.watch import WatchPart
 from fpbandits.lab.workbook import Workbook
 from fpbandits.problem import Problem
 
@@ -26,10 +28,18 @@ def build(problem: Problem) -> None:
             'no-caps dense unelevated aria-label="colours"'
         ).classes("plain")
     with ui.tabs().props('no-caps align="left" inline-label') as tabs:
-        models = ui.tab("Models")
-    panels = ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels")
-    with panels, ui.tab_panel(models), ui.element("div").classes("beside"):
-        with ui.element("section").props('aria-label="Models"'):
-            ModelsPart(workbook)
-        with ui.element("section").props('aria-label="What can be learned for free"'):
-            FreePart(workbook)
+        models, play, watch = ui.tab("Models"), ui.tab("Play"), ui.tab("Watch")
+    with ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels"):
+        with ui.tab_panel(models), ui.element("div").classes("beside"):
+            with _section("Models"):
+                ModelsPart(workbook)
+            with _section("What can be learned for free"):
+                FreePart(workbook)
+        with ui.tab_panel(play), _section("Play"):
+            PlayPart(workbook)
+        with ui.tab_panel(watch), _section("Watch"):
+            WatchPart(workbook)
+
+
+def _section(name: str) -> ui.element:
+    return ui.element("section").props(f'aria-label="{name}"')

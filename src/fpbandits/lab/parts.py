@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nicegui import ui
 
@@ -45,3 +47,12 @@ def button(words: str, action: Callable[[], object], *, main: bool = False) -> u
 def heading(words: str) -> None:
     """Head a part of the page."""
     ui.html(words, tag="h2", sanitize=True)
+
+
+def number_of(text: Any) -> Any:
+    """Return what is written as a number, as 1000 or 1e3; else the text, for others to refuse."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        return text
+    return int(value) if math.isfinite(value) and value == int(value) else value

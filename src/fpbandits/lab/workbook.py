@@ -71,7 +71,7 @@ class Workbook:
         """Return the name and the content of a problem file; what is marked cannot be saved."""
         if self.marks:
             raise InputError(f"not saved, because something is wrong: {self.marks[0].message}")
-        return f"{_file_name(self.problem.name)}.toml", problem_to_toml(self.problem).encode()
+        return f"{file_name(self.problem.name)}.toml", problem_to_toml(self.problem).encode()
 
 
 def problem_from_upload(name: str, content: bytes) -> Problem:
@@ -91,7 +91,7 @@ def problem_from_upload(name: str, content: bytes) -> Problem:
             raise InputError("the file has a name that cannot be written: rename it") from None
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """Return a problem's name as one that every file system takes."""
     kept = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
     return kept.strip(".-")[:80] or "problem"
