@@ -57,7 +57,7 @@ class FreePart:
         self._true = ui.select([], label="if the truth is", with_input=True).props("outlined dense")
         self._true.classes("field").on_value_change(self._choose)
         self._notice = Notice()
-        self._words = ui.html(sanitize=False).classes("words").mark("verdict")
+        self._words = ui.html(sanitize=False).classes("words verdict")
         with ui.element("div").classes("pictures"):
             with ui.element("figure"):
                 self._means = ui.html(sanitize=False).classes("picture")
@@ -74,7 +74,7 @@ class FreePart:
                     sanitize=False,
                     tag="figcaption",
                 )
-        self._glance = ui.html(sanitize=False).classes("words wide")
+        self._glance = ui.html(sanitize=False).classes("words glance")
         workbook.listen(self._show)
         self._show()
 

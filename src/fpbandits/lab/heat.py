@@ -74,7 +74,7 @@ def means_picture(problem: Problem) -> str:
 def confusion_picture(problem: Problem, kinds: Ints) -> str:
     """Return who looks like whom as SVG: a row per truth, a column per model."""
     colours = np.zeros((*kinds.shape, 4), np.uint8)
-    colours[kinds == NOT] = (128, 128, 128, 36)
+    colours[kinds == NOT] = (128, 128, 128, 56)
     for kind, (_, colour) in KINDS.items():
         colours[kinds == kind] = (*bytes.fromhex(colour[1:]), 255)
     names = problem.parameters

@@ -120,7 +120,7 @@ class ModelsPart:
                     },
                     "cellDataType": "text",
                     "sortable": False,
-                    "minWidth": 74,
+                    "minWidth": 96,
                     "flex": 1,
                     "suppressMovable": True,
                 },

@@ -12,10 +12,10 @@ from nicegui import run, ui
 from fpbandits.checks import whole_number
 from fpbandits.errors import Error, counted
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import Question, as_csv, drawn, python_lines, stages
+from fpbandits.lab.playing import STARTERS, Question, as_csv, drawn, python_lines, stages
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
-from fpbandits.policies import DEFAULT, POLICIES
+from fpbandits.policies import POLICIES
 from fpbandits.report.regret import BANDS
 from fpbandits.report.text import regret_html
 from fpbandits.simulation.result import Result
@@ -64,7 +64,7 @@ class PlayPart:
         self._notice = Notice()
         self._notice.say("Choose policies and a truth, then play.")
         self._picture = ui.html(sanitize=False).classes("paper")
-        self._table = ui.html(sanitize=False).classes("words wide")
+        self._table = ui.html(sanitize=False).classes("words")
         with ui.element("div").classes("tools") as self._downloads:
             for words, kind in (("PNG", "png"), ("SVG", "svg"), ("CSV", "csv")):
                 button(f"Download {words}", partial(self._download, kind))
@@ -79,7 +79,7 @@ class PlayPart:
         with ui.element("div").classes("tools"):
             self._policies = ui.select(
                 list(POLICIES),
-                value=[DEFAULT.name, "ucb1"],
+                value=list(STARTERS),
                 label="policies (options follow a colon: fp-ucb:slack=0.05)",
                 multiple=True,
                 with_input=True,

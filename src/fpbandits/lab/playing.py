@@ -14,19 +14,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from fpbandits.agent import Agent
 from fpbandits.builtin import BUILT_IN, built_in
 from fpbandits.lab.tasks import Stop
 from fpbandits.lab.workbook import file_name
+from fpbandits.policies import DEFAULT, parse_policy
+from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.report.regret import regret_figure
+from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.kernel import new_meter
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.simulate import simulate
 
-_FIRST = 4
-"""Runs of the first stage: soon there, and enough for an interval."""
+_FIRST = 2
+"""Runs of the first stage: soon there, and just enough for an interval."""
 
 _SECONDS = 1.0
+
+STARTERS = (DEFAULT.name, "ucb1")
+"""The policies that are chosen until someone chooses others."""
 
 _pen = Lock()
 """Matplotlib's style is one for all threads."""
@@ -78,6 +86,16 @@ def stages(
             stop.check()
             more = max(played // 2, int(pace * _SECONDS), 1)
             wanted = min(question.runs, played + more)
+
+
+def warm_up(problem: Problem) -> None:
+    """Have the policies that the lab begins with compiled, or their machine code found on disk."""
+    for word in STARTERS:
+        policy = parse_policy(word)
+        if refusal(policy, problem) is None:
+            cell = make_cell(problem, policy, true=problem.parameters[0], horizon=10, runs=1)
+            cell.play(range(1), new_meter())
+    Agent(problem, STARTERS[0]).ask(problem.contexts[0] if problem.contexts else None)
 
 
 def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:

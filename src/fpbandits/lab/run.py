@@ -22,7 +22,7 @@ from fpbandits.errors import InputError, counted
 from fpbandits.problem import Problem
 from fpbandits.theory.contexts import PairStructure
 
-MOST_STEPS = 240
+MOST_STEPS = 160
 """So many plays are remembered one by one."""
 
 _MOST_REWARDS = 32

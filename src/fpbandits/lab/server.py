@@ -10,8 +10,10 @@ import contextlib
 import logging
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
+from functools import cache, partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,10 +23,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from fpbandits.errors import InputError
 from fpbandits.lab import page
-from fpbandits.lab.tasks import stop_all
+from fpbandits.lab.playing import warm_up
+from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
 
 HOST = "127.0.0.1"
+
+_PATIENCE = 3.0
+"""Seconds that work under way has, once the lab ends, to end too."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -42,7 +48,11 @@ def serve(problem: Problem, port: int, *, open_browser: bool) -> None:
             log_level="warning",
             timeout_graceful_shutdown=1,  # a tab keeps its connection as long as it is open
         )
-        _Server(settings, address, open_browser).run(sockets=[listener])
+        try:
+            _Server(settings, address, open_browser).run(sockets=[listener])
+        except KeyboardInterrupt:
+            leave(_PATIENCE, 130)
+            raise
 
 
 @contextlib.contextmanager
@@ -67,6 +77,7 @@ def application(problem: Problem) -> FastAPI:
     lab.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
     ui.page("/")(lambda: page.build(problem))
     pages.on_shutdown(stop_all)
+    pages.on_connect(partial(_warm_up_once, problem))
     # A browser that goes away in the middle of an answer is nobody's fault.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "timeout" not in record.getMessage()
@@ -81,6 +92,12 @@ def application(problem: Problem) -> FastAPI:
         show_welcome_message=False,
     )
     return lab
+
+
+@cache
+def _warm_up_once(problem: Problem) -> None:
+    """Compile beside the page, once someone looks at it: nobody waits for this thread."""
+    threading.Thread(target=warm_up, args=[problem], daemon=True).start()
 
 
 class _Server(uvicorn.Server):

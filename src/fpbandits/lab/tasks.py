@@ -1,7 +1,14 @@
-"""Long work beside the page: in threads, each of which can be told to stop."""
+"""Long work beside the page: in threads, each of which can be told to stop.
+
+A compilation cannot: whoever ends the lab waits for it a moment, and then no longer.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
+import time
 from weakref import WeakSet
 
 
@@ -33,3 +40,16 @@ def stop_all() -> None:
     """Tell all work to stop, since the lab ends."""
     for stop in list(_under_way):
         stop.set()
+
+
+def leave(seconds: float, code: int) -> None:
+    """Give threads some time to end; if one does not, end the process with an exit code."""
+    stop_all()
+    until = time.monotonic() + seconds
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(max(0.0, until - time.monotonic()))
+            if thread.is_alive():
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)

@@ -11,16 +11,17 @@ from nicegui import events, run, ui
 from fpbandits.checks import amount, visible, whole_number
 from fpbandits.errors import Error, InputError
 from fpbandits.lab.parts import Notice, button, heading, number_of
+from fpbandits.lab.playing import STARTERS
 from fpbandits.lab.run import MOST_STEPS, Run, told
 from fpbandits.lab.workbook import Workbook
 from fpbandits.markup import html_table
-from fpbandits.policies import DEFAULT, POLICIES
+from fpbandits.policies import POLICIES
 from fpbandits.report.figures import PALETTE, short
 
 _MOST_ROWS = 30
 _MOST_BUTTONS = 12
 _MOST_TOLD = 8
-_HEIGHT = 16
+_WIDTH, _HEIGHT = 5, 16
 _SPEEDS = {1: "1 play per second", 5: "5 plays per second", 50: "50 plays per second"}
 
 
@@ -33,7 +34,7 @@ class WatchPart:
         self._busy = False
         heading("Watch")
         with ui.element("div").classes("tools"):
-            self._policy = ui.select(list(POLICIES), value=DEFAULT.name, label="policy")
+            self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
             self._true = ui.select([], label="truth", with_input=True)
             self._seed = ui.input("seed of the rewards", value="0")
             self._speed = ui.select(_SPEEDS, value=5, label="speed")
@@ -53,7 +54,7 @@ class WatchPart:
         with ui.element("div").classes("beside"):
             self._models = ui.html(sanitize=False).classes("words")
             self._counts = ui.html(sanitize=False).classes("words")
-        self._steps = ui.html(sanitize=False).classes("words wide")
+        self._steps = ui.html(sanitize=False).classes("words")
         self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
         self._speed.on_value_change(self._set_speed)
         for field in (self._policy, self._true):
@@ -152,28 +153,30 @@ def _several(now: Run, plays: int, arm: str | None) -> None:
 
 def roll(now: Run) -> str:
     """Return the last plays as a picture: a line per arm, a mark per play, framed if yours."""
-    arms = now.problem.arms[:_MOST_ROWS]
-    width, height = 4 * MOST_STEPS, _HEIGHT * len(arms)
+    played = {step.arm for step in now.steps}
+    arms = [arm for arm in now.problem.arms if arm in played or len(now.problem.arms) <= _MOST_ROWS]
+    rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
+    width, height = _WIDTH * MOST_STEPS, _HEIGHT * len(rows)
     parts = []
     for place, step in enumerate(now.steps):
-        arm = now.problem.arms.index(step.arm)
-        if arm < len(arms):
-            colour = PALETTE[arm % (len(PALETTE) - 1)]
+        row = rows.get(step.arm)
+        if row is not None:
+            colour = PALETTE[row % (len(PALETTE) - 1)]
             kind = ' class="yours"' if step.is_yours else ""
             parts.append(
-                f'<rect x="{4 * place}" y="{_HEIGHT * arm + 2}" width="3" height="{_HEIGHT - 4}" '
-                f'fill="{colour}"{kind}/>'
+                f'<rect x="{_WIDTH * place}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
+                f'height="{_HEIGHT - 4}" fill="{colour}"{kind}/>'
             )
     names = "".join(
-        f'<text x="-6" y="{_HEIGHT * (arm + 0.75):.0f}" text-anchor="end">'
+        f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
         f"{escape(short(visible(name), 16))}</text>"
-        for arm, name in enumerate(arms)
+        for name, row in rows.items()
     )
     lines = "".join(
-        f'<line x1="0" x2="{width}" y1="{_HEIGHT * (arm + 1)}" y2="{_HEIGHT * (arm + 1)}"/>'
-        for arm in range(len(arms))
+        f'<line x1="0" x2="{width}" y1="{_HEIGHT * (row + 1)}" y2="{_HEIGHT * (row + 1)}"/>'
+        for row in rows.values()
     )
-    left = 7.2 * min(16, max(map(len, arms))) + 10
+    left = 7.2 * min(16, max(map(len, rows), default=0)) + 10
     return (
         f'<svg class="heat" viewBox="{-left:.0f} 0 {left + width:.0f} {height}" role="img">'
         f"<title>arms played, the last {len(now.steps):,} plays</title>"
@@ -209,8 +212,10 @@ def models_table(now: Run) -> str:
 def counts_table(now: Run) -> str:
     """Return how often each arm was played, and what it paid."""
     rows = []
-    pairs = zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True)
-    for name, plays, total in list(pairs)[:_MOST_ROWS]:
+    pairs = list(zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True))
+    if len(pairs) > _MOST_ROWS:
+        pairs.sort(key=lambda pair: -pair[1])
+    for name, plays, total in pairs[:_MOST_ROWS]:
         rows.append([name, f"{plays:,}", f"{total / plays:.4g}" if plays else ""])
     left_out = now.problem.pairs - len(rows)
     below = [f"… and {left_out:,} more"] if left_out > 0 else []
