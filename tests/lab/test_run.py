@@ -77,10 +77,9 @@ def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, poli
     checked = 0
     for _ in range(12):
         run.play()
-        following = run.next_out() if run.alive() else None
-        if following is None or following[1] is None:
+        model, ruling_out = run.next_out() or ("", None)
+        if ruling_out is None:
             continue
-        model, ruling_out = following
         assert model == list(run.alive())[-1]
         agent = Agent.from_state(run.agent.state(), problem)
         for rewards in range(1, ruling_out.rewards + 1):

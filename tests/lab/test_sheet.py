@@ -43,7 +43,7 @@ def the_mark(sheet: Sheet) -> Mark:
 
 def librarys_words(sheet: Sheet, row: list[object]) -> str:
     """What the library says of a table whose first row is this one."""
-    rows: list[list[object]] = [row, *([0.5] * len(row) for _ in sheet.parameters[1:])]
+    rows = [row, *[[0.5] * len(row)] * (len(sheet.parameters) - 1)]
     with pytest.raises(InputError) as caught:
         Problem.bernoulli(rows, arms=sheet.arms, parameters=sheet.parameters)
     return str(caught.value)
