@@ -24,6 +24,12 @@ _FURTHEST = 15
 _PRIOR = "drawn from the prior in each run"
 
 
+class _Slider(ui.slider):
+    """A slider that moves at once: by way of the server, keys pressed in haste would be lost."""
+
+    LOOPBACK = False
+
+
 class _Work:
     """A simulation under way, as far as it has come; the page looks at it now and then."""
 
@@ -94,7 +100,7 @@ class PlayPart:
         with ui.element("div").classes("tools"):
             with ui.element("div").classes("slide"):
                 words = ui.label().props('id="horizon"')
-                self._horizon = ui.slider(min=1, max=_FURTHEST, step=1, value=6)
+                self._horizon = _Slider(min=1, max=_FURTHEST, step=1, value=6)
                 self._horizon.props('aria-label="horizon: ten to the power of"')
                 words.bind_text_from(
                     self._horizon, "value", lambda power: f"horizon T = {_power(power)} plays"

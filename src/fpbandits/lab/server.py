@@ -32,6 +32,9 @@ HOST = "127.0.0.1"
 _PATIENCE = 3.0
 """Seconds that work under way has, once the lab ends, to end too."""
 
+_PAGE_FIRST = 2.0
+"""Seconds that a page has for itself before anything is compiled beside it."""
+
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
     '<rect width="16" height="16" rx="3" fill="#0072B2"/>'
@@ -96,8 +99,10 @@ def application(problem: Problem) -> FastAPI:
 
 @cache
 def _warm_up_once(problem: Problem) -> None:
-    """Compile beside the page, once someone looks at it: nobody waits for this thread."""
-    threading.Thread(target=warm_up, args=[problem], daemon=True).start()
+    """Compile beside the page, once it is there: nobody waits for this thread."""
+    timer = threading.Timer(_PAGE_FIRST, warm_up, [problem])
+    timer.daemon = True
+    timer.start()
 
 
 class _Server(uvicorn.Server):
