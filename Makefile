@@ -49,7 +49,7 @@ bench: .venv/installed-test
 # The browser of the lab's tests: on Debian, as root, it is installed if there is none. Elsewhere
 # these tests are skipped, and say so.
 chromium:
-	@command -v chromium chromium-browser > /dev/null || \
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
 		if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 			{ apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } \
 				> /dev/null || echo "Chromium could not be installed: the lab's page is not tested" >&2; \

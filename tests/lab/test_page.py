@@ -459,3 +459,18 @@ def test_it_fits_can_be_read_and_everything_has_a_name(
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         assert tab.evaluate(FAINT) == []
         assert tab.evaluate(NAMELESS) == []
+
+
+def test_loading_the_page_again_loses_nothing(new_tab: NewTab) -> None:
+    tab = new_tab()
+    other = new_tab()
+    type_into(tab, 1, "a1", "0.6")
+    type_into(tab, 0, "a0", "zero")
+    tab.reload()
+    expect(cell(tab, 1, "a1")).to_have_text("0.6")
+    expect(cell(tab, 0, "a0")).to_have_class(re.compile(r"\bbad\b"))
+    expect(notice(tab, "Models")).to_contain_text("not the text 'zero'")
+    type_into(tab, 0, "a0", "0.9")
+    expect(tab.locator(".glance")).to_contain_text("11,188 plays of arm2")
+    other.reload()
+    expect(cell(other, 1, "a1")).to_have_text("0.5")

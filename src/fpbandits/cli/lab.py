@@ -24,7 +24,7 @@ def lab(
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """See what a set of models allows: edit, play and watch it on a page.
+    """Edit, play and watch a set of models on a page.
 
     The page is served to this machine alone, and loads nothing from elsewhere. Ctrl-C ends it.
     """

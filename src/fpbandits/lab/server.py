@@ -32,6 +32,9 @@ HOST = "127.0.0.1"
 _PATIENCE = 3.0
 """Seconds that work under way has, once the lab ends, to end too."""
 
+_FORGET = 300.0
+"""Seconds after which a tab that is gone will not come back, and what it plays is stopped."""
+
 _PAGE_FIRST = 2.0
 """Seconds that a page has for itself before anything is compiled beside it."""
 
@@ -78,7 +81,11 @@ def application(problem: Problem) -> FastAPI:
     lab = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # Another site's name may be made to point here; whoever comes by it is not let in.
     lab.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
-    ui.page("/")(lambda: page.build(problem))
+
+    @ui.page("/")
+    async def _() -> None:
+        await page.build(problem)
+
     pages.on_shutdown(stop_all)
     pages.on_connect(partial(_warm_up_once, problem))
     # A browser that goes away in the middle of an answer is nobody's fault.
@@ -93,6 +100,8 @@ def application(problem: Problem) -> FastAPI:
         language="en-US",
         tailwind=False,
         show_welcome_message=False,
+        reconnect_timeout=_FORGET,
+        message_history_length=300,
     )
     return lab
 
