@@ -7,7 +7,7 @@ import pytest
 
 import fpbandits as fpb
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.playing import Question, as_csv, drawn, python_lines, stages
+from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.simulation.result import Result
 
@@ -15,10 +15,10 @@ TWO = EXAMPLES["paper:two"].make()
 QUESTION = Question(TWO, ("fp-ucb", "ucb1"), "theta2", 10**12, 60, seed=3)
 
 
-def test_stages_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
+def test_instalments_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
     shown: list[Result] = []
     shares: list[float] = []
-    stages(QUESTION, Stop(), shown.append, shares.append)
+    instalments(QUESTION, Stop(), shown.append, shares.append)
     whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], true="theta2", horizon=10**12, runs=60, seed=3)
     runs = [result.runs for result in shown]
     assert runs[0] == 2
@@ -41,7 +41,7 @@ def test_stopped_in_the_middle_what_was_shown_stays() -> None:
         stop.set()
 
     with pytest.raises(StoppedError):
-        stages(QUESTION, stop, show, lambda share: None)
+        instalments(QUESTION, stop, show, lambda share: None)
     assert [result.runs for result in shown] == [2]
 
 
@@ -62,7 +62,7 @@ def test_the_lines_do_the_same(
     fpb.save_problem(problem, "pricing.toml")
     question = Question(problem, ("ucb1",), problem.parameters[-1], 1000, 5, seed=2, shuffle=True)
     shown: list[Result] = []
-    stages(question, Stop(), shown.append, lambda share: None)
+    instalments(question, Stop(), shown.append, lambda share: None)
     exec(python_lines(question, band="std", bounds=True), {})
     assert Path("regret.csv").read_bytes() == as_csv(shown[-1])
     assert Path("regret.svg").read_bytes() == drawn(shown[-1], "svg", band="std", bounds=True)

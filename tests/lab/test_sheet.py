@@ -197,8 +197,15 @@ def test_in_contexts_a_table_goes_into_the_one_on_the_screen() -> None:
 def test_nothing_or_too_much_is_not_pasted() -> None:
     with pytest.raises(InputError, match="nothing to paste"):
         pasted(TWO, 0, 0, "\n\n")
-    with pytest.raises(InputError, match="too many to paste"):
-        pasted(TWO, 0, 0, "\n".join(["1\t" * 2000] * 600))
+    for text in ("\n".join(["1\t" * 500] * 500), "1\n" * 6000):
+        with pytest.raises(InputError, match="too many for a table on a page"):
+            pasted(TWO, 0, 0, text)
+
+
+def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
+    large = Problem.bernoulli(np.full((5001, 2), 0.5))
+    with pytest.raises(InputError, match=r"5,001 models of 2 means each are too many"):
+        sheet_of(large)
 
 
 def test_models_and_arms_come_and_go() -> None:

@@ -12,6 +12,7 @@ from fpbandits.lab.parts import Notice, heading
 from fpbandits.lab.workbook import Workbook
 from fpbandits.markup import html_table
 from fpbandits.problem import Problem
+from fpbandits.report.structure import MOST_PARAMETERS
 from fpbandits.theory.analysis import analyze
 
 _MOST_TRUTHS = 64
@@ -44,8 +45,10 @@ def answer(problem: Problem, true: str) -> Answer:
             words=3,
             above=above,
         )
-    kinds = confusion(problem)
-    return Answer(words, glance, means_picture(problem), confusion_picture(problem, kinds))
+    who = f"Not drawn: more than {MOST_PARAMETERS:,} models."
+    if len(problem.parameters) <= MOST_PARAMETERS:
+        who = confusion_picture(problem, confusion(problem))
+    return Answer(words, glance, means_picture(problem), who)
 
 
 class FreePart:

@@ -14,7 +14,7 @@ from html import escape
 
 import numpy as np
 
-from fpbandits.arrays import Floats, Ints
+from fpbandits.arrays import Floats
 from fpbandits.checks import number_text, visible
 from fpbandits.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
@@ -28,6 +28,7 @@ _LONGEST_NAME = 22
 _LETTER = 7.2
 """How wide a letter is, at the size in which names are written."""
 
+Kinds = np.ndarray[tuple[int, int], np.dtype[np.int8]]
 NOT, MUST, NEED_NOT = range(3)
 KINDS = {
     MUST: ("looks like it and has a better arm: must be told apart", ORANGE),
@@ -35,10 +36,10 @@ KINDS = {
 }
 
 
-def confusion(problem: Problem) -> Ints:
+def confusion(problem: Problem) -> Kinds:
     """Tell for every truth which models look like it while you play well: [truth, model]."""
     structure = PairStructure(problem)
-    kinds = np.full((len(problem.parameters),) * 2, NOT)
+    kinds = np.full((len(problem.parameters),) * 2, NOT, np.int8)
     by_arm = None if problem.contexts else Structure(problem)
     for true in range(len(kinds)):
         if by_arm is not None:
@@ -71,7 +72,7 @@ def means_picture(problem: Problem) -> str:
     )
 
 
-def confusion_picture(problem: Problem, kinds: Ints) -> str:
+def confusion_picture(problem: Problem, kinds: Kinds) -> str:
     """Return who looks like whom as SVG: a row per truth, a column per model."""
     colours = np.zeros((*kinds.shape, 4), np.uint8)
     colours[kinds == NOT] = (128, 128, 128, 56)

@@ -12,7 +12,7 @@ from nicegui import run, ui
 from fpbandits.checks import whole_number
 from fpbandits.errors import Error, counted
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import STARTERS, Question, as_csv, drawn, python_lines, stages
+from fpbandits.lab.playing import STARTERS, Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
@@ -41,7 +41,7 @@ class _Work:
         self.picture = b""
 
     def play(self) -> None:
-        stages(self.question, self.stop, self._show, self._note)
+        instalments(self.question, self.stop, self._show, self._note)
 
     def _note(self, share: float) -> None:
         self.share = share

@@ -1,8 +1,8 @@
-"""A simulation that shows what it has: the runs asked for are played in stages, each a result.
+"""A simulation that shows what it has: runs are played in instalments, each of them a result.
 
 A run depends on its seed and number alone, and a folder of finished runs lets the same question go
-on. So every stage is what `simulate` finds for so many runs, and the last one is what it finds for
-all of them. Stages take about a second each, so that curves grow while someone looks.
+on. So every instalment is what `simulate` finds for so many runs, and the last one is what it finds
+for all of them. Each takes about a second, so that curves grow while someone looks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fpbandits.simulation.result import Result
 from fpbandits.simulation.simulate import simulate
 
 _FIRST = 2
-"""Runs of the first stage: soon there, and just enough for an interval."""
+"""Runs of the first instalment: soon there, and just enough for an interval."""
 
 _SECONDS = 1.0
 
@@ -53,13 +53,13 @@ class Question:
     shuffle: bool = False
 
 
-def stages(
+def instalments(
     question: Question,
     stop: Stop,
     show: Callable[[Result], None],
     progress: Callable[[float], None],
 ) -> None:
-    """Play all runs, and show what there is after every stage; told to stop, raise."""
+    """Play all runs, and show what there is after every instalment; told to stop, raise."""
     with tempfile.TemporaryDirectory() as folder:
         played, wanted = 0, min(_FIRST, question.runs)
         while played < question.runs:

@@ -24,6 +24,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from fpbandits.errors import InputError
 from fpbandits.lab import page
 from fpbandits.lab.playing import warm_up
+from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
 
@@ -47,6 +48,7 @@ _ICON = (
 
 def serve(problem: Problem, port: int, *, open_browser: bool) -> None:
     """Serve the lab until Ctrl-C, and say on standard output where it is."""
+    sheet_of(problem)  # what is too large for the page is refused before there is one
     with listening(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}/"
         settings = uvicorn.Config(

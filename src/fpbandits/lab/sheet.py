@@ -28,8 +28,8 @@ from fpbandits.names import Names, Naming
 from fpbandits.problem import Problem
 from fpbandits.shares import checked_prior
 
-MOST_CELLS = 1_000_000
-"""More cells than this are not for editing by hand."""
+MOST_MODELS, MOST_CELLS = 5_000, 200_000
+"""More than this is not for editing by hand."""
 
 MOST_MARKS = 100
 """More bad cells than this are not read one by one."""
@@ -93,6 +93,7 @@ class Sheet:
 
 def sheet_of(problem: Problem) -> Sheet:
     """Return a problem as text, which reads as the same problem bit for bit."""
+    _check_size(len(problem.parameters), problem.pairs)
     rewards = problem.rewards
     fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
     if rewards.takes_range:
@@ -118,6 +119,15 @@ def _texts(values: Any) -> str:
     given = np.asarray(values).tolist()
     numbers = given if isinstance(given, list) else [given]
     return ", ".join(repr(each).removesuffix(".0") for each in numbers)
+
+
+def _check_size(models: int, columns: int) -> None:
+    if models > MOST_MODELS or models * columns > MOST_CELLS:
+        raise InputError(
+            f"{counted(models, 'model')} of {counted(columns, 'mean')} each are too many for a "
+            f"table on a page (at most {MOST_MODELS:,} models, {MOST_CELLS:,} means): use analyze "
+            "and simulate"
+        )
 
 
 def field_names(family: str) -> tuple[str, ...]:
@@ -318,11 +328,10 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
     if not lines:
         raise InputError("there is nothing to paste: copy some cells of a spreadsheet first")
     width = max(map(len, lines))
-    if len(lines) * width > MOST_CELLS:
-        raise InputError(
-            f"{counted(len(lines) * width, 'cell')} are too many to paste (at most "
-            f"{MOST_CELLS:,}): open a file instead"
-        )
+    _check_size(
+        max(len(sheet.parameters), row + len(lines)),
+        max(len(sheet.arms), column + width - 1) * max(1, len(sheet.contexts)),
+    )
     if column > len(sheet.arms) and row != HEAD:
         width = 1  # weights of the prior: nothing stands behind them
     if (row, column) == (HEAD, 0) and len(lines) > 1 and width > 1 and not sheet.contexts:
