@@ -331,6 +331,13 @@ def test_what_cannot_be_played_is_told_and_what_plays_can_be_stopped(new_tab: Ne
     tab.get_by_role("button", name="Stop").click()
     expect(notice(tab, "Play")).to_contain_text("stopped after")
     expect(play).to_be_enabled()
+    # What was shown can be taken home, also after something that could not be played.
+    runs.fill("0")
+    play.click()
+    expect(notice(tab, "Play")).to_contain_text("must be at least 1")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Download CSV").click()
+    assert download.value.path().read_bytes().startswith(b"policy,time,")
 
 
 def test_a_run_is_watched_and_played_along(new_tab: NewTab) -> None:

@@ -10,18 +10,20 @@ from typing import Any
 from nicegui import run, ui
 
 from fpbandits.checks import whole_number
-from fpbandits.errors import Error, counted
+from fpbandits.errors import counted
 from fpbandits.lab.parts import Notice, button, heading, number_of
 from fpbandits.lab.playing import STARTERS, Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
+from fpbandits.policies.compilations import compilations
 from fpbandits.report.regret import BANDS
 from fpbandits.report.text import regret_html
 from fpbandits.simulation.result import Result
 
 _FURTHEST = 15
 _PRIOR = "drawn from the prior in each run"
+_COMPILING = "compiling … (for the first time only)"
 
 
 class _Slider(ui.slider):
@@ -36,12 +38,16 @@ class _Work:
     def __init__(self, question: Question, band: str, bounds: bool) -> None:
         self.question, self.band, self.bounds = question, band, bounds
         self.stop = Stop()
-        self.share = 0.0
+        self.share, self.compiling = 0.0, 0
         self.result: Result | None = None
         self.picture = b""
 
     def play(self) -> None:
-        instalments(self.question, self.stop, self._show, self._note)
+        with compilations(self._compile):
+            instalments(self.question, self.stop, self._show, self._note)
+
+    def _compile(self, more: int) -> None:
+        self.compiling += more
 
     def _note(self, share: float) -> None:
         self.share = share
@@ -116,8 +122,8 @@ class PlayPart:
         if self._shown is not None and self._shown.problem != self._book.problem:
             self._notice.say("The models have changed since this was played.")
 
-    def _question(self) -> Question:
-        return Question(
+    def _asked(self) -> _Work:
+        question = Question(
             self._book.problem,
             tuple(self._policies.value or ()),
             str(self._true.value),
@@ -126,36 +132,37 @@ class PlayPart:
             whole_number("the seed", number_of(self._seed.value)),
             bool(self._shuffle.value),
         )
+        return _Work(question, str(self._band.value), bool(self._bounds.value))
 
     async def _start(self) -> None:
         with self._notice.refusals():
-            work = _Work(self._question(), str(self._band.value), bool(self._bounds.value))
+            before, work = self._work, self._asked()
             self._work = work
             self._play.set_enabled(False)
             self._stop.set_enabled(True)
-            self._notice.say("playing … (a policy that plays for the first time is compiled first)")
             self._timer.activate()
             try:
                 await run.io_bound(work.play)
-                self._look()
-                self._say_done("played")
+                self._finish("played")
             except StoppedError:
-                self._look()
-                self._say_done("stopped after")
-            except Error as error:
-                self._notice.warn(str(error))
+                self._finish("stopped after")
             finally:
+                if work.result is None:  # what is on the page is still what was there before
+                    self._work = before
                 self._timer.deactivate()
                 self._play.set_enabled(True)
                 self._stop.set_enabled(False)
 
+    def _finish(self, verb: str) -> None:
+        if self._picture.is_deleted or self._work is None:  # nobody looks any more
+            return
+        self._look()
+        runs = 0 if self._work.result is None else self._work.result.runs
+        self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
+
     def _halt(self) -> None:
         if self._work is not None:
             self._work.stop.set()
-
-    def _say_done(self, verb: str) -> None:
-        runs = 0 if self._work is None or self._work.result is None else self._work.result.runs
-        self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
 
     def _look(self) -> None:
         """Show what has come since the last look."""
@@ -164,6 +171,8 @@ class PlayPart:
             return
         self._bar.value = work.share
         result = work.result
+        if result is None:
+            self._notice.say(_COMPILING if work.compiling else "playing …")
         if result is None or result is self._shown:
             return
         self._shown = result
@@ -183,27 +192,27 @@ class PlayPart:
         work = self._work
         if work is None or work.result is None:
             return
-        work.band, work.bounds = str(self._band.value), bool(self._bounds.value)
+        band, bounds = str(self._band.value), bool(self._bounds.value)
         with self._notice.refusals():
-            picture = await run.io_bound(
-                drawn, work.result, "svg", band=work.band, bounds=work.bounds
-            )
+            picture = await run.io_bound(drawn, work.result, "svg", band=band, bounds=bounds)
             if picture is not None:
-                work.picture, self._shown = picture, None
+                work.picture, work.band, work.bounds = picture, band, bounds
+                self._shown = None
                 self._look()
 
     async def _download(self, kind: str) -> None:
         work = self._work
         if work is None or work.result is None:
             return
-        if kind == "csv":
-            content = await run.io_bound(as_csv, work.result)
-        else:
-            content = await run.io_bound(
-                drawn, work.result, kind, band=work.band, bounds=work.bounds
-            )
-        if content is not None:
-            ui.download.content(content, f"regret.{kind}")
+        with self._notice.refusals():
+            if kind == "csv":
+                content = await run.io_bound(as_csv, work.result)
+            else:
+                content = await run.io_bound(
+                    drawn, work.result, kind, band=work.band, bounds=work.bounds
+                )
+            if content is not None:
+                ui.download.content(content, f"regret.{kind}")
 
 
 def _image(picture: bytes, result: Result) -> str:
