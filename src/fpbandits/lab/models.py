@@ -16,7 +16,7 @@ from fpbandits.families import FAMILIES
 from fpbandits.lab import sheet as sheets
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.parts import Notice, button, heading
-from fpbandits.lab.workbook import Workbook, problem_from_upload
+from fpbandits.lab.workbook import LARGEST, TOO_LARGE, Workbook, problem_from_upload
 
 _FIELDS = {
     "range": "lowest and highest reward",
@@ -70,16 +70,16 @@ class ModelsPart:
         self._say()
         workbook.listen(self._show)
 
-    # ── building ──
-
     def _build_tools(self) -> None:
         with ui.element("div").classes("tools"):
             self._example = ui.select(list(EXAMPLES), label="example").props("outlined dense")
             self._example.on_value_change(self._choose)
             self._upload = ui.upload(
-                on_upload=self._open, auto_upload=True, max_files=None, label="problem file"
-            ).props('accept=".toml,.csv"')
-            self._upload.classes("unseen")
+                on_upload=self._open,
+                on_rejected=lambda: self._notice.warn(TOO_LARGE),
+                max_file_size=LARGEST,
+                auto_upload=True,
+            ).classes("unseen")
             button("Open a file …", lambda: self._upload.run_method("pickFiles"))
             button("Save", self._save)
             self._undo = button("Undo", self._book.undo)
@@ -98,7 +98,7 @@ class ModelsPart:
         )
         # Not at every key: what is half written is wrong as a rule.
         field.on("change", lambda: self._change_field(name, str(field.value or "")))
-        return field.mark(f"field-{name}")
+        return field
 
     def _build_grid(self) -> None:
         self._columns, self._rows, self._head = self._content()
@@ -124,12 +124,10 @@ class ModelsPart:
                     "flex": 1,
                     "suppressMovable": True,
                 },
-                "singleClickEdit": False,
                 "stopEditingWhenCellsLoseFocus": True,
                 "enterNavigatesVertically": True,
                 "enterNavigatesVerticallyAfterEdit": True,
                 "tooltipShowDelay": 200,
-                "suppressMenuHide": True,
                 "animateRows": False,
             },
             auto_size_columns=False,
@@ -155,8 +153,6 @@ class ModelsPart:
             "Type into a cell, or paste cells of a spreadsheet: they go in from the cell that you "
             "are on; on the corner, a whole table."
         ).classes("quiet")
-
-    # ── what is on the screen ──
 
     def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
         """Return columns, rows and the row of arms for the context on the screen."""
@@ -270,8 +266,6 @@ class ModelsPart:
             self._notice.warn(f"{marks[0].message}{more}")
         else:
             self._notice.say(repr(self._book.problem).removeprefix("Problem(").removesuffix(")"))
-
-    # ── what people do ──
 
     def _change(self, sheet: sheets.Sheet) -> None:
         with self._notice.refusals():

@@ -15,6 +15,9 @@ from fpbandits.files import SIZE_LIMITS, load_problem, problem_to_toml
 from fpbandits.lab.sheet import Mark, Sheet, read, sheet_of
 from fpbandits.problem import Problem
 
+LARGEST = max(SIZE_LIMITS.values())
+TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
+
 _MOST_KEPT = 100
 """How many steps back there are."""
 
@@ -76,9 +79,6 @@ class Workbook:
 
 def problem_from_upload(name: str, content: bytes) -> Problem:
     """Read a problem file that came by way of the browser, or say what is wrong with it."""
-    largest = max(SIZE_LIMITS.values())
-    if len(content) > largest:
-        raise InputError(f"{name}: the file is larger than {largest // 2**20} MiB")
     with tempfile.TemporaryDirectory() as folder:
         # Its own name, since the ending says how to read it and the stem may name the problem.
         path = Path(folder, Path(name).name or "problem")
