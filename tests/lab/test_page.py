@@ -481,3 +481,20 @@ def test_loading_the_page_again_loses_nothing(new_tab: NewTab) -> None:
     expect(tab.locator(".glance")).to_contain_text("11,188 plays of arm2")
     other.reload()
     expect(cell(other, 1, "a1")).to_have_text("0.5")
+
+
+def test_names_are_text_wherever_they_stand(new_tab: NewTab) -> None:
+    tab = new_tab()
+    wicked = "<img src=x onerror=console.error(1)>"
+    type_into(tab, 0, "name", wicked)
+    type_into(tab, -1, "a0", wicked)
+    expect(tab.locator(".verdict")).to_contain_text(f"{wicked}: bounded")
+    tab.get_by_role("tab", name="Watch").click()
+    tab.get_by_role("button", name="10 steps").click()
+    expect(tab.locator(".roll rect")).to_have_count(10)
+    expect(tab.locator("section[aria-label=Watch]")).to_contain_text(wicked)
+    tab.get_by_role("tab", name="Play").click()
+    tab.get_by_label("runs per policy").fill("2")
+    tab.get_by_role("button", name="Play", exact=True).click()
+    expect(notice(tab, "Play")).to_have_text("played 2 runs of each policy")
+    expect(tab.locator("img[src=x]")).to_have_count(0)

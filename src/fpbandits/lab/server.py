@@ -129,4 +129,5 @@ class _Server(uvicorn.Server):
         sys.stdout.write(f"lab at {self._address}\n")
         sys.stdout.flush()
         if self._open_browser:
-            webbrowser.open(self._address)
+            # In a thread, since a browser of the terminal's own does not return.
+            threading.Thread(target=webbrowser.open, args=[self._address], daemon=True).start()
