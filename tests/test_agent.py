@@ -935,3 +935,33 @@ def test_agents_in_contexts_do_not_learn_from_one_another(word: str) -> None:
         return arms
 
     assert decisions([0, 1]) == [*decisions([0]), *decisions([1])]
+
+
+@pytest.mark.parametrize("policy", ["fp-ucb", "thompson", "frugal"])
+def test_agents_of_one_kind_are_made_of_one_another(policy: str) -> None:
+    first = Agent("paper:permutations", policy, late="any")
+    for seed in (3, 4):
+        twin = Agent("paper:permutations", policy, seed=seed, late="any")
+        other = first.another(seed=seed)
+        for number in range(40):
+            assert other.ask() == twin.ask()
+            if number > 2:
+                for agent in (other, twin):
+                    agent.tell(number - 2, number % 3 == 0)
+            other = first.another(seed=seed, own_state=other.own_state())
+        assert other.state() == twin.state()
+    assert first.state() == Agent("paper:permutations", policy, late="any").state()
+    for wrong in ("{}", "[]", "", other.own_state()[:-20]):
+        with pytest.raises(StorageError, match="not the whole state"):
+            first.another(seed=0, own_state=wrong)
+
+
+def test_a_decision_says_how_likely_it_was() -> None:
+    assert Agent("paper:two", "fp-ucb").ask().probability == 1.0
+    assert Agent("paper:two", "thompson").ask().probability is None
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], prior={"theta1": 3, "theta2": 1})
+    drawn = [Agent(problem, "thompson-theta", seed=seed).ask() for seed in range(20)]
+    assert {decision.arm for decision in drawn} == {"arm1", "arm2"}
+    for decision in drawn:
+        assert decision.probability == pytest.approx(0.75 if decision.arm == "arm1" else 0.25)
+        assert "probability" not in repr(decision)

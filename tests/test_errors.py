@@ -11,7 +11,10 @@ from fpbandits.errors import (
     Error,
     InputError,
     LostWorkersError,
+    RefusedError,
     StorageError,
+    TooLargeError,
+    UnavailableError,
     UnknownError,
     counted,
     listed,
@@ -20,17 +23,27 @@ from fpbandits.errors import (
     unknown,
 )
 
-KINDS = [Error, InputError, UnknownError, ConflictError, StorageError, LostWorkersError]
+KINDS = [
+    Error,
+    InputError,
+    UnknownError,
+    ConflictError,
+    RefusedError,
+    TooLargeError,
+    StorageError,
+    LostWorkersError,
+    UnavailableError,
+]
 
 
 def test_kinds_and_how_they_are_related() -> None:
     for kind in KINDS:
         assert issubclass(kind, Error)
         assert getattr(fpbandits, kind.__name__) is kind
-    for kind in (InputError, UnknownError, ConflictError):
+    for kind in KINDS[1:6]:
         assert issubclass(kind, InputError)
         assert issubclass(kind, ValueError)
-    for kind in (StorageError, LostWorkersError):
+    for kind in KINDS[6:]:
         assert not issubclass(kind, InputError)
         assert not issubclass(kind, ValueError)
     for kind in KINDS[2:]:

@@ -21,6 +21,7 @@ _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 _PAGE = "used in a browser in lab/test_page"
 
 ELSEWHERE = {
+    "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "lab/free.py": _PAGE,
     "lab/models.py": _PAGE,
@@ -43,12 +44,23 @@ ELSEWHERE = {
     "report/paper/far.py": _REPORT,
     "report/paper/page.py": _REPORT,
     "report/paper/papers.py": _REPORT,
+    "service/bodies.py": "each refusal over HTTP: service/test_http",
+    "service/export.py": "with every store, by stores.py; cli/test_replay",
+    "service/metrics.py": "service/test_http",
+    "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
+    "service/replay.py": "with every store, by stores.py; cli/test_replay",
+    "service/shapes.py": "service/test_http",
 }
 """Modules that are tested elsewhere, and where."""
 
-OF_NO_MODULE = {"test_layout.py", "test_hostile.py", "simulation/test_store_crashes.py"}
-"""Tests of the repository, of all that is public, and those of a module that are slow enough for a
-file of their own."""
+OF_NO_MODULE = {
+    "test_docs.py",
+    "test_layout.py",
+    "test_hostile.py",
+    "simulation/test_store_crashes.py",
+}
+"""Tests of a page, of the repository, of all that is public, and those of a module that are slow
+enough for a file of their own."""
 
 
 def modules() -> dict[str, Path]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from fpbandits.storage import (
     shown,
     write_aside,
     write_together,
+    written_aside,
 )
 
 
@@ -243,4 +245,27 @@ def test_who_dies_lets_go(tmp_path: Path) -> None:
             os._exit(0)
     os.waitpid(child, 0)
     with locked(tmp_path):
+        pass
+
+
+def test_a_long_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("before")
+    with suppress(KeyboardInterrupt), written_aside(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]
+    assert path.read_text() == "before"
+    with written_aside(path) as file:
+        file.write(b"af")
+        assert path.read_text() == "before"
+        file.write(b"ter")
+    assert path.read_text() == "after"
+    assert [each.name for each in tmp_path.iterdir()] == ["long.csv"]
+    with (
+        pytest.raises(StorageError, match="cannot be written"),
+        written_aside(tmp_path / "a" / "b"),
+    ):
+        pass
+    with pytest.raises(StorageError, match="Is a directory"), written_aside(tmp_path):
         pass

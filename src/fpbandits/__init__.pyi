@@ -4,8 +4,13 @@ from .errors import ConflictError as ConflictError
 from .errors import Error as Error
 from .errors import InputError as InputError
 from .errors import LostWorkersError as LostWorkersError
+from .errors import RefusedError as RefusedError
 from .errors import StorageError as StorageError
+from .errors import TooLargeError as TooLargeError
+from .errors import UnavailableError as UnavailableError
 from .errors import UnknownError as UnknownError
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.result import Evaluation as Evaluation
 from .files import load_problem as load_problem
 from .files import save_problem as save_problem
 from .fitting.fit import fit as fit
@@ -32,6 +37,7 @@ from .policies import Policy as Policy
 from .policies import Thompson as Thompson
 from .policies import ThompsonTheta as ThompsonTheta
 from .problem import Problem as Problem
+from .service.client import Client as Client
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate
 from .simulation.store import load_results as load_results

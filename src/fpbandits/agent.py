@@ -24,7 +24,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, get_args
 
@@ -60,11 +60,16 @@ _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, n
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any."""
+    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any.
+
+    ``probability`` is how likely the policy was to choose this arm: 1 where it draws nothing, and
+    None where it draws and cannot tell.
+    """
 
     id: int
     arm: str
     context: str | None = None
+    probability: float | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         context = "" if self.context is None else f", context={self.context!r}"
@@ -126,7 +131,7 @@ class Agent:
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
-        self._packed_tally = packed(self._ready.policy.tally(problem))
+        self._packed_tally = packed(self._ready.empty)
         self._memory = self._ready.start()
         self._ledger = Ledger(late == "in-order")
         self._from_history = 0
@@ -138,17 +143,18 @@ class Agent:
         """Return what to play next, in a context if the problem has any."""
         problem = self._ready.problem
         place = self._context(context) if problem.contexts or context is not None else 0
+        probability = None if self._ready.policy.randomised else 1.0
         with self._lock:
             if not self._to_hand_out:
-                number = self._ledger.next
+                number, tally = self._ledger.next, self._tally
                 stream = self._stream(number, PLANS)
-                arms, self._memory = self._ready.plan(
-                    self._tally, number, self._memory, stream, place
-                )
+                arms, self._memory = self._ready.plan(tally, number, self._memory, stream, place)
                 self._to_hand_out = arms[::-1]
+                if probability is None:
+                    probability = self._ready.chance(tally, arms[0])
             arm = self._to_hand_out.pop()
             number = self._ledger.hand_out(place * len(problem.arms) + arm)
-        return Decision(number, problem.arms[arm], context)
+        return Decision(number, problem.arms[arm], context, probability)
 
     def tell(self, id: int | Decision, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine.
@@ -244,15 +250,26 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """Return all that the agent is, but for its problem, as values that JSON holds."""
+        state = {
+            "kind": "fpbandits agent",
+            "schema": SCHEMA,
+            "fingerprint": self.problem.fingerprint,
+            "policy": str(self.policy),
+            "code": code_of(self.policy),
+            "seed": self._seed,
+            "late": "in-order" if self._ledger.in_order else "any",
+        }
+        # A copy, so that neither changes with the other.
+        own: dict[str, Any] = json.loads(self.own_state())
+        return state | own
+
+    def own_state(self) -> str:
+        """Return, as JSON, what tells the agent from another one that has seen nothing yet.
+
+        For many agents of one kind: see `another`.
+        """
         with self._lock:
-            state = {
-                "kind": "fpbandits agent",
-                "schema": SCHEMA,
-                "fingerprint": self.problem.fingerprint,
-                "policy": str(self.policy),
-                "code": code_of(self.policy),
-                "seed": self._seed,
-                "late": "in-order" if self._ledger.in_order else "any",
+            own = {
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
@@ -260,13 +277,32 @@ class Agent:
                 "memory": self._memory,
             }
             try:
-                # A copy, so that neither changes with the other.
-                copy: dict[str, Any] = json.loads(json.dumps(state))
+                return json.dumps(own, separators=(",", ":"))
             except (TypeError, ValueError) as error:
                 raise InputError(
                     f"{self.policy}: its memory is not fit for JSON ({error})"
                 ) from None
-            return copy
+
+    def another(self, *, seed: int, own_state: str | None = None) -> Agent:
+        """Return an agent like this one, which has seen nothing, or whatever `own_state` says.
+
+        For many agents of one kind: what they share is neither looked up nor checked again.
+        """
+        agent = Agent.__new__(Agent)
+        agent._ready, agent._seed, agent._lock, agent._warned = self._ready, seed, Lock(), ()
+        if own_state is not None:
+            try:
+                agent._take_on(json.loads(own_state), self._ledger.in_order)
+            except _NO_STATE as error:
+                if isinstance(error, Error):
+                    raise
+                raise _incomplete(error) from None
+            return agent
+        agent._packed_tally = packed(self._ready.empty)
+        agent._memory = self._ready.start()
+        agent._ledger = Ledger(self._ledger.in_order)
+        agent._from_history, agent._to_hand_out = 0, []
+        return agent
 
     @classmethod
     def from_state(
@@ -292,9 +328,7 @@ class Agent:
         except _NO_STATE as error:
             if isinstance(error, Error):
                 raise
-            raise StorageError(
-                f"not the whole state of an agent ({type(error).__name__}: {error})"
-            ) from None
+            raise _incomplete(error) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the agent to a JSON file, whole or not at all."""
@@ -319,16 +353,18 @@ class Agent:
     @classmethod
     def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:
         agent = cls(problem, policy, seed=state["seed"], late=state["late"])
-        arms, pairs = range(len(problem.arms)), range(problem.pairs)
-        tally = tally_of(state, agent._tally, problem.rewards)
-        agent._packed_tally = packed(tally)
-        agent._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
-        agent._from_history = int(state.get("observed", 0))
-        agent._to_hand_out = [arms.index(arm) for arm in state["plan"]]
-        agent._ledger = Ledger.from_state(
-            state, state["late"] == "in-order", pairs, problem.rewards.bounded
-        )
+        agent._take_on(state, state["late"] == "in-order")
         return agent
+
+    def _take_on(self, state: dict[str, Any], in_order: bool) -> None:
+        """Become what a state describes."""
+        own, problem = self._ready, self._ready.problem
+        arms, pairs = range(len(problem.arms)), range(own.pairs)
+        self._packed_tally = packed(tally_of(state, own.empty, problem.rewards))
+        self._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
+        self._from_history = int(state.get("observed", 0))
+        self._to_hand_out = [arms.index(arm) for arm in state["plan"]]
+        self._ledger = Ledger.from_state(state, in_order, pairs, problem.rewards.bounded)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by the state: locks and what is shared are made anew."""
@@ -389,3 +425,7 @@ class Agent:
         if not self._ready.policy.randomised:
             return NO_STREAM
         return agent_stream(self._seed, number, purpose)
+
+
+def _incomplete(error: Exception) -> StorageError:
+    return StorageError(f"not the whole state of an agent ({type(error).__name__}: {error})")

@@ -6,8 +6,11 @@
 `UnknownError`       … because nothing has that name
 `ConflictError`      … because it is at odds with what is there: told twice, another
                      question in a folder, someone else at work
+`RefusedError`       … because whoever asks may not
+`TooLargeError`      … because it is more than is taken at once
 `StorageError`       a file cannot be read or written, or is not as it was written
 `LostWorkersError`   whoever was to play is gone
+`UnavailableError`   a service or its database did not answer in time; try again
 ===================  ==============================================================
 
 So a caller can act on the kind, and never has to read the text.
@@ -61,12 +64,24 @@ class ConflictError(InputError):
     """What was asked for is at odds with what is there already."""
 
 
+class RefusedError(InputError):
+    """Whoever asks may not: no token, an unknown one, or one for other work."""
+
+
+class TooLargeError(InputError):
+    """More than is taken at once."""
+
+
 class StorageError(Error):
     """A file cannot be read or written, or is not as it was written."""
 
 
 class LostWorkersError(Error):
     """Whoever was to play is gone; what came back before is not."""
+
+
+class UnavailableError(Error):
+    """A service or its database did not answer in time; the same request may come again."""
 
 
 def quote(value: object) -> str:

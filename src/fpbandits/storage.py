@@ -18,7 +18,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote
 
@@ -69,6 +69,29 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     finally:
         for aside_path in asides.values():
             aside_path.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears whole when its block is left, or not at all if by an exception.
+
+    For content that is too long to be held in memory.
+    """
+    aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
+    try:
+        with aside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if path.is_dir():
+            raise IsADirectoryError(21, "Is a directory")
+        aside.replace(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        raise StorageError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def remove_asides(folder: Path, name: str = "*") -> None:

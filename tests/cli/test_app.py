@@ -185,8 +185,8 @@ def test_tables_are_printed_whatever_the_width(
         (["analyze"], "Missing argument 'problem'"),
         (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
         (
-            ["plot"],
-            "No such command 'plot'. Known are analyze, simulate, sweep, reproduce, leaderb",
+            ["zzz"],
+            "No such command 'zzz'. Known are analyze, simulate, sweep, reproduce, leaderb",
         ),
         (
             ["simulate", "paper:two", "--truths", "x"],

@@ -10,7 +10,20 @@ import typer
 from typer.exceptions import TyperException
 
 from fpbandits import __version__
-from fpbandits.cli import analyze, fit, lab, leaderboard, policies, reproduce, simulate, sweep
+from fpbandits.cli import (
+    analyze,
+    evaluate,
+    fit,
+    lab,
+    leaderboard,
+    migrate,
+    policies,
+    replay,
+    reproduce,
+    serve,
+    simulate,
+    sweep,
+)
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.errors import Error, nearest
 
@@ -22,6 +35,12 @@ for command in (
     reproduce.reproduce,
     leaderboard.leaderboard,
     fit.fit,
+    evaluate.evaluate,
+    serve.serve,
+    serve.token,
+    replay.replay,
+    replay.export,
+    migrate.migrate,
     lab.lab,
     policies.policies,
 ):

@@ -257,6 +257,13 @@ class Policy(ABC):
             memo=np.full((arms + contexts, 5 + statistics), -1.0),
         )
 
+    def chance(self, known: Any, tally: Tally, scratch: Scratch, arm: int) -> float | None:
+        """Tell how likely a randomised policy was to choose ``arm`` in the plan just made.
+
+        None for one that cannot tell.
+        """
+        return None
+
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
         """Tell by how much each parameter fits what was seen; negative: it does not.
 

@@ -57,6 +57,8 @@ class Ready:
         self.upto_beliefs = self.upto_statistics + policy.remembers(problem)
         self.several = len(problem.contexts) > 1
         self.apart = self.several and policy.contexts is Contexts.APART
+        # What an agent begins with: live, nothing is pending. Nobody writes to it.
+        self.empty = policy.tally(problem)._replace(pending=np.zeros(0))
         # For the many tallies that hold nothing of the kind.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 
@@ -89,6 +91,10 @@ class Ready:
             self._machine_code = compile_for(self.policy, plan_once, arguments)
         length = self._machine_code(*arguments)
         return scratch.cycle[: 1 if self.several else length].tolist(), memory
+
+    def chance(self, tally: Tally, arm: int) -> float | None:
+        """Return how likely the plan just made in this thread was to begin with ``arm``."""
+        return self.policy.chance(self.known, tally, self.scratch, arm)
 
     def _here(self, tally: Tally, context: int) -> Tally:
         """Return what the policy looks at to decide in a context."""
@@ -127,6 +133,9 @@ class PlainReady(Ready):
     ) -> tuple[list[int], Any]:
         seen = Seen(self.problem, tally, asked, memory, context)
         return [plain.decide(self.policy, seen, random)], seen.memory
+
+    def chance(self, tally: Tally, arm: int) -> float | None:
+        return None
 
     def observe(
         self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any

@@ -26,7 +26,17 @@ from fpbandits.arrays import Floats
 from fpbandits.checks import is_real, plain_text
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import BOUND, CONTEXT, LEADER, REFERENCE, STAGE, Contexts, Plan
+from fpbandits.policies.base import (
+    BOUND,
+    CONTEXT,
+    LEADER,
+    REFERENCE,
+    STAGE,
+    Contexts,
+    Plan,
+    Scratch,
+    Tally,
+)
 from fpbandits.policies.compiling import jitted
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.leaking import leak
@@ -169,6 +179,13 @@ class ThompsonTheta(LikelihoodPolicy):
             return 1, _settle(known, tally, scratch, random)
         tally.counters[STAGE] = 1
         return 1, int(waiting)
+
+    def chance(self, known: Any, tally: Tally, scratch: Scratch, arm: int) -> float | None:
+        """Return the posterior mass of the models whose best arm it is."""
+        energy = scratch.by_model[NOW]
+        mass = np.exp(energy.min() - energy)
+        best = known.theta.best[tally.counters[CONTEXT]]
+        return float(mass[best == arm].sum() / mass.sum())
 
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:

@@ -1,0 +1,94 @@
+"""``fpbandits replay`` and ``export``: what a service decided, checked, and as a log to fit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli.options import Json
+
+StoreName = Annotated[
+    str, typer.Argument(help="sqlite:///FILE, the FILE itself, or postgresql://…")
+]
+
+
+def replay(
+    store: StoreName,
+    experiment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this one.  [default: all]")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Prove that a service decided as its log says.
+
+    The whole log is played again; exit code 1 if a decision differs.
+    """
+    from fpbandits.cli.output import print_json
+    from fpbandits.errors import counted
+    from fpbandits.service.replay import replay
+    from fpbandits.service.store import open_store
+
+    opened = open_store(store)
+    try:
+        with counting("events") as progress:
+            found = replay(opened, experiment, progress)
+    finally:
+        opened.close()
+    if json:
+        content = {**vars(found), "as_logged": not found.differences}
+        print_json(content)
+    elif found.differences:
+        for line in found.shown:
+            sys.stdout.write(f"{line}\n")
+        more = found.differences - len(found.shown)
+        sys.stdout.write(f"… and {more:,} more\n" if more else "")
+        sys.stdout.write(
+            f"{counted(found.decisions, 'decision')}, {counted(found.differences, 'difference')}\n"
+        )
+    else:
+        sys.stdout.write(f"{counted(found.decisions, 'decision')}, all as logged\n")
+    if found.differences:
+        raise typer.Exit(1)
+
+
+def export(
+    store: StoreName,
+    file: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
+    experiment: Annotated[str, typer.Option(metavar="NAME", help="Whose log.")],
+) -> None:
+    """Write a service's log as one that fit reads.
+
+    A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision.
+    """
+    from fpbandits.errors import counted
+    from fpbandits.service.export import export
+    from fpbandits.service.store import open_store
+    from fpbandits.storage import shown
+
+    opened = open_store(store)
+    try:
+        with counting("rewards") as progress:
+            rows = export(opened, experiment, file, progress)
+    finally:
+        opened.close()
+    sys.stderr.write(f"wrote {counted(rows, 'reward')} to {shown(file)}\n")
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many there were."""
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    from fpbandits.cli.output import new_console
+
+    console = new_console(stderr=True)
+    columns = TextColumn("{task.completed:,.0f} " + what), TimeElapsedColumn()
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task(what, total=None)
+        yield lambda count: bar.update(task, completed=count)

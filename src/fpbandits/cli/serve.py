@@ -1,0 +1,64 @@
+"""``fpbandits serve`` and ``token``: decisions over HTTP, and who may ask for them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli import options
+
+
+def serve(
+    store: Annotated[
+        str, typer.Option(metavar="URL", help="sqlite:///FILE, or postgresql://…")
+    ] = "sqlite:///fpbandits.db",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, options.whole_number("--port", "N", "Where to listen; 0: any.")] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Who may; without it, only this machine."),
+    ] = None,
+) -> None:
+    """Serve decisions over HTTP, until Ctrl-C.
+
+    What was answered is kept in the store, and survives whatever happens to this process. Several
+    servers may share a PostgreSQL.
+    """
+    from fpbandits.service.server import run_server
+
+    run_server(
+        store,
+        host,
+        port,
+        token_file,
+        lambda address: _say(f"serving at {address} from {_of(store)}"),
+    )
+
+
+def token(
+    file: Annotated[Path, typer.Argument(help="The file of tokens; made if it is not there.")],
+    role: Annotated[str, typer.Option(metavar="ROLE", help="decide or admin.")] = "decide",
+    remark: Annotated[str, typer.Option(metavar="TEXT", help="Whose it is, for people.")] = "",
+) -> None:
+    """Make a token for who may ask a server.
+
+    It is printed, and its hash is added to a file for serve --token-file.
+    """
+    from fpbandits.service.tokens import add_token
+
+    sys.stdout.write(f"{add_token(file, role, remark)}\n")
+    _say(f"its hash is in {file}; the token itself is shown only now")
+
+
+def _of(store: str) -> str:
+    """Return a store's address without a password."""
+    kind, mark, rest = store.partition("://")
+    return f"{kind}{mark}{rest.rpartition('@')[2]}" if "@" in rest else store
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"{words}\n")
+    sys.stderr.flush()

@@ -1,0 +1,261 @@
+"""`Client`: decisions from a service, with retries that are safe.
+
+Every request for a decision has a key, the caller's or one of its own; rewards are told under the
+decision's name. So a request may be sent again when no answer came: the service gives the same
+decision, and counts a reward once. A client sends again while the server cannot be reached or says
+503, a little later each time, for as long as its ``patience``.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import quote as escaped
+
+from fpbandits.errors import (
+    ConflictError,
+    Error,
+    InputError,
+    RefusedError,
+    TooLargeError,
+    UnavailableError,
+    UnknownError,
+    quote,
+)
+
+if TYPE_CHECKING:
+    from fpbandits.problem import Problem
+
+_KINDS: dict[int, type[Error]] = {
+    401: RefusedError,
+    403: RefusedError,
+    404: UnknownError,
+    409: ConflictError,
+    413: TooLargeError,
+    503: UnavailableError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Play ``arm`` for ``unit``, and tell its reward under ``id``."""
+
+    id: str
+    unit: str
+    arm: str
+
+
+class Client:
+    """Asks a service for decisions, and tells it rewards.
+
+    Parameters
+    ----------
+    url
+        Where the service is, as "http://127.0.0.1:8000".
+    token
+        A bearer token, if the service wants one.
+    experiment
+        Which experiment to decide in; each call may name another.
+    patience
+        Seconds for which a request is sent again while no answer comes.
+    timeout
+        Seconds that one answer may take.
+
+    Examples
+    --------
+    >>> import fpbandits as fpb
+    >>> client = fpb.Client("http://127.0.0.1:8000", experiment="pricing")     # doctest: +SKIP
+    >>> decision = client.ask("user-17", key="request-1")                      # doctest: +SKIP
+    >>> client.tell(decision, reward=1.0)                                      # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        experiment: str | None = None,
+        patience: float = 30.0,
+        timeout: float = 15.0,
+    ) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise InputError("a client needs httpx: pip install 'fpbandits[serve]'") from None
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise InputError(f"url is {quote(url)}: expected one such as http://127.0.0.1:8000")
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers)
+        except (httpx.InvalidURL, UnicodeEncodeError) as error:
+            raise InputError(f"url or token cannot be sent ({error})") from None
+        self._failures = httpx.TransportError
+        self._experiment, self._patience, self._timeout = experiment, patience, timeout
+
+    def ask(
+        self,
+        unit: str,
+        *,
+        key: str | None = None,
+        context: str | None = None,
+        experiment: str | None = None,
+    ) -> Served:
+        """Return what to play for a unit; the same unit and key get the same decision."""
+        answer = self._call("POST", self._path(experiment, "decisions"), _ask(unit, key, context))
+        return _served(answer)
+
+    def ask_all(
+        self, asked: Sequence[Mapping[str, Any]], *, experiment: str | None = None
+    ) -> list[Served | Error]:
+        """Decide for many: each has ``unit``, and perhaps ``key`` and ``context``.
+
+        What is wrong with one of them stands in its place, and concerns it alone.
+        """
+        bodies = [_ask(**each) for each in asked]
+        return [
+            each if isinstance(each, Error) else _served(each)
+            for each in self._call_all(self._path(experiment, "decisions"), bodies)
+        ]
+
+    def tell(self, decision: str | Served, reward: float, *, experiment: str | None = None) -> str:
+        """Tell the reward of a decision; return "told", or "late" if it can no longer count."""
+        body = {"decision": _id(decision), "reward": reward}
+        return str(self._call("POST", self._path(experiment, "rewards"), body)["status"])
+
+    def tell_all(
+        self, told: Sequence[tuple[str | Served, float]], *, experiment: str | None = None
+    ) -> list[str | Error]:
+        """Tell many rewards; what is wrong with one of them stands in its place."""
+        bodies = [{"decision": _id(decision), "reward": reward} for decision, reward in told]
+        return [
+            each if isinstance(each, Error) else str(each["status"])
+            for each in self._call_all(self._path(experiment, "rewards"), bodies)
+        ]
+
+    def forget(self, decision: str | Served, *, experiment: str | None = None) -> str:
+        """Give a decision up: its reward will never come."""
+        path = self._path(experiment, "forget")
+        return str(self._call("POST", path, {"decision": _id(decision)})["status"])
+
+    def create(
+        self,
+        problem: Problem | str | Path,
+        *,
+        experiment: str | None = None,
+        **definition: Any,
+    ) -> dict[str, Any]:
+        """Make an experiment; the same again is no change.
+
+        ``definition`` are policy, seed, late, reward_wait and default_reward.
+        """
+        from fpbandits.files import problem_to_toml, the_problem
+
+        body = {"problem": problem_to_toml(the_problem(problem)), **definition}
+        # A rule that is new to a server is compiled there, which takes some ten seconds.
+        found: dict[str, Any] = self._call("PUT", self._path(experiment), body, timeout=120)
+        return found
+
+    def unit(self, name: str, *, experiment: str | None = None) -> dict[str, Any]:
+        """Return what is known of a unit: plays, survivors, misfits, outstanding."""
+        path = self._path(experiment, "units", name)
+        found: dict[str, Any] = self._call("GET", path)
+        return found
+
+    def log(self, after: int = 0, *, experiment: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield every event after a place in the log, in order; not sent again if it breaks off."""
+        import json
+
+        path = self._path(experiment, "log")
+        try:
+            with self._http.stream(
+                "GET", path, params={"after": after}, timeout=self._timeout
+            ) as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise _failure(response)
+                for line in response.iter_lines():
+                    yield json.loads(line)
+        except self._failures as error:
+            raise UnavailableError(f"{self._http.base_url}: {error}") from None
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def _path(self, experiment: str | None, *parts: str) -> str:
+        name = self._experiment if experiment is None else experiment
+        if name is None:
+            raise InputError('which experiment? Client(url, experiment="NAME")')
+        return "/".join(["/v1/experiments", *(escaped(part, safe="") for part in (name, *parts))])
+
+    def _call_all(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
+        if not bodies:
+            return []
+        items = self._call("POST", path, list(bodies))
+        return [
+            _error(item["status"], item["error"]) if "error" in item else item for item in items
+        ]
+
+    def _call(
+        self, method: str, path: str, body: object = None, timeout: float | None = None
+    ) -> Any:
+        """Send a request, again and again if need be, and return its answer."""
+        until, pause = time.monotonic() + self._patience, 0.05
+        while True:
+            failure: Error
+            try:
+                response = self._http.request(
+                    method, path, json=body, timeout=timeout or self._timeout
+                )
+            except self._failures as error:
+                what = str(error) or type(error).__name__
+                failure = UnavailableError(f"{self._http.base_url}: {what}")
+            except ValueError as error:  # a NaN is no JSON
+                raise InputError(f"this cannot be sent as JSON: {error}") from None
+            else:
+                if response.is_success:
+                    return response.json()
+                failure = _failure(response)
+            if not isinstance(failure, UnavailableError) or time.monotonic() + pause > until:
+                raise failure
+            # At random, so that those who were sent away together do not come back together.
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, 2.0)
+
+
+def _ask(unit: str, key: str | None = None, context: str | None = None) -> dict[str, Any]:
+    body = {"unit": unit, "key": uuid.uuid4().hex if key is None else key}
+    return body if context is None else {**body, "context": context}
+
+
+def _id(decision: str | Served) -> str:
+    return decision.id if isinstance(decision, Served) else decision
+
+
+def _served(answer: Mapping[str, Any]) -> Served:
+    return Served(answer["decision"], answer["unit"], answer["arm"])
+
+
+def _failure(response: Any) -> Error:
+    try:
+        words = str(response.json()["error"])
+    except (ValueError, LookupError, TypeError):  # someone in between has answered
+        words = f"{response.status_code} {response.reason_phrase}"
+    return _error(response.status_code, words)
+
+
+def _error(status: int, words: str) -> Error:
+    if status >= 500:
+        return _KINDS.get(status, UnavailableError if status in (502, 504) else Error)(words)
+    return _KINDS.get(status, InputError)(words)

@@ -1,0 +1,225 @@
+"""Group commit: requests that arrive together become one transaction, and are answered after it.
+
+`handle_together` is the whole of it but the waiting: it locks the units that some requests need,
+steps them in the order of the requests, writes, commits, and only then has answers. What one
+request gets does not depend on which others are beside it.
+
+`Desk` does the waiting: a queue, and one thread that takes whatever is in it. While a commit is
+under way, the next requests gather. The queue has an end, and nobody waits beyond `PATIENCE`: both
+are an `UnavailableError`. Someone who gave up waiting may have been served all the same; asked
+again under the same key, the answer is the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import NamedTuple
+
+from fpbandits.errors import Error, InputError, UnavailableError
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.step import Answer, Ask, Event, Request, Unit
+from fpbandits.service.store import Change, Place, Store, Transaction
+
+PATIENCE = 8.0
+"""Seconds that a request waits for its answer: longer than a store may take, see `store`."""
+
+MOST_WAITING = 20_000
+MOST_TOGETHER = 2_000
+"""Requests that may wait, and that become one transaction."""
+
+_logger = logging.getLogger("fpbandits.service")
+
+Work = tuple[Experiment, Request]
+Outcome = Answer | Error
+
+
+def handle_together(store: Store, work: Sequence[Work]) -> list[Outcome]:
+    """Serve requests in one transaction, and return an answer or an error for each.
+
+    An `UnavailableError` or `StorageError` concerns them all, and is raised.
+    """
+    asked = {(experiment.id, request.unit) for experiment, request in work if _makes(request)}
+    touched = {(experiment.id, request.unit) for experiment, request in work} - asked
+    keys = {
+        ((experiment.id, request.unit), request.key)
+        for experiment, request in work
+        if isinstance(request, Ask) and request.key is not None
+    }
+    with (
+        warnings.catch_warnings(),
+        store.transaction(sorted(asked), sorted(touched), sorted(keys)) as transaction,
+    ):
+        warnings.simplefilter("ignore")  # an agent's remarks are for who tells it, not for a log
+        units: dict[Place, Unit] = {}
+        outcomes = [_handle(transaction, units, *each) for each in work]
+        transaction.write(
+            [
+                Change(place[0], transaction.rows[place].id, unit.steps, unit.packed(), unit.due,
+                       unit.events)
+                for place, unit in units.items()
+                if unit.events
+            ]
+        )  # fmt: skip
+    return outcomes
+
+
+def _makes(request: Request) -> bool:
+    return isinstance(request, Ask)
+
+
+def _handle(
+    transaction: Transaction, units: dict[Place, Unit], experiment: Experiment, request: Request
+) -> Outcome:
+    place = experiment.id, request.unit
+    unit = units.get(place)
+    if unit is None:
+        unit = units[place] = _unit(transaction, experiment, request.unit)
+    try:
+        return unit.step(request, transaction.now)
+    except InputError as error:
+        return error
+
+
+def _unit(transaction: Transaction, experiment: Experiment, name: str) -> Unit:
+    """Return a unit ready to be stepped; one that is unknown is new, and will not be written."""
+    place = experiment.id, name
+    row = transaction.rows.get(place)
+    if row is None:
+        return Unit(experiment, name, 0, None, {}, lambda number: ())
+
+    def settlements(number: int) -> Sequence[Event]:
+        return transaction.settlements(row.id, number)
+
+    decided = transaction.decided.get(place, {})
+    return Unit(experiment, name, row.steps, row.state, decided, settlements)
+
+
+class _Submission(NamedTuple):
+    """Requests that came in together, and where their answers go."""
+
+    work: Sequence[Work]
+    future: asyncio.Future[list[Outcome]]
+
+
+class Desk:
+    """Takes requests from an event loop, and answers them after the commit.
+
+    Parameters
+    ----------
+    store
+        Where everything is kept; nobody else may write to this object of it.
+    most_waiting, patience
+        How many requests may wait, and for how many seconds.
+    committed
+        Is told how many requests each transaction had, and how many seconds it took.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        most_waiting: int = MOST_WAITING,
+        patience: float = PATIENCE,
+        committed: Callable[[int, float], None] = lambda requests, seconds: None,
+    ) -> None:
+        self._store, self._most_waiting, self._patience = store, most_waiting, patience
+        self._committed = committed
+        self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
+        # Each is changed by one thread only.
+        self._given = self._taken = 0
+        self._loop = asyncio.get_running_loop()
+        self._thread = Thread(target=self._run, name="fpbandits desk", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait, those being served included."""
+        return self._given - self._taken
+
+    async def submit(self, work: Sequence[Work]) -> list[Outcome]:
+        """Serve requests, and return an answer or an error for each."""
+        if self.waiting + len(work) > self._most_waiting:
+            raise UnavailableError(f"{self.waiting:,} requests wait already: try again")
+        future: asyncio.Future[list[Outcome]] = self._loop.create_future()
+        self._given += len(work)
+        self._queue.put(_Submission(work, future))
+        # Cheaper than `asyncio.wait_for`, and there are many.
+        timer = self._loop.call_later(self._patience, _give_up, future)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+
+    async def close(self) -> None:
+        """Serve who waits, and stop."""
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        last = False
+        while not last:
+            submissions, last = self._gathered()
+            # Who gave up waiting comes again.
+            waiting = [each for each in submissions if not each.future.done()]
+            served: list[tuple[_Submission, list[Outcome]]] = []
+            if waiting:
+                served = self._serve(waiting)
+            self._taken += sum(len(each.work) for each in submissions)
+            with suppress(RuntimeError):  # the loop may be gone by now
+                self._loop.call_soon_threadsafe(_answer, served)
+
+    def _gathered(self) -> tuple[list[_Submission], bool]:
+        """Wait for requests, and return those that are there; and whether they are the last."""
+        submissions: list[_Submission] = []
+        requests = 0
+        each = self._queue.get()
+        while each is not None:
+            submissions.append(each)
+            requests += len(each.work)
+            if requests >= MOST_TOGETHER:
+                return submissions, False
+            try:
+                each = self._queue.get_nowait()
+            except Empty:
+                return submissions, False
+        return submissions, True
+
+    def _serve(self, submissions: Sequence[_Submission]) -> list[tuple[_Submission, list[Outcome]]]:
+        work = [each for submission in submissions for each in submission.work]
+        began = self._loop.time()
+        try:
+            outcomes = handle_together(self._store, work)
+        except Error as error:
+            _logger.warning("store unavailable", extra={"detail": str(error)})
+            # The caller gets no words of the database's.
+            unavailable = UnavailableError("the store does not answer: try again")
+            return [(each, [unavailable] * len(each.work)) for each in submissions]
+        except Exception:
+            if len(submissions) > 1:  # one of them must not take the others with it
+                return [served for each in submissions for served in self._serve([each])]
+            _logger.exception("a request failed")
+            failed = Error("this request failed inside; the server's log says how")
+            return [(each, [failed] * len(each.work)) for each in submissions]
+        self._committed(len(work), self._loop.time() - began)
+        served, place = [], 0
+        for each in submissions:
+            served.append((each, outcomes[place : place + len(each.work)]))
+            place += len(each.work)
+        return served
+
+
+def _answer(served: Sequence[tuple[_Submission, list[Outcome]]]) -> None:
+    for submission, outcomes in served:
+        if not submission.future.done():
+            submission.future.set_result(outcomes)
+
+
+def _give_up(future: asyncio.Future[list[Outcome]]) -> None:
+    if not future.done():
+        future.set_exception(UnavailableError("the store takes too long: try again"))

@@ -1,0 +1,68 @@
+"""`run_server`: a store, an address and a file of tokens into a server that runs until stopped."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from fpbandits.errors import InputError, quote
+from fpbandits.service.store import open_store
+from fpbandits.service.tokens import is_loopback, read_tokens
+
+GRACE = 10
+"""Seconds that requests under way have to finish when the server is stopped."""
+
+
+def run_server(
+    store: str, host: str, port: int, token_file: Path | None, ready: Callable[[str], None]
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; ``ready`` is told the address."""
+    try:
+        import uvicorn
+
+        from fpbandits.service.http import make_app
+    except ImportError as error:
+        raise InputError(
+            f"serving needs {error.name or 'more packages'}: pip install 'fpbandits[serve]'"
+        ) from None
+    from fpbandits.service.logs import log_to_stderr
+
+    if token_file is None and not is_loopback(host):
+        raise InputError(
+            f"--host {host} can be reached by others: name a --token-file (fpbandits token makes "
+            "one), or serve on 127.0.0.1"
+        )
+    tokens = None if token_file is None else read_tokens(token_file)
+    listening = _listening(host, port)
+    with listening:
+        app = make_app(open_store(store, make=True), tokens)
+        log_to_stderr()
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}"
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE,
+            lifespan="on",
+        )
+        ready(address)
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        finally:
+            logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise InputError(f"--port is {port}: it must be between 0 and 65535; 0 takes any")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=1024)
+    except OSError as error:
+        raise InputError(
+            f"cannot serve on {quote(host)}, port {port} ({error.strerror or error})"
+        ) from None

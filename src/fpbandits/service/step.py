@@ -1,0 +1,332 @@
+"""The one step of the service: a unit and a request → the unit thereafter, events, an answer.
+
+It is the same for every store, reads no clock and draws nothing: what it does follows from the
+unit's state, the request and the time that it is given. So whoever has the events of a unit can
+take all its steps again; `replay` does.
+
+======== ======================================================================================
+event    what happened
+======== ======================================================================================
+decision an arm was handed out, in a context if there are any, under a key if one was given
+reward   its reward was told, and counts
+forgot   it was given up
+expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
+late     its reward was told after that, and does not count
+observed history that another experiment decided; see `migrate`
+======== ======================================================================================
+
+Decisions of a unit are numbered from 0, its events from 1. A decision expires at the first touch of
+its unit after its time, before anything else is done; a sweep touches units that nobody asks for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fpbandits import __version__
+from fpbandits.agent import Agent
+from fpbandits.errors import ConflictError, InputError, UnknownError, quote
+from fpbandits.service.experiment import Experiment
+
+DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED = KINDS = (
+    "decision",
+    "reward",
+    "forgot",
+    "expired",
+    "late",
+    "observed",
+)
+
+
+class Event(NamedTuple):
+    """One line of the log; see the module's docstring.
+
+    Attributes
+    ----------
+    step
+        Its number among the events of its unit, from 1.
+    kind
+        What happened.
+    number
+        The decision concerned; of what was observed, its place in history.
+    key, arm, context, probability
+        Of a decision: why the same request gets the same one, and what was decided. The
+        probability is 1 for a policy that draws nothing, and None where it is not known.
+    reward
+        What was told, or what counts in its stead.
+    time
+        Seconds since 1970, by the database's clock.
+    version
+        Of fpbandits.
+    """
+
+    step: int
+    kind: str
+    number: int
+    key: str | None
+    arm: str | None
+    context: str | None
+    probability: float | None
+    reward: float | None
+    time: float
+    version: str
+
+
+class Ask(NamedTuple):
+    """What to play for a unit? The same ``key``: the same answer."""
+
+    unit: str
+    key: str | None = None
+    context: str | None = None
+
+
+class Tell(NamedTuple):
+    """The reward of a unit's decision."""
+
+    unit: str
+    number: int
+    reward: float
+
+
+class Forget(NamedTuple):
+    """A unit's decision whose reward will never come."""
+
+    unit: str
+    number: int
+
+
+class Expire(NamedTuple):
+    """Whatever of a unit has waited for too long."""
+
+    unit: str
+
+
+Request = Ask | Tell | Forget | Expire
+Answer = dict[str, Any]
+
+
+def decision_name(unit: str, number: int) -> str:
+    """Return what a decision is called outside.
+
+    >>> decision_name("user-17", 3)
+    '3@user-17'
+    """
+    return f"{number}@{unit}"
+
+
+def decision_of(name: str) -> tuple[str, int]:
+    """Return the unit and the number that a decision's name stands for.
+
+    >>> decision_of("3@user-17")
+    ('user-17', 3)
+    """
+    number, at, unit = name.partition("@")
+    if not at or not unit or not (number.isascii() and number.isdigit()) or len(number) > 18:
+        raise UnknownError(f"unknown decision {quote(name)}: expected one such as '3@user-17'")
+    return unit, int(number)
+
+
+Due = deque[tuple[int, float]]
+"""Decisions that are waited for, and until when."""
+
+
+def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
+    """Return the agent, and what it waits for, that `Unit.packed` made a text of."""
+    if state is None or experiment.reward_wait is None:
+        return experiment.agent(unit, state), deque()
+    due, _, own = state.partition("\n")
+    return experiment.agent(unit, own), deque(map(tuple, json.loads(due)))
+
+
+class Unit:
+    """A unit as it is being stepped.
+
+    Parameters
+    ----------
+    experiment, name
+        Whose unit it is, and what it is called.
+    steps, state
+        How many events it has had, and what `packed` made of it; 0 and None for a new one.
+    decided
+        Its decisions by key, for the keys that are about to be asked for.
+    settlements
+        Finds all events of a decision but the decision itself.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        name: str,
+        steps: int,
+        state: str | None,
+        decided: dict[str, Event],
+        settlements: Callable[[int], Sequence[Event]],
+    ) -> None:
+        self.experiment, self.name, self.steps = experiment, name, steps
+        self.events: list[Event] = []
+        self._decided, self._settlements = decided, settlements
+        self.agent, self._due = unpacked(experiment, name, state)
+
+    def packed(self) -> str:
+        """Return the state as a text."""
+        own = self.agent.own_state()
+        if self.experiment.reward_wait is None:
+            return own
+        # What it waits for comes first: it is read apart from the agent's own.
+        return f"{json.dumps(list(self._due), separators=(',', ':'))}\n{own}"
+
+    @property
+    def due(self) -> float | None:
+        """When the first of its decisions expires, if any does."""
+        return self._due[0][1] if self._due else None
+
+    def step(self, request: Request, now: float) -> Answer:
+        """Take a request in, and return its answer; an `InputError` has changed nothing."""
+        self._expire(now)
+        match request:
+            case Ask():
+                return self._ask(request, now)
+            case Tell():
+                return self._tell(request, now)
+            case Forget():
+                return self._forget(request.number, now)
+            case Expire():
+                return {}
+
+    def observe(
+        self, arm: str, context: str | None, reward: float, number: int, now: float
+    ) -> None:
+        """Take in a reward of a decision that another experiment made."""
+        self.agent.observe(arm, reward, context)
+        self._note(OBSERVED, number, now, arm=arm, context=context, reward=reward)
+
+    def _ask(self, request: Ask, now: float) -> Answer:
+        if request.key is not None and request.key in self._decided:
+            event = self._decided[request.key]
+            if event.context != request.context:
+                raise ConflictError(
+                    f"the key {quote(request.key)} of {quote(self.name)} was used in the context "
+                    f"{quote(event.context)}, not {quote(request.context)}: a key is for one "
+                    "request"
+                )
+            return self._decision(event)
+        decision = self.agent.ask(request.context)
+        event = self._note(
+            DECISION,
+            decision.id,
+            now,
+            key=request.key,
+            arm=decision.arm,
+            context=request.context,
+            probability=decision.probability,
+        )
+        if request.key is not None:
+            self._decided[request.key] = event
+        if self.experiment.reward_wait is not None:
+            self._due.append((decision.id, now + self.experiment.reward_wait))
+        return self._decision(event)
+
+    def _decision(self, event: Event) -> Answer:
+        name = decision_name(self.name, event.number)
+        return {"decision": name, "unit": self.name, "arm": event.arm}
+
+    def _tell(self, request: Tell, now: float) -> Answer:
+        number, reward = request.number, request.reward
+        try:
+            self.agent.tell(number, reward)
+        except UnknownError:
+            raise self._unknown(number) from None
+        except ConflictError:
+            return self._tell_again(number, reward, now)
+        except InputError as error:
+            words = str(error).removeprefix(f"decision {number}: ")
+            name = decision_name(self.name, number)
+            raise InputError(f"decision {quote(name)}: {words}") from None
+        self._settled(number)
+        self._note(REWARD, number, now, reward=reward)
+        return self._status(number, "told")
+
+    def _tell_again(self, number: int, reward: float, now: float) -> Answer:
+        """Answer a reward whose decision is settled already."""
+        earlier = self._settlements_of(number)
+        told = earlier.get(REWARD) or earlier.get(LATE)
+        if told is not None and told.reward != reward:
+            raise ConflictError(
+                f"decision {quote(decision_name(self.name, number))} was told the reward "
+                f"{told.reward!r} before, and now {reward!r}: the first one stays"
+            )
+        if FORGOT in earlier:
+            raise ConflictError(
+                f"decision {quote(decision_name(self.name, number))} was forgotten: its reward can "
+                "no longer count"
+            )
+        if told is None:
+            self._note(LATE, number, now, reward=reward)
+        return self._status(number, "told" if REWARD in earlier else "late")
+
+    def _forget(self, number: int, now: float) -> Answer:
+        try:
+            self.agent.forget(number)
+        except UnknownError:
+            raise self._unknown(number) from None
+        except ConflictError:
+            earlier = self._settlements_of(number)
+            if REWARD in earlier:
+                raise ConflictError(
+                    f"decision {quote(decision_name(self.name, number))} was told its reward: it "
+                    "cannot be forgotten"
+                ) from None
+            return self._status(number, "forgotten" if FORGOT in earlier else "late")
+        self._settled(number)
+        self._note(FORGOT, number, now)
+        return self._status(number, "forgotten")
+
+    def _expire(self, now: float) -> None:
+        while self._due and self._due[0][1] <= now:
+            number, _ = self._due.popleft()
+            default = self.experiment.default_reward
+            if default is None:
+                self.agent.forget(number)
+            else:
+                self.agent.tell(number, default)
+            self._note(EXPIRED, number, now, reward=default)
+
+    def _settled(self, number: int) -> None:
+        """Wait no longer for a decision."""
+        if self.experiment.reward_wait is not None:
+            self._due = deque(each for each in self._due if each[0] != number)
+
+    def _settlements_of(self, number: int) -> dict[str, Event]:
+        """Return what became of a decision: of old, and just now."""
+        events = [*self._settlements(number), *self.events]
+        return {event.kind: event for event in events if event.number == number}
+
+    def _status(self, number: int, status: str) -> Answer:
+        return {"decision": decision_name(self.name, number), "status": status}
+
+    def _unknown(self, number: int) -> UnknownError:
+        name = decision_name(self.name, number)
+        return UnknownError(f"unknown decision {quote(name)}: no such decision was made")
+
+    def _note(
+        self,
+        kind: str,
+        number: int,
+        now: float,
+        *,
+        key: str | None = None,
+        arm: str | None = None,
+        context: str | None = None,
+        probability: float | None = None,
+        reward: float | None = None,
+    ) -> Event:
+        self.steps += 1
+        version = __version__
+        event = Event(
+            self.steps, kind, number, key, arm, context, probability, reward, now, version
+        )
+        self.events.append(event)
+        return event

@@ -1,0 +1,110 @@
+"""Who may: bearer tokens, from a file that holds only their hashes.
+
+A line per token: its role, the SHA-256 of the token in hexadecimal, and a remark if you like::
+
+    decide 5d41…  the shop's web servers
+    admin  9b74…  deployment
+
+*decide* may ask for decisions, tell rewards and look at units; *admin* may do all that, make
+experiments and read the log. Tokens are random and long, so that a plain hash keeps them. Every
+token given is compared with every line, in a time that does not depend on either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal, get_args
+
+from fpbandits.errors import InputError, quote
+from fpbandits.storage import read_whole, shown, write_aside
+
+Role = Literal["decide", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_LARGEST = 2**20
+
+
+class Tokens:
+    """The hashes of tokens, and what each may do."""
+
+    def __init__(self, lines: list[tuple[Role, str]]) -> None:
+        self._lines = lines
+
+    def role(self, token: str) -> Role | None:
+        """Return what a token may do; None if it is unknown."""
+        given = _hashed(token)
+        found: Role | None = None
+        for role, kept in self._lines:
+            if hmac.compare_digest(given, kept):
+                found = role
+        return found
+
+
+def read_tokens(path: Path) -> Tokens:
+    """Read a file of tokens, and say in which line something is wrong."""
+    try:
+        text = read_whole(path, _LARGEST).decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(path)}: not UTF-8 text") from None
+    lines: list[tuple[Role, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        # What stands there may be a token by mistake: it is not shown.
+        word, _, rest = line.strip().partition(" ")
+        role = next((role for role in ROLES if role == word), None)
+        if role is None:
+            raise InputError(
+                f"{shown(path)}: row {number}: a line begins with {' or '.join(ROLES)}"
+            )
+        kept = rest.split()[0] if rest.split() else ""
+        if not _HASH.fullmatch(kept):
+            raise InputError(
+                f"{shown(path)}: row {number}: after {role} comes the SHA-256 of the token, 64 "
+                "hexadecimal digits; fpbandits token makes both"
+            )
+        lines.append((role, kept))
+    if not lines:
+        raise InputError(f"{shown(path)}: it holds no token; fpbandits token makes one")
+    return Tokens(lines)
+
+
+def add_token(path: Path, role: str, remark: str = "") -> str:
+    """Make a token, add its hash to a file, and return it: it is kept nowhere else."""
+    if role not in ROLES:
+        raise InputError(f"unknown role {quote(role)}: expected {' or '.join(ROLES)}")
+    if not remark.isprintable():
+        raise InputError(f"the remark {quote(remark)} must be one line")
+    before = ""
+    if path.exists():
+        read_tokens(path)
+        before = read_whole(path, _LARGEST).decode()
+        before += "" if before.endswith("\n") else "\n"
+    token = secrets.token_urlsafe(32)
+    line = f"{role} {_hashed(token)} {remark}".rstrip()
+    write_aside(path, f"{before}{line}\n".encode())
+    return token
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,86 @@
+"""``replay`` and ``export`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import refusal, run
+from stores import one, put
+
+from fpbandits.service.desk import handle_together
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.step import Ask, Request, Tell
+from fpbandits.service.store import open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "a.db"
+    with closing(open_store(str(path), make=True)) as store:
+        for name in ("e", "f"):
+            experiment = put(store, name)
+            for number in range(3):
+                one(store, experiment, Ask("u"))
+                one(store, experiment, Tell("u", number, 1.0))
+    return path
+
+
+def test_all_as_logged(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "replay", str(store)) == (0, "6 decisions, all as logged\n", "")
+    words = ("replay", f"sqlite:///{store}", "--experiment", "e")
+    assert run(capsys, *words)[1] == "3 decisions, all as logged\n"
+    code, out, _ = run(capsys, "replay", str(store), "--json")
+    assert (code, json.loads(out)["as_logged"]) == (0, True)
+
+
+def test_what_differs_is_shown_with_exit_code_1(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("UPDATE events SET arm = 'b' WHERE seq = 1")
+    code, out, err = run(capsys, "replay", str(store))
+    assert code == 1
+    assert out.splitlines() == [
+        "e: 0@u: logged b, and now it is a (0@u)",
+        "6 decisions, 1 difference",
+    ]
+    assert err == ""
+    assert run(capsys, "replay", str(store), "--experiment", "f")[0] == 0
+
+
+def test_an_exported_log_is_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "a.db", tmp_path / "log.csv"
+    with closing(open_store(str(path), make=True)) as store:
+        experiment = put(store)
+        for place in range(40):
+            unit = f"u{place}"
+            asks: list[tuple[Experiment, Request]] = [(experiment, Ask(unit))] * 4
+            tells = [(experiment, Tell(unit, n, float((place + n) % 3 == 0))) for n in range(4)]
+            handle_together(store, [*asks, *tells])
+    code, _, said = run(capsys, "export", str(path), str(out), "--experiment", "e")
+    assert (code, said) == (0, f"wrote 160 rewards to {out}\n")
+    header, first, *_ = out.read_text().splitlines()
+    assert header == "unit,arm,reward,propensity,time,told,decision"
+    assert first.split(",")[:4] == ["u0", "a", "1.0", "1.0"]
+    words = ("--unit", "unit", "--arm", "arm", "--reward", "reward", "--types", "1", "--json")
+    code, found, _ = run(capsys, "fit", str(out), *words)
+    assert (code, json.loads(found)["events"]) == (0, 160)
+
+
+def test_what_cannot_be_is_one_line(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no such store" in refusal(capsys, "replay", str(tmp_path / "none.db"))
+    assert "did you mean" in refusal(capsys, "replay", str(store), "--experiment", "ee")
+    out = tmp_path / "log.txt"
+    words = ("export", str(store), str(out), "--experiment")
+    assert "unknown file ending '.txt'" in refusal(capsys, *words, "e")
+    out = tmp_path / "no" / "log.csv"
+    assert "cannot be written" in refusal(
+        capsys, "export", str(store), str(out), "--experiment", "e"
+    )
+    assert sorted(each.name for each in tmp_path.iterdir() if "db" not in each.name) == []

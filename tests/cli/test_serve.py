@@ -1,0 +1,72 @@
+"""The server as a process: up, asked, stopped; and up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from command import COMMAND, refusal, run
+
+import fpbandits as fpb
+
+
+@contextmanager
+def served(folder: Path, *words: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run a server, and give its address and process."""
+    command = [*COMMAND, "serve", "--port", "0", *words]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        line = process.stderr.readline()
+        found = re.fullmatch(r"serving at (http://127\.0\.0\.1:\d+) from \S+\n", line)
+        assert found, line + process.stderr.read()
+        yield found[1], process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_it_serves_until_ctrl_c_and_goes_on_from_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokens = tmp_path / "tokens"
+    code, token, said = run(capsys, "token", str(tokens), "--role", "admin")
+    assert (code, len(token.split())) == (0, 1)
+    assert "shown only now" in said
+    words = ("--token-file", str(tokens))
+    for ending in (signal.SIGINT, signal.SIGKILL):
+        with (
+            served(tmp_path, *words) as (address, process),
+            fpb.Client(address, token.strip(), experiment="e") as client,
+        ):
+            client.create("paper:two", policy="ucb1")
+            assert client.ask("u", key=str(ending)).id == f"{int(ending == signal.SIGKILL)}@u"
+            os.kill(process.pid, ending)
+            _, errors = process.communicate(timeout=20)
+            if ending == signal.SIGINT:
+                assert process.returncode == 130
+                lines = [json.loads(line) for line in errors.splitlines()]
+                assert lines[-1]["message"] == "stopped"
+                assert token.strip() not in errors
+    assert run(capsys, "replay", str(tmp_path / "fpbandits.db"))[:2] == (
+        0,
+        "2 decisions, all as logged\n",
+    )
+
+
+def test_what_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    assert "name a --token-file" in refusal(capsys, "serve", "--store", store, "--host", "0.0.0.0")
+    assert "mysql" in refusal(capsys, "serve", "--port", "0", "--store", "mysql://x")
+    assert "no such file" in refusal(
+        capsys, "serve", "--store", store, "--token-file", str(tmp_path / "none")
+    )
+    assert "unknown role" in refusal(capsys, "token", str(tmp_path / "t"), "--role", "root")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,167 @@
+"""The client: what it sends, what it makes of answers, and when it sends again."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from serving import serving
+
+import fpbandits as fpb
+from fpbandits.service.client import Served
+from fpbandits.service.http import make_app
+from fpbandits.service.store import open_store
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    store = open_store(str(tmp_path_factory.mktemp("client") / "a.db"), make=True)
+    with serving(make_app(store)) as address:
+        yield address
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[fpb.Client]:
+    with fpb.Client(address, experiment="e", patience=0) as client:
+        client.create("paper:two", policy="ucb1")
+        yield client
+
+
+def test_ask_tell_forget_and_look(client: fpb.Client) -> None:
+    decision = client.ask("ask", key="k")
+    assert decision == Served("0@ask", "ask", "arm1") == client.ask("ask", key="k")
+    assert client.ask("ask").id == "1@ask"
+    assert client.tell(decision, 1.0) == client.tell(decision.id, 1) == "told"
+    assert client.forget("1@ask") == "forgotten"
+    assert client.unit("ask")["plays"] == {"arm1": 1, "arm2": 0}
+    with pytest.raises(fpb.ConflictError, match="told the reward"):
+        client.tell(decision, 0.0)
+    with pytest.raises(fpb.UnknownError, match="9@ask"):
+        client.tell("9@ask", 0.0)
+    with pytest.raises(fpb.InputError, match="outside the range"):
+        client.tell(client.ask("ask"), 7)
+    with pytest.raises(fpb.InputError, match="JSON"):
+        client.tell(client.ask("ask"), float("nan"))
+    with pytest.raises(fpb.UnknownError, match="unknown experiment 'none'"):
+        client.ask("u", experiment="none")
+    assert [line["kind"] for line in client.log() if line["unit"] == "ask"][:4] == [
+        "decision",
+        "decision",
+        "reward",
+        "forgot",
+    ]
+
+
+def test_many_at_once(client: fpb.Client) -> None:
+    first, wrong, second = client.ask_all([{"unit": "m1"}, {"unit": ""}, {"unit": "m/2"}])
+    assert isinstance(first, Served)
+    assert isinstance(second, Served)
+    assert isinstance(wrong, fpb.InputError)
+    assert second.unit == "m/2"
+    told = client.tell_all([(first, 1.0), ("7@m1", 1.0), (second, 0.0)])
+    assert (told[0], told[2]) == ("told", "told")
+    assert isinstance(told[1], fpb.UnknownError)
+    assert client.unit("m/2")["outstanding"] == {}
+    assert client.ask_all([]) == client.tell_all([]) == []
+
+
+def test_an_experiment_is_made_of_a_problem(client: fpb.Client) -> None:
+    problem = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], contexts=None)
+    made = client.create(problem, experiment="an other one?", policy="fp-ucb", seed=7)
+    assert (made["name"], made["policy"], made["seed"]) == ("an other one?", "fp-ucb", 7)
+    assert client.ask("u", experiment="an other one?").arm in problem.arms
+    with pytest.raises(fpb.ConflictError):
+        client.create(problem, experiment="an other one?")
+
+
+class Flaky(BaseHTTPRequestHandler):
+    """Answers badly as often as it is told to; keeps what it was sent."""
+
+    answers: ClassVar[list[int]] = []
+    bodies: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        status = self.answers.pop(0)
+        if status == 0:  # it did its work, and dies before the answer
+            self.close_connection = True
+            return
+        content = b'{"decision": "0@u", "unit": "u", "arm": "a"}' if status == 200 else b"proxy"
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def flaky() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Flaky)
+    Flaky.answers, Flaky.bodies = [], []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_what_was_not_answered_is_sent_again_under_the_same_key(flaky: str) -> None:
+    Flaky.answers = [503, 0, 502, 200]
+    with fpb.Client(flaky, "token", experiment="e", patience=10) as client:
+        assert client.ask("u").arm == "a"
+    assert len(Flaky.bodies) == 4
+    assert len(set(Flaky.bodies)) == 1
+    assert b'"key"' in Flaky.bodies[0]
+
+
+def test_patience_ends_and_other_errors_are_not_repeated(flaky: str) -> None:
+    Flaky.answers = [503] * 100
+    with fpb.Client(flaky, experiment="e", patience=0.2) as client:
+        with pytest.raises(fpb.UnavailableError, match="503"):
+            client.ask("u")
+        assert 1 < len(Flaky.bodies) < 10
+        for status, kind in ((401, fpb.RefusedError), (413, fpb.TooLargeError), (500, fpb.Error)):
+            Flaky.answers, before = [status], len(Flaky.bodies)
+            with pytest.raises(kind, match=str(status)):
+                client.ask("u")
+            assert len(Flaky.bodies) == before + 1
+
+
+def test_nobody_there_is_unavailable() -> None:
+    with (
+        fpb.Client("http://127.0.0.1:1", experiment="e", patience=0.1) as client,
+        pytest.raises(fpb.UnavailableError, match=r"http://127\.0\.0\.1:1"),
+    ):
+        client.ask("u")
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(fpb.InputError, match="url is 'localhost:8000'"):
+        fpb.Client("localhost:8000")
+    with (
+        fpb.Client("http://127.0.0.1:1") as client,
+        pytest.raises(fpb.InputError, match="which experiment"),
+    ):
+        client.ask("u")
+
+
+def test_without_httpx_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(fpb.InputError, match=r"pip install 'fpbandits\[serve\]'"):
+        fpb.Client("http://127.0.0.1:1")
+
+
+def test_names_are_kept_out_of_paths(tmp_path: Path) -> None:
+    client = fpb.Client("http://127.0.0.1:1", experiment="../x y/é")
+    assert client._path(None, "units", "a/b?c") == (
+        "/v1/experiments/..%2Fx%20y%2F%C3%A9/units/a%2Fb%3Fc"
+    )
+    client.close()

@@ -1,0 +1,193 @@
+"""The desk: requests that arrive together are one transaction, and nobody waits for ever.
+
+What becomes of single requests is tested with every store: tests/stores.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+
+import pytest
+from stores import events, put
+
+from fpbandits.errors import Error, StorageError, UnavailableError
+from fpbandits.service.desk import Desk
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.step import Ask, Request, Unit
+from fpbandits.service.store import Place, Store, Transaction, open_store
+
+
+class Gate:
+    """A store whose transactions begin when they may."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.may = store, Signal()
+        self.sizes: list[int] = []
+        self.failure: Exception | None = None
+
+    @contextmanager
+    def transaction(
+        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+    ) -> Iterator[Transaction]:
+        assert self.may.wait(10)
+        if self.failure is not None:
+            raise self.failure
+        self.sizes.append(len(asked))
+        with self.store.transaction(asked, touched, keys) as transaction:
+            yield transaction
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        yield Gate(store)
+
+
+def at_the_desk(
+    gate: Gate,
+    act: Callable[[Desk, Experiment], Coroutine[Any, Any, None]],
+    **options: Any,
+) -> None:
+    experiment = put(gate.store)
+
+    async def all_of_it() -> None:
+        store: Any = gate
+        desk = Desk(store, **options)
+        try:
+            await act(desk, experiment)
+        finally:
+            gate.may.set()
+            await desk.close()
+
+    asyncio.run(all_of_it())
+
+
+async def settled(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        await asyncio.sleep(0.005)
+
+
+def test_what_gathers_while_one_is_under_way_is_the_next_transaction(gate: Gate) -> None:
+    commits: list[int] = []
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        first = asyncio.create_task(desk.submit([(experiment, Ask("first"))]))
+        await settled(lambda: desk.waiting == 1 and desk._queue.empty())
+        others = [
+            asyncio.create_task(desk.submit([(experiment, Ask(f"u{place}"))]))
+            for place in range(20)
+        ]
+        await settled(lambda: desk.waiting == 21)
+        gate.may.set()
+        answers = await asyncio.gather(first, *others)
+        assert [answer[0]["unit"] for answer in answers if isinstance(answer[0], dict)] == [
+            "first",
+            *(f"u{place}" for place in range(20)),
+        ]
+        await settled(lambda: desk.waiting == 0)
+
+    at_the_desk(gate, act, committed=lambda requests, seconds: commits.append(requests))
+    assert gate.sizes == commits == [1, 20]
+
+
+def test_a_full_queue_sends_away(gate: Gate) -> None:
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        asks = [(experiment, Ask(f"u{place}")) for place in range(3)]
+        waiting = asyncio.create_task(desk.submit(asks))
+        await asyncio.sleep(0)
+        with pytest.raises(UnavailableError, match="3 requests wait already"):
+            await desk.submit(asks[:2])
+        one_more = asyncio.create_task(desk.submit([(experiment, Ask("v"))]))
+        gate.may.set()
+        assert len(await waiting) == 3
+        assert len(await one_more) == 1
+        assert len(await desk.submit(asks)) == 3
+
+    at_the_desk(gate, act, most_waiting=4)
+
+
+def test_who_gave_up_waiting_is_found_by_the_key(gate: Gate) -> None:
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        began = time.monotonic()
+        with pytest.raises(UnavailableError, match="takes too long"):
+            await desk.submit([(experiment, Ask("u", "k"))])
+        # Not begun yet when its caller gave up: it is dropped.
+        with pytest.raises(UnavailableError, match="takes too long"):
+            await desk.submit([(experiment, Ask("dropped", "k"))])
+        assert time.monotonic() - began < 5
+        gate.may.set()
+        (answer,) = await desk.submit([(experiment, Ask("u", "k"))])
+        assert isinstance(answer, dict)
+        assert answer["decision"] == "0@u"
+        assert [(unit, event.key) for unit, event in events(gate.store, experiment)] == [("u", "k")]
+
+    at_the_desk(gate, act, patience=0.1)
+
+
+def test_one_that_fails_inside_does_not_take_the_others_with_it(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Unit.step
+
+    def failing(self: Unit, request: Request, now: float) -> Any:
+        answer = step(self, request, now)
+        if request.unit == "bad":
+            raise ZeroDivisionError
+        return answer
+
+    monkeypatch.setattr(Unit, "step", failing)
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        names = ["good", "bad", "fine"]
+        submitted = [asyncio.create_task(desk.submit([(experiment, Ask(name))])) for name in names]
+        await settled(lambda: desk.waiting == 3)
+        gate.may.set()
+        good, bad, fine = [answer for (answer,) in await asyncio.gather(*submitted)]
+        assert isinstance(good, dict)
+        assert isinstance(fine, dict)
+        assert type(bad) is Error
+        assert "ZeroDivision" not in str(bad)
+        units = [unit for unit, _ in events(gate.store, experiment)]
+        assert sorted(units) == ["fine", "good"]
+
+    at_the_desk(gate, act)
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, StorageError])
+def test_a_store_that_fails_is_unavailable_and_then_not(gate: Gate, kind: type[Error]) -> None:
+    gate.may.set()
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        gate.failure = kind("postgres://me:secret@host")
+        (answer,) = await desk.submit([(experiment, Ask("u", "k"))])
+        assert isinstance(answer, UnavailableError)
+        assert "secret" not in str(answer)
+        gate.failure = None
+        assert isinstance((await desk.submit([(experiment, Ask("u", "k"))]))[0], dict)
+
+    at_the_desk(gate, act)
+
+
+def test_closing_serves_who_waits(gate: Gate) -> None:
+    served: list[Any] = []
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        async def wait(name: str) -> None:
+            served.extend(await desk.submit([(experiment, Ask(name))]))
+
+        tasks = [asyncio.create_task(wait(name)) for name in "abc"]
+        await asyncio.sleep(0.05)
+        gate.may.set()
+        await desk.close()
+        await asyncio.gather(*tasks)
+
+    at_the_desk(gate, act)
+    assert [answer["unit"] for answer in served] == ["a", "b", "c"]

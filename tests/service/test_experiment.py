@@ -1,0 +1,56 @@
+"""Experiments: what they are made of, and the agents of their units. Refusals: test_http."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from stores import CONTEXTS, PROBLEM
+
+from fpbandits.agent import Agent
+from fpbandits.errors import InputError
+from fpbandits.service.experiment import Experiment, checked_experiment
+
+
+def test_a_definition_says_it_all() -> None:
+    body = {"problem": PROBLEM, "policy": "fp-ucb:slack=0.05", "seed": 3, "reward_wait": 60}
+    wanted = checked_experiment("e", body)
+    kept = Experiment.from_definition(7, "e", wanted.definition)
+    assert (kept.id, kept.name, str(kept.policy), kept.seed) == (7, "e", "fp-ucb:slack=0.05", 3)
+    assert (kept.late, kept.reward_wait, kept.default_reward) == ("in-order", 60.0, None)
+    assert kept.problem == wanted.problem
+    assert json.loads(kept.definition) == {
+        **body,
+        "late": "in-order",
+        "default_reward": None,
+    }
+
+
+def test_units_draw_each_for_themselves_and_always_the_same() -> None:
+    body = {"problem": PROBLEM, "policy": "thompson-theta", "seed": 1}
+    experiment = checked_experiment("e", body)
+    first = [experiment.agent(f"u{place}").ask().arm for place in range(40)]
+    # Alike, or all of one kind, with a chance of 2^-39 if the posterior of either arm is 1/2.
+    assert len(set(first)) == 2
+    assert first == [experiment.agent(f"u{place}").ask().arm for place in range(40)]
+    other = checked_experiment("e", {**body, "seed": 2})
+    assert first != [other.agent(f"u{place}").ask().arm for place in range(40)]
+
+
+def test_a_unit_is_an_agent_with_a_seed_of_its_own() -> None:
+    experiment = checked_experiment("e", {"problem": CONTEXTS, "policy": "thompson", "seed": 5})
+    ours = experiment.agent("user-17")
+    plain = Agent(experiment.problem, "thompson", seed=experiment.seed_of("user-17"))
+    for number in range(30):
+        context = "here" if number % 3 else "there"
+        assert ours.ask(context) == plain.ask(context)
+        for agent in (ours, plain):
+            agent.tell(number, number % 2)
+        ours = experiment.agent("user-17", ours.own_state())
+    assert ours.state() == plain.state()
+
+
+def test_names_stand_in_addresses() -> None:
+    for name in ("a/b", "", " a", "a\n", "a" * 201):
+        with pytest.raises(InputError, match="the experiment: its name"):
+            checked_experiment(name, {"problem": PROBLEM})

@@ -1,0 +1,401 @@
+"""The service over HTTP: what goes in, what comes out, and who may."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from serving import serving
+from stores import CONTEXTS, PROBLEM
+
+from fpbandits import __version__
+from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.experiment import checked_experiment
+from fpbandits.service.http import make_app
+from fpbandits.service.replay import replay
+from fpbandits.service.store import open_store
+from fpbandits.service.tokens import add_token, read_tokens
+
+EXPERIMENT = {"problem": PROBLEM, "policy": "ucb1"}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("http") / "store.db"
+
+
+@pytest.fixture(scope="module")
+def server(path: Path) -> Iterator[httpx.Client]:
+    app = make_app(open_store(str(path), make=True, patience=0.5), patience=1.5)
+    with serving(app) as address, httpx.Client(base_url=address) as client:
+        for name, problem in (("e", PROBLEM), ("c", CONTEXTS)):
+            body = {**EXPERIMENT, "problem": problem}
+            assert client.put(f"/v1/experiments/{name}", json=body).status_code == 201
+        yield client
+
+
+def post(server: httpx.Client, what: str, body: Any, experiment: str = "e") -> tuple[int, Any]:
+    answer = server.post(f"/v1/experiments/{experiment}/{what}", json=body)
+    return answer.status_code, answer.json()
+
+
+def test_an_experiment_is_made_once(server: httpx.Client) -> None:
+    made = server.put("/v1/experiments/once", json=EXPERIMENT)
+    assert made.status_code == 201
+    again = server.put("/v1/experiments/once", json={**EXPERIMENT, "seed": 0, "late": "in-order"})
+    assert (again.status_code, again.json()) == (200, made.json())
+    other = server.put("/v1/experiments/once", json={**EXPERIMENT, "seed": 1})
+    assert other.status_code == 409
+    assert "'once' is another experiment" in other.json()["error"]
+    shown = server.get("/v1/experiments/once")
+    assert (shown.status_code, shown.json()) == (200, made.json())
+    assert {"problem", "policy", "seed", "late", "reward_wait", "default_reward"} < set(made.json())
+    assert "once" in [each["name"] for each in server.get("/v1/experiments").json()]
+
+
+def test_ask_tell_and_look(server: httpx.Client) -> None:
+    ask = {"unit": "a user/17", "key": "r1"}
+    status, decision = post(server, "decisions", ask)
+    assert (status, decision) == (200, {"decision": "0@a user/17", "unit": "a user/17", "arm": "a"})
+    assert post(server, "decisions", ask) == (200, decision)
+    shown = server.get("/v1/experiments/e/units/a%20user%2F17").json()
+    assert shown["outstanding"] == {"0@a user/17": "a"}
+    told = {"decision": decision["decision"], "reward": 1}
+    for _ in range(2):
+        assert post(server, "rewards", told) == (200, {"decision": "0@a user/17", "status": "told"})
+    assert post(server, "rewards", {**told, "reward": 0})[0] == 409
+    shown = server.get("/v1/experiments/e/units/a%20user%2F17").json()
+    assert shown == {
+        "unit": "a user/17",
+        "plays": {"a": 1, "b": 0},
+        "survivors": None,
+        "misfits": 0,
+        "outstanding": {},
+        "events": 2,
+    }
+    assert post(server, "forget", {"decision": "0@a user/17"})[0] == 409
+
+
+def test_names_may_be_in_any_script(server: httpx.Client) -> None:
+    for unit in ("Ünïcode", "👩\u200d🚀", "a" * 200, "%2F", "{name}"):
+        assert post(server, "decisions", {"unit": unit})[1]["unit"] == unit
+        answer = server.get(f"/v1/experiments/e/units/{quote(unit, safe='')}")
+        assert answer.json()["outstanding"] == {f"0@{unit}": "a"}
+
+
+def test_survivors_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
+    server.put("/v1/experiments/s", json={"problem": PROBLEM, "policy": "fp-ucb"})
+    for number in range(60):
+        post(server, "decisions", {"unit": "u"}, "s")
+        post(server, "rewards", {"decision": f"{number}@u", "reward": 1}, "s")
+    assert list(server.get("/v1/experiments/s/units/u").json()["survivors"]) == ["x"]
+
+
+def test_a_list_is_answered_item_by_item(server: httpx.Client) -> None:
+    asked = [
+        {"unit": "l1", "context": "here"},
+        {"unit": "l2", "context": "nowhere"},
+        {"unit": 7, "context": "here"},
+        {"unit": "l1", "context": "there", "key": "k"},
+    ]
+    status, answers = post(server, "decisions", asked, "c")
+    assert status == 200
+    assert [each.get("decision", each.get("status")) for each in answers] == [
+        "0@l1",
+        422,
+        422,
+        "1@l1",
+    ]
+    status, answers = post(
+        server,
+        "rewards",
+        [{"decision": "0@l1", "reward": 1}, {"decision": "9@l1", "reward": 1}, {}],
+        "c",
+    )
+    assert [each["status"] for each in answers] == ["told", 404, 422]
+    assert post(server, "forget", [{"decision": "1@l1"}], "c") == (
+        200,
+        [{"decision": "1@l1", "status": "forgotten"}],
+    )
+    assert post(server, "decisions", [], "c") == (200, [])
+
+
+WRONG: list[tuple[str, bytes | str, int, str]] = [
+    ("decisions", b"{", 400, "not JSON"),
+    ("decisions", b"\xff", 400, "not JSON"),
+    ("decisions", b'{"unit": NaN}', 400, "NaN is not a number"),
+    ("decisions", b"[" * 100_000, 400, "nested too deeply"),
+    ("decisions", "7", 422, "expected an object with unit, key, context"),
+    ("decisions", "{}", 422, "'unit' is missing"),
+    ("decisions", '{"unit": ""}', 422, "name is empty"),
+    ("decisions", '{"unit": "\\u0000"}', 422, "control character"),
+    ("decisions", '{"unit": "\\ud800"}', 422, "control character"),
+    ("decisions", json.dumps({"unit": "u" * 201}), 422, "201 of 200 letters"),
+    ("decisions", '{"unit": "u", "kye": "k"}', 422, "did you mean 'key'"),
+    ("decisions", '{"unit": "u", "context": "x"}', 422, "has no contexts"),
+    ("rewards", '{"decision": "0@nobody", "reward": 1}', 404, "unknown decision '0@nobody'"),
+    ("rewards", '{"decision": "nobody", "reward": 1}', 404, "unknown decision 'nobody'"),
+    ("rewards", '{"decision": "0@u", "reward": "1"}', 422, "expected a number"),
+    ("rewards", '{"decision": "0@u", "reward": true}', 422, "expected a number"),
+    ("rewards", '{"decision": "0@u", "reward": 1e999}', 422, "finite"),
+    ("rewards", '{"decision": 0, "reward": 1}', 422, "decision must be a text"),
+    ("forget", '{"decision": "0@nobody"}', 404, "unknown decision"),
+    ("decisions", json.dumps([{}] * (MOST_ITEMS + 1)), 413, "at most 1,000"),
+    ("decisions", " " * (LARGEST_BODY + 1), 413, "larger than"),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "status", "words"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_said_in_one_line(
+    server: httpx.Client, what: str, body: bytes | str, status: int, words: str
+) -> None:
+    answer = server.post(f"/v1/experiments/e/{what}", content=body)
+    assert answer.status_code == status, answer.text
+    assert words in answer.json()["error"]
+    assert len(answer.json()["error"].splitlines()) == 1
+
+
+BAD = [
+    ({}, "problem must be the text of a TOML file"),
+    ([], "an experiment is an object"),
+    ({"problem": "arms = 7"}, "problem: "),
+    ({"problem": f"# \ud800\n{PROBLEM}"}, "letter 3 is half of one"),
+    ({**EXPERIMENT, "policy": "ucb2"}, "unknown policy 'ucb2'"),
+    ({**EXPERIMENT, "policy": "mine.py:Mine"}, "unknown policy 'mine.py'"),
+    ({**EXPERIMENT, "policy": "ucb1:x.py:Mine"}, "ucb1"),
+    ({**EXPERIMENT, "seed": -1}, "seed is -1"),
+    ({**EXPERIMENT, "late": []}, "late is []"),
+    ({**EXPERIMENT, "reward_wait": 0}, "reward_wait is 0"),
+    ({**EXPERIMENT, "default_reward": 1}, "needs reward_wait"),
+    ({**EXPERIMENT, "reward_wait": 1, "default_reward": 2}, "outside the range"),
+    ({**EXPERIMENT, "sed": 1}, "did you mean 'seed'"),
+]
+
+
+@pytest.mark.parametrize(("body", "words"), BAD, ids=range(len(BAD)))
+def test_an_experiment_that_cannot_be_is_refused(
+    server: httpx.Client, body: Any, words: str
+) -> None:
+    answer = server.put("/v1/experiments/bad", content=json.dumps(body))
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["error"]
+    assert server.get("/v1/experiments/bad").status_code == 404
+
+
+def test_what_is_not_there_is_said(server: httpx.Client) -> None:
+    for path in ("/nothing", "/v1/experiments/none", "/v1/experiments/e/units/none", "/v1/%00"):
+        answer = server.get(path)
+        assert answer.status_code == 404
+        assert set(answer.json()) == {"error"}
+    assert post(server, "decisions", {"unit": "u"}, "none")[0] == 404
+    assert server.delete("/v1/experiments/e").status_code == 405
+
+
+def test_an_experiment_that_is_being_migrated_is_503_until_it_is_open(
+    server: httpx.Client, path: Path
+) -> None:
+    definition = checked_experiment("closed", EXPERIMENT).definition
+    with closing(open_store(str(path))) as store:
+        kept, _ = store.add_experiment("closed", definition, open=False)
+        assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 503
+        assert server.get("/v1/experiments/closed").json()["open"] is False
+        store.open_experiment(kept.id)
+    assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 200
+
+
+def test_the_log_is_streamed_from_any_place(server: httpx.Client) -> None:
+    server.put("/v1/experiments/long", json=EXPERIMENT)
+    asked = [{"unit": f"u{place}"} for place in range(1000)]
+    assert len(post(server, "decisions", asked, "long")[1]) == 1000
+    assert len(post(server, "decisions", asked[:500], "long")[1]) == 500
+    answer = server.get("/v1/experiments/long/log")
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert [line["unit"] for line in lines] == [each["unit"] for each in asked + asked[:500]]
+    assert lines[0] == {
+        "experiment": "long",
+        "unit": "u0",
+        "step": 1,
+        "kind": "decision",
+        "number": 0,
+        "key": None,
+        "arm": "a",
+        "context": None,
+        "probability": 1.0,
+        "reward": None,
+        "version": __version__,
+        "seq": lines[0]["seq"],
+        "time": lines[0]["time"],
+    }
+    assert abs(lines[0]["time"] - time.time()) < 60
+    after = server.get("/v1/experiments/long/log", params={"after": lines[1497]["seq"]})
+    assert [json.loads(line) for line in after.text.splitlines()] == lines[1498:]
+    for wrong in ("-1", "x", "9" * 40):
+        assert server.get(f"/v1/experiments/long/log?after={wrong}").status_code == 422
+
+
+def test_machines_are_told_all_of_it_and_pages_load_nothing(server: httpx.Client) -> None:
+    schema = server.get("/openapi.json").json()
+    paths = {
+        f"{method.upper()} {path}"
+        for path, methods in schema["paths"].items()
+        for method in methods
+    }
+    assert {
+        "PUT /v1/experiments/{name}",
+        "POST /v1/experiments/{name}/decisions",
+        "POST /v1/experiments/{name}/rewards",
+        "POST /v1/experiments/{name}/forget",
+        "GET /v1/experiments/{name}/log",
+        "GET /metrics",
+        "GET /health",
+    } < paths
+    body = schema["paths"]["/v1/experiments/{name}/decisions"]["post"]["requestBody"]
+    assert body["content"]["application/json"]["schema"]["anyOf"][0]["required"] == ["unit"]
+    page = server.get("/docs").text
+    assert "/v1/experiments/{name}/rewards" in page
+    assert "http" not in page.replace("https://", "http://").split("<h1>")[0]
+    assert "<script" not in page
+    assert server.get("/health").json() == {"status": "ok"}
+    assert server.get("/ready").status_code == 200
+
+
+def test_prometheus_counts_by_route(server: httpx.Client) -> None:
+    post(server, "decisions", {"unit": "counted"})
+    text = server.get("/metrics").text
+    route = "/v1/experiments/{name}/decisions"
+    assert f'fpbandits_answers_total{{method="POST",route="{route}",status="200"}}' in text
+    assert "fpbandits_transaction_requests_bucket" in text
+    assert "fpbandits_waiting_requests 0.0" in text
+    assert "counted" not in text
+
+
+def test_a_store_that_does_not_answer_is_503_in_time_and_nothing_is_lost(
+    server: httpx.Client, path: Path
+) -> None:
+    ask = {"unit": "blocked", "key": "k"}
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        answer = server.post("/v1/experiments/e/decisions", json=ask)
+        assert time.monotonic() - began < 5
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert set(answer.json()) == {"error"}
+        answer = server.post("/v1/experiments/e/decisions", json=[{"unit": ""}, ask])
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        other.execute("ROLLBACK")
+    assert post(server, "decisions", ask)[1]["decision"] == "0@blocked"
+
+
+def test_a_store_that_hangs_is_503_in_time_whatever_is_asked(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    may = Signal()
+    with serving(make_app(store, patience=0.3)) as address:
+        client = httpx.Client(base_url=address)
+        assert client.put("/v1/experiments/e", json=EXPERIMENT).status_code == 201
+        whole = {
+            name: getattr(store, name) for name in ("transaction", "unit", "log", "experiment")
+        }
+        for name, call in whole.items():
+            setattr(store, name, lambda *each, call=call: may.wait(20) and call(*each))
+        ask = {"unit": "u", "key": "k"}
+        began = time.monotonic()
+        statuses = [
+            client.get("/ready").status_code,
+            client.get("/v1/experiments/e").status_code,
+            client.post("/v1/experiments/e/decisions", json=ask).status_code,
+        ]
+        assert statuses == [503] * 3
+        assert time.monotonic() - began < 5
+        assert client.get("/health").status_code == 200
+        may.set()
+        for _ in range(2):
+            answer = client.post("/v1/experiments/e/decisions", json=ask)
+            assert answer.json()["decision"] == "0@u"
+        client.close()
+
+
+def test_many_at_once_are_all_as_logged(server: httpx.Client, path: Path) -> None:
+    address = str(server.base_url)
+
+    async def user(client: httpx.AsyncClient, unit: str) -> None:
+        for number in range(10):
+            url = f"{address}/v1/experiments/e"
+            asked = {"unit": unit, "key": str(number)}
+            answer = (await client.post(f"{url}/decisions", json=asked)).json()
+            assert answer["decision"] == f"{number}@{unit}"
+            told = {"decision": answer["decision"], "reward": number % 2}
+            assert (await client.post(f"{url}/rewards", json=told)).status_code == 200
+
+    async def all_of_them() -> None:
+        async with httpx.AsyncClient(timeout=30) as client:
+            await asyncio.gather(*(user(client, f"m{place}") for place in range(20)))
+
+    asyncio.run(all_of_them())
+    with closing(open_store(str(path))) as store:
+        found = replay(store)
+    assert found.shown == []
+    assert found.decisions >= 200
+
+
+def test_who_may(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    decide, admin = add_token(file, "decide"), add_token(file, "admin", "for tests")
+    app = make_app(open_store(str(tmp_path / "a.db"), make=True), read_tokens(file))
+
+    def header(token: str) -> dict[str, str]:
+        return {"authorization": f"Bearer {token}"}
+
+    with serving(app) as address, httpx.Client(base_url=address) as client:
+        experiment = "/v1/experiments/e"
+        for headers in ({}, header("wrong"), {"authorization": f"Basic {admin}"}):
+            answer = client.put(experiment, json=EXPERIMENT, headers=headers)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert (
+                client.post(f"{experiment}/decisions", json={}, headers=headers).status_code == 401
+            )
+            assert client.get("/metrics", headers=headers).status_code == 401
+        refused = client.put(experiment, json=EXPERIMENT, headers=header(decide))
+        assert refused.status_code == 403
+        assert decide not in refused.text
+        assert client.get(experiment, headers=header(decide)).status_code == 404
+        assert client.put(experiment, json=EXPERIMENT, headers=header(admin)).status_code == 201
+        for token in (decide, admin):
+            body, headers = {"unit": "u", "key": "k"}, header(token)
+            answer = client.post(f"{experiment}/decisions", json=body, headers=headers)
+            assert answer.json()["decision"] == "0@u"
+        assert client.get(f"{experiment}/log", headers=header(decide)).status_code == 403
+        assert client.get(f"{experiment}/log", headers=header(admin)).status_code == 200
+        assert client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}]
+)
+def test_without_tokens_pages_from_elsewhere_are_refused(
+    server: httpx.Client, headers: dict[str, str]
+) -> None:
+    answer = server.post("/v1/experiments/e/decisions", json={"unit": "u"}, headers=headers)
+    assert answer.status_code == 403
+
+
+def test_what_nobody_asks_for_expires_by_itself(server: httpx.Client) -> None:
+    body = {**EXPERIMENT, "reward_wait": 0.1, "default_reward": 0}
+    assert server.put("/v1/experiments/short", json=body).status_code == 201
+    post(server, "decisions", {"unit": "u"}, "short")
+    until = time.monotonic() + 10
+    while server.get("/v1/experiments/short/units/u").json()["outstanding"]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "short")[1]["status"] == "late"

