@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fpbandits.fitting.log import read_log
 
 from fpbandits.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
+from fpbandits.log import read_log
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service.desk import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
