@@ -42,7 +42,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
-PATIENCE = 60_000
+PATIENCE = 180_000
 """Milliseconds: a busy machine compiles for long, and a test must not fail for that."""
 
 NewTab = Callable[..., Page]

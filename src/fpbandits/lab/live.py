@@ -45,7 +45,9 @@ class LivePart:
 
     def _choose(self) -> None:
         kept = self._kept.get(str(self._choice.value))
-        self._follower = None if kept is None else Follower(self._store, kept)
+        self._follower = None
+        with self._notice.refusals():
+            self._follower = None if kept is None else Follower(self._store, kept)
 
     async def _look(self) -> None:
         """Read what is new, and show it; if that takes long, some at a time."""
