@@ -24,6 +24,7 @@ ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "lab/free.py": _PAGE,
+    "lab/live.py": _PAGE,
     "lab/models.py": _PAGE,
     "lab/parts.py": _PAGE,
     "lab/play.py": _PAGE,

@@ -22,6 +22,8 @@ def test_help_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
         (["--port", "-1"], "--port -1 is no port"),
         (["--port", "x"], "--port is 'x': expected a number"),
         (["--prot", "1"], "did you mean --port?"),
+        (["--store", "sqlite:///nowhere.db"], "nowhere.db: there is no such store"),
+        (["--store", "mysql://x"], "unknown store 'mysql://x'"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_served(

@@ -17,10 +17,13 @@ import numpy as np
 import pytest
 from command import COMMAND
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from stores import one, put
 
 import fpbandits as fpb
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.problem import Problem
+from fpbandits.service.step import Ask, Tell
+from fpbandits.service.store import open_store
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 
@@ -39,7 +42,7 @@ FLAGS = [
     "--disable-sync",
 ]
 
-PATIENCE = 60_000
+PATIENCE = 180_000
 """Milliseconds: a busy machine compiles for long, and a test must not fail for that."""
 
 NewTab = Callable[..., Page]
@@ -47,13 +50,21 @@ NewTab = Callable[..., Page]
 expect.set_options(timeout=PATIENCE)
 
 
+def the_store(said: Path) -> str:
+    return f"sqlite:///{said.with_name('store.db')}"
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A lab: where it is, and the file that takes what it says."""
+    """A lab on an empty store: where it is, and the file that takes what it says."""
     said = tmp_path_factory.mktemp("lab") / "stderr"
+    open_store(the_store(said), make=True).close()
     with said.open("w") as errors:
         process = subprocess.Popen(
-            [*COMMAND, "lab", "--no-browser"], stdout=subprocess.PIPE, stderr=errors, text=True
+            [*COMMAND, "lab", "--no-browser", "--store", the_store(said)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
         )
         assert process.stdout is not None
         try:
@@ -498,3 +509,30 @@ def test_names_are_text_wherever_they_stand(new_tab: NewTab) -> None:
     tab.get_by_role("button", name="Play", exact=True).click()
     expect(notice(tab, "Play")).to_have_text("played 2 runs of each policy")
     expect(tab.locator("img[src=x]")).to_have_count(0)
+
+
+def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Path]) -> None:
+    tab = new_tab(400)
+    tab.get_by_role("tab", name="Live").click()
+    expect(notice(tab, "Live")).to_have_text("There are no experiments in this store yet.")
+    store = open_store(the_store(lab[1]))
+    experiment = put(store, "prices", policy="frugal")
+    expect(notice(tab, "Live")).to_contain_text("prices: frugal on 2 models; up to date")
+    for number in range(40):  # arm a always pays, as under x alone
+        arm = one(store, experiment, Ask("user-1"))["arm"]
+        one(store, experiment, Tell("user-1", number, float(arm == "a")))
+    one(store, experiment, Ask("user-2"))
+    live = tab.locator("section[aria-label=Live]")
+    for name, count in (
+        ("decisions", 41),
+        ("rewards told in time", 40),
+        ("decisions still open", 1),
+    ):
+        row = live.locator("tr").filter(has=tab.get_by_text(name, exact=True))
+        expect(row).to_contain_text(str(count))
+    expect(live.locator("tr", has_text="units settled on one model")).to_contain_text("of 2 units")
+    expect(live.locator("tr").filter(has=tab.get_by_text("x", exact=True))).to_contain_text("1")
+    expect(live.locator("rect").first).to_be_attached()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    assert tab.evaluate(FAINT) == []
+    store.close()

@@ -20,6 +20,12 @@ def lab(
     port: Annotated[
         int, whole_number("--port", "N", "Where to listen on this machine; 0 for any free port.")
     ] = 0,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Show a service's experiments: sqlite:///FILE or postgresql://…"
+        ),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
@@ -30,6 +36,7 @@ def lab(
     """
     from fpbandits.errors import InputError
     from fpbandits.files import load_problem
+    from fpbandits.service.store import open_store
 
     if not 0 <= port <= 65535:
         raise InputError(f"--port {port} is no port: give one from 1 to 65535, or 0 for any")
@@ -40,4 +47,5 @@ def lab(
         raise InputError(
             f"the lab needs {error.name}, which is not installed: pip install 'fpbandits[lab]'"
         ) from None
-    serve(loaded, port, open_browser=browser)
+    opened = None if store is None else open_store(store)
+    serve(loaded, port, store=opened, open_browser=browser)

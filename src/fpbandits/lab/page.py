@@ -10,18 +10,20 @@ from nicegui import app, ui
 
 from fpbandits import __version__
 from fpbandits.lab.free import FreePart
+from fpbandits.lab.live import LivePart
 from fpbandits.lab.models import ModelsPart
 from fpbandits.lab.parts import STYLE
 from fpbandits.lab.play import PlayPart
 from fpbandits.lab.watch import WatchPart
 from fpbandits.lab.workbook import Workbook
 from fpbandits.problem import Problem
+from fpbandits.service.store import Store
 
 _PATIENCE = 60.0
 """Seconds that a browser has to load what the page is made of."""
 
 
-async def build(problem: Problem) -> None:
+async def build(problem: Problem, store: Store | None) -> None:
     """Build the page for whoever has just opened it, or has opened it again."""
     ui.add_css(STYLE)
     ui.colors(primary="#005a8f")
@@ -43,6 +45,7 @@ async def build(problem: Problem) -> None:
     loading.delete()
     with ui.tabs().props('no-caps align="left" inline-label') as tabs:
         models, play, watch = ui.tab("Models"), ui.tab("Play"), ui.tab("Watch")
+        live = None if store is None else ui.tab("Live")
     with ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels"):
         with ui.tab_panel(models), ui.element("div").classes("beside"):
             with _section("Models"):
@@ -53,6 +56,9 @@ async def build(problem: Problem) -> None:
             PlayPart(workbook)
         with ui.tab_panel(watch), _section("Watch"):
             WatchPart(workbook)
+        if store is not None and live is not None:
+            with ui.tab_panel(live), _section("Live"):
+                LivePart(store)
 
 
 def _section(name: str) -> ui.element:

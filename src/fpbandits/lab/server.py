@@ -27,6 +27,7 @@ from fpbandits.lab.playing import warm_up
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
+from fpbandits.service.store import Store
 
 HOST = "127.0.0.1"
 
@@ -46,13 +47,13 @@ _ICON = (
 )
 
 
-def serve(problem: Problem, port: int, *, open_browser: bool) -> None:
+def serve(problem: Problem, port: int, *, store: Store | None, open_browser: bool) -> None:
     """Serve the lab until Ctrl-C, and say on standard output where it is."""
     sheet_of(problem)  # what is too large for the page is refused before there is one
     with listening(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}/"
         settings = uvicorn.Config(
-            application(problem),
+            application(problem, store),
             log_level="warning",
             timeout_graceful_shutdown=1,  # a tab keeps its connection as long as it is open
         )
@@ -78,7 +79,7 @@ def listening(port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def application(problem: Problem) -> FastAPI:
+def application(problem: Problem, store: Store | None = None) -> FastAPI:
     """Return the lab as an application that any ASGI server may run."""
     lab = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # Another site's name may be made to point here; whoever comes by it is not let in.
@@ -86,7 +87,7 @@ def application(problem: Problem) -> FastAPI:
 
     @ui.page("/")
     async def _() -> None:
-        await page.build(problem)
+        await page.build(problem, store)
 
     pages.on_shutdown(stop_all)
     pages.on_connect(partial(_warm_up_once, problem))
