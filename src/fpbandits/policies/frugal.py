@@ -36,7 +36,7 @@ contexts, by their shares, and the largest ratio is found by Dinkelbach's iterat
 **When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
 and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
 changes** with probability ``switch`` before each play, the posterior leaks to the prior at that
-rate, and h stops growing at t = 1/√switch.
+rate, and h stops growing at (1/√switch)^{1+δ}.
 
 Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
 """
@@ -157,12 +157,13 @@ class Frugal(LikelihoodPolicy):
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return by how much ln of a model's odds is above that of 1/h(t)."""
         t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
+        horizon = math.log(max(self.kappa, 1e-100)) + (1 + self.delta) * math.log(t)
         if self.switch > 0:
-            t, misfit = min(t, self.switch**-0.5), tally.beliefs[: len(misfit)]
+            horizon = min(horizon, -(1 + self.delta) / 2 * math.log(self.switch))
+            misfit = tally.beliefs[: len(misfit)]
         elif problem.prior is not None:
             with np.errstate(divide="ignore"):
                 misfit = misfit - np.log(problem.prior)
-        horizon = math.log(max(self.kappa, 1e-100)) + (1 + self.delta) * math.log(t)
         margins: Floats = horizon - (misfit - misfit.min())
         return margins
 
@@ -235,10 +236,9 @@ def _possible(costs: Floats) -> Floats:
 @jitted
 def _horizon(known: Any, t: int) -> float:
     """Return h(t)."""
-    plays = max(float(t), 1.0)
+    horizon: float = known.kappa * max(float(t), 1.0) ** (1 + known.delta)
     if known.switch > 0:
-        plays = min(plays, known.switch**-0.5)
-    horizon: float = known.kappa * plays ** (1 + known.delta)
+        horizon = min(horizon, known.switch ** (-(1 + known.delta) / 2))
     return min(max(horizon, 1e-100), 1e100)
 
 
