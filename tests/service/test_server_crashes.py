@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 from databases import OwnPostgres, own_postgres
-from server_process import EXPERIMENT, ServerProcess
+from server_process import EXPERIMENT, Nursery, ServerProcess
 from stores import events
 
 import fpbandits as fpb
@@ -108,11 +108,11 @@ def wait_until_ready(server: ServerProcess) -> None:
 def called(store: str, servers: int, folder: Path) -> Iterator[list[ServerProcess]]:
     """Serve and call as long as the block takes; then check what is left."""
     log = folder / "servers.log"
-    running = [ServerProcess(store, log) for _ in range(servers)]
     found, ending = Acknowledged(), threading.Event()
-    addresses = [server.address for server in running]
-    callers = [Caller(addresses, place // 2, found, ending) for place in range(CLIENTS)]
-    try:
+    with Nursery() as nursery:
+        running = [ServerProcess(nursery, store, log) for _ in range(servers)]
+        addresses = [server.address for server in running]
+        callers = [Caller(addresses, place // 2, found, ending) for place in range(CLIENTS)]
         for server in running:
             server.start()
             wait_until_ready(server)
@@ -120,14 +120,12 @@ def called(store: str, servers: int, folder: Path) -> Iterator[list[ServerProces
         assert made.status_code == 201
         for caller in callers:
             caller.start()
-        yield running
-    finally:
-        ending.set()
-        for caller in callers:
-            if caller.ident is not None:
+        try:
+            yield running
+        finally:
+            ending.set()
+            for caller in callers:
                 caller.join()
-        for server in running:
-            server.end()
     assert found.failures == []
     assert found.sent_again > 0, "no request met a server that was down: nothing was tested"
     assert "traceback" not in log.read_text().lower(), log.read_text()
