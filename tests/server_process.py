@@ -46,7 +46,10 @@ class Nursery:
         return int(self._process.stdout.readline())
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._process.communicate()
 

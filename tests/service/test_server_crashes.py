@@ -11,10 +11,11 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -24,6 +25,7 @@ from stores import events
 
 import fpbandits as fpb
 from fpbandits.errors import UnavailableError
+from fpbandits.service.client import Served
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
@@ -35,13 +37,13 @@ CLIENTS, UNITS = 8, 200
 class Acknowledged:
     """What clients were told, and how often they had to send again."""
 
-    decisions: dict[tuple[str, str], fpb.Served] = field(default_factory=dict)
+    decisions: dict[tuple[str, str], Served] = field(default_factory=dict)
     rewards: dict[str, float] = field(default_factory=dict)
     sent_again: int = 0
     failures: list[BaseException] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def decided(self, key: str, decision: fpb.Served) -> None:
+    def decided(self, key: str, decision: Served) -> None:
         with self.lock:
             first = self.decisions.setdefault((decision.unit, key), decision)
         assert first == decision, f"the key {key} has two decisions"
@@ -67,10 +69,10 @@ class Caller(threading.Thread):
                     return
                 unit, key = f"u{requests.randrange(UNITS)}", f"{self._seed}-{count}"
                 reward, telling = float(requests.randrange(2)), requests.random() < 0.9
-                decision = self._answered(lambda client, u=unit, k=key: client.ask(u, key=k))
+                decision = self._answered("ask", unit, key=key)
                 self._found.decided(key, decision)
                 if telling:
-                    self._answered(lambda client, d=decision, r=reward: client.tell(d, r))
+                    self._answered("tell", decision, reward)
                     with self._found.lock:
                         self._found.rewards[decision.id] = reward
         except BaseException as error:
@@ -79,12 +81,12 @@ class Caller(threading.Thread):
             for client in self._clients:
                 client.close()
 
-    def _answered(self, call: Callable[[fpb.Client], fpb.Served]) -> fpb.Served:
+    def _answered(self, call: str, *values: Any, **options: Any) -> Any:
         """Send until there is an answer, each time to any of the servers."""
         until = time.monotonic() + 60
         while True:
             try:
-                return call(random.choice(self._clients))
+                return getattr(random.choice(self._clients), call)(*values, **options)
             except UnavailableError:
                 assert time.monotonic() < until, "no answer for a minute"
                 with self._found.lock:
@@ -150,7 +152,9 @@ def check(address: str, found: Acknowledged) -> None:
         assert made[key] == (decision.id, decision.arm)
     rewards = Counter(f"{event.number}@{unit}" for unit, event in logged if event.kind == "reward")
     assert max(rewards.values()) == 1
-    told = {f"{event.number}@{unit}": event.reward for unit, event in logged if event.kind == "reward"}
+    told = {
+        f"{event.number}@{unit}": event.reward for unit, event in logged if event.kind == "reward"
+    }
     for name, reward in found.rewards.items():
         assert told[name] == reward
     assert replayed.shown == []

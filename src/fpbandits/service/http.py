@@ -43,6 +43,7 @@ from fpbandits.errors import (
     Error,
     InputError,
     RefusedError,
+    StorageError,
     TooLargeError,
     UnavailableError,
     UnknownError,
@@ -78,6 +79,9 @@ _ROUTES = {what: SimpleNamespace(path=f"/v1/experiments/{{name}}/{what}") for wh
 _PAGE = 1_000
 """Events of the log that are read at once."""
 
+_MOST_READING = 500
+"""Questions that may wait for the store, beside those that wait at the desk."""
+
 _SWEEP = 1.0
 """Seconds between two looks for decisions that have expired."""
 
@@ -97,7 +101,8 @@ class Service:
         self.store, self.metrics = store, Metrics()
         self._tokens, self._patience = tokens, patience
         self._experiments: dict[str, Experiment] = {}
-        self._loading = asyncio.Lock()
+        self._loading: dict[str, asyncio.Task[Experiment]] = {}
+        self._reads = 0
         self.desk: Desk
 
     @asynccontextmanager
@@ -134,12 +139,26 @@ class Service:
                 work = []
 
     async def reading(self, call: Callable[..., _T], *arguments: Any) -> _T:
-        """Ask the store in a thread, but not for ever."""
+        """Ask the store in a thread; neither for ever, nor for more at once than it may bear."""
+        if self._reads >= _MOST_READING:
+            raise UnavailableError(f"{self._reads} wait for the store already: try again")
+        reading = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
+        self._reads += 1
+        reading.add_done_callback(self._has_read)
         try:
-            async with asyncio.timeout(self._patience):
-                return await asyncio.to_thread(call, *arguments)
+            # A thread cannot be stopped: it counts until it is done.
+            return await asyncio.wait_for(asyncio.shield(reading), self._patience)
         except TimeoutError:
             raise UnavailableError("the store takes too long: try again") from None
+        except (UnavailableError, StorageError) as error:
+            _logger.warning("store unavailable", extra={"detail": str(error)})
+            # As at the desk, the caller gets no words of the database's.
+            raise UnavailableError("the store does not answer: try again") from None
+
+    def _has_read(self, reading: asyncio.Future[Any]) -> None:
+        self._reads -= 1
+        if not reading.cancelled():
+            reading.exception()  # whoever waited may have gone: nobody misses it
 
     def allow(self, request: Request, role: Role) -> None:
         """Refuse whoever may not do this."""
@@ -160,13 +179,28 @@ class Service:
         found = self._experiments.get(name)
         if found is not None:
             return found
-        async with self._loading:
-            if name not in self._experiments:
-                kept = await self.reading(self.kept, name)
-                if not kept.open:
-                    raise UnavailableError(f"{quote(name)} is still being migrated: try again")
-                self._experiments[name] = await asyncio.to_thread(_loaded, kept)
-        return self._experiments[name]
+        # Whoever asks for it meanwhile waits for the same.
+        loading = self._loading.get(name)
+        if loading is None:
+            loading = self._loading[name] = asyncio.create_task(self._load(name))
+            loading.add_done_callback(lambda task: self._has_loaded(name, task))
+        try:
+            return await asyncio.wait_for(asyncio.shield(loading), self._patience)
+        except TimeoutError:
+            raise UnavailableError(f"{quote(name)} is being made ready: try again") from None
+
+    async def _load(self, name: str) -> Experiment:
+        kept = await self.reading(self.kept, name)
+        if not kept.open:
+            raise UnavailableError(f"{quote(name)} is still being migrated: try again")
+        # To compile a rule takes as long as it takes.
+        found = self._experiments[name] = await asyncio.to_thread(_loaded, kept)
+        return found
+
+    def _has_loaded(self, name: str, loading: asyncio.Task[Experiment]) -> None:
+        del self._loading[name]
+        if not loading.cancelled():
+            loading.exception()  # likewise
 
     def kept(self, name: str) -> Kept:
         """Return an experiment as the store keeps it."""
@@ -278,11 +312,15 @@ def _refuse_pages(request: Request) -> None:
 
     Without tokens, to be on this machine is all that is asked for; a browser is, too.
     """
-    host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-    origin = request.headers.get("origin")
-    if not is_loopback(host):
+    host, origin = request.headers.get("host", ""), request.headers.get("origin")
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        elsewhere = origin is not None and urlsplit(origin).netloc != host
+    except ValueError:  # half a bracket
+        raise _ForbiddenError("without tokens, Host and Origin must be addresses") from None
+    if not is_loopback(name):
         raise _ForbiddenError("without tokens, only requests to a loopback address are served")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if elsewhere:
         raise _ForbiddenError("without tokens, pages from elsewhere are not served")
 
 

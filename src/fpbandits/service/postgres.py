@@ -6,8 +6,8 @@ happened, and it is made again, once, over a new connection. Where it breaks on 
 knows whether the commit took place: that is an `UnavailableError`, and the same requests will find
 out by their keys.
 
-The database is asked to give up what takes too long. One that has stopped altogether does not do so:
-then this end hangs up.
+The database is asked to give up what takes too long. One that has stopped altogether does not do
+so: then this end hangs up.
 """
 
 from __future__ import annotations
