@@ -375,6 +375,7 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
         description="Decisions for many units, each with a truth of its own.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=service.working,
     )
 
