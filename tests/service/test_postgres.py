@@ -22,12 +22,12 @@ from fpbandits.service.store import open_store
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     given = os.environ.get("FPBANDITS_TEST_POSTGRES")
     if given:
         yield given
         return
-    with own_postgres(tmp_path_factory.mktemp("postgres")) as server:
+    with own_postgres() as server:
         yield server.address
 
 

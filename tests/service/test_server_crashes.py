@@ -1,4 +1,4 @@
-"""Servers and databases are killed at any moment: what was answered is there, once.
+"""Servers and databases are killed or stopped at any moment: what was answered is there, once.
 
 Eight clients ask for 200 units, and send again what was not answered, to another server if there is
 one. Two of them at a time send the same requests under the same keys. At the end the log must hold
@@ -7,12 +7,13 @@ whatever any of them was told, once, and play again as it is.
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ import httpx
 import pytest
 from databases import OwnPostgres, own_postgres
 from server_process import EXPERIMENT, Nursery, ServerProcess
+from serving import serving
 from stores import events
 
 import fpbandits as fpb
 from fpbandits.errors import UnavailableError
 from fpbandits.service.client import Served
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.http import make_app
 from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
 
@@ -183,9 +186,8 @@ def kill_servers(servers: list[ServerProcess], seconds: float, pause: tuple[floa
 
 
 @pytest.fixture
-def postgres(tmp_path: Path) -> Iterator[OwnPostgres]:
-    (tmp_path / "postgres").mkdir()
-    with own_postgres(tmp_path / "postgres") as server:
+def postgres() -> Iterator[OwnPostgres]:
+    with own_postgres() as server:
         yield server
 
 
@@ -222,3 +224,71 @@ def test_the_database_is_killed(tmp_path: Path, postgres: OwnPostgres, kills: in
         for server in servers:
             wait_until_ready(server)
         time.sleep(1)
+
+
+EXPERIMENT_E = "/v1/experiments/e"
+
+
+def test_a_database_that_stops_is_503_in_time_and_nothing_is_lost(postgres: OwnPostgres) -> None:
+    """Its connections stay open, so that nothing but the clock tells."""
+    store = open_store(postgres.address, make=True, patience=0.5)
+    asks = [{"unit": f"u{place}", "key": "k"} for place in range(40)]
+    requests: list[tuple[str, str, Any]] = [
+        ("GET", "/ready", None),
+        ("GET", "/v1/experiments", None),
+        ("GET", EXPERIMENT_E, None),
+        ("GET", f"{EXPERIMENT_E}/units/first", None),
+        ("GET", f"{EXPERIMENT_E}/log", None),
+        ("PUT", EXPERIMENT_E, EXPERIMENT),
+        ("POST", f"{EXPERIMENT_E}/rewards", {"decision": "0@first", "reward": 1}),
+        ("POST", f"{EXPERIMENT_E}/decisions", asks[:3]),
+        *(("POST", f"{EXPERIMENT_E}/decisions", ask) for ask in asks),
+    ]
+
+    async def send_all(address: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+            return await asyncio.gather(
+                *(client.request(method, path, json=body) for method, path, body in requests)
+            )
+
+    with serving(make_app(store, patience=2)) as address:
+        assert httpx.put(address + EXPERIMENT_E, json=EXPERIMENT, timeout=60).status_code == 201
+        first = httpx.post(f"{address}{EXPERIMENT_E}/decisions", json={"unit": "first"}).json()
+        with postgres.stopped():
+            for _ in range(2):  # while a connection is there, and while none can be had
+                began = time.monotonic()
+                for answer in asyncio.run(send_all(address)):
+                    assert answer.status_code == 503
+                    assert int(answer.headers["retry-after"]) > 0
+                assert time.monotonic() - began < 12
+            assert httpx.get(f"{address}/health").status_code == 200
+            # Nobody waits for what nobody is waiting for: the store has given up, too.
+            until = time.monotonic() + 10
+            while "fpbandits_waiting_requests 0.0" not in httpx.get(f"{address}/metrics").text:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+        until = time.monotonic() + 30
+        while httpx.get(f"{address}/ready", timeout=20).status_code != 200:
+            assert time.monotonic() < until
+        answers = asyncio.run(send_all(address))
+        assert {answer.status_code for answer in answers} == {200}
+        decisions = [answer.json()["decision"] for answer in answers[-len(asks) :]]
+        assert decisions == [f"0@{ask['unit']}" for ask in asks]
+        assert first["decision"] == "0@first"
+    with closing(open_store(postgres.address)) as store:
+        found = replay(store)
+    assert (found.decisions, found.shown) == (len(asks) + 1, [])
+
+
+def test_a_server_can_be_stopped_while_its_database_is(postgres: OwnPostgres) -> None:
+    store = open_store(postgres.address, make=True, patience=0.5)
+    with ExitStack() as stack:
+        address = stack.enter_context(serving(make_app(store, patience=2)))
+        assert httpx.put(address + EXPERIMENT_E, json=EXPERIMENT, timeout=60).status_code == 201
+        with postgres.stopped():
+            ask = {"unit": "u", "key": "k"}
+            answer = httpx.post(f"{address}{EXPERIMENT_E}/decisions", json=ask, timeout=60)
+            assert answer.status_code == 503
+            began = time.monotonic()
+            stack.close()
+            assert time.monotonic() - began < 12

@@ -26,6 +26,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -103,6 +104,8 @@ class Service:
         self._experiments: dict[str, Experiment] = {}
         self._loading: dict[str, asyncio.Task[Experiment]] = {}
         self._reads = 0
+        # Apart from the threads that ask the store: these may all be waiting for it.
+        self._making_ready = ThreadPoolExecutor(2, "fpbandits rules")
         self.desk: Desk
 
     @asynccontextmanager
@@ -118,6 +121,7 @@ class Service:
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.desk.close()
+            self._making_ready.shutdown(wait=False, cancel_futures=True)
             self.store.close()
 
     async def _sweep(self) -> None:
@@ -193,9 +197,13 @@ class Service:
         kept = await self.reading(self.kept, name)
         if not kept.open:
             raise UnavailableError(f"{quote(name)} is still being migrated: try again")
-        # To compile a rule takes as long as it takes.
-        found = self._experiments[name] = await asyncio.to_thread(_loaded, kept)
+        found = self._experiments[name] = await self._readied(_loaded, kept)
         return found
+
+    async def _readied(self, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Do what may compile a rule, which takes as long as it takes."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._making_ready, call, *arguments)
 
     def _has_loaded(self, name: str, loading: asyncio.Task[Experiment]) -> None:
         del self._loading[name]
@@ -211,8 +219,7 @@ class Service:
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
         """Keep an experiment; return it, and whether it is new."""
-        # To compile a rule takes as long as it takes.
-        wanted = await asyncio.to_thread(checked_experiment, name, content)
+        wanted = await self._readied(checked_experiment, name, content)
         kept, new = await self.reading(self.store.add_experiment, wanted.name, wanted.definition)
         if not new and json.loads(kept.definition) != json.loads(wanted.definition):
             raise ConflictError(

@@ -229,7 +229,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _reader_at_work(self) -> Iterator[Connection]:
-        with self._failing(), self._reading:
+        with self._failing(), self._alone_reading():
             if self._reader is not None and not self._reader.closed:
                 # It may have died while nobody looked.
                 try:
@@ -239,6 +239,16 @@ class PostgresStore(Store):
             if self._reader is None or self._reader.closed:
                 self._reader = self._connected()
             yield self._reader
+
+    @contextmanager
+    def _alone_reading(self) -> Iterator[None]:
+        """Wait until nobody else reads, but not behind many whom nobody answers."""
+        if not self._reading.acquire(timeout=self._patience):
+            raise UnavailableError(f"{self._where}: others wait for an answer")
+        try:
+            yield
+        finally:
+            self._reading.release()
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
