@@ -7,7 +7,7 @@ knows whether the commit took place: that is an `UnavailableError`, and the same
 out by their keys.
 
 The database is asked to give up what takes too long. One that has stopped altogether does not do
-so: then this end hangs up.
+so: then this end hangs up. And a server that has stopped while it held units loses them in time.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 _MORE = 1.0
 """Seconds beyond a store's patience after which the database has not even given up."""
+
+_STANDING_STILL = 10
+"""After so many times its patience, a store loses a transaction (PostgreSQL 17 and newer)."""
 
 _T = TypeVar("_T")
 
@@ -117,6 +120,15 @@ class PostgresStore(Store):
         connection.patience = self._patience + _MORE
         return connection
 
+    def _connected_to_write(self) -> Connection:
+        connection = self._connected()
+        if connection.info.server_version >= 170_000:
+            # A server that stands still must not keep its units from the others for ever. (That
+            # a transaction may be idle only so long would do, too, but not after a pipeline.)
+            longest = int(_STANDING_STILL * self._patience * 1000)
+            connection.execute(f"SET transaction_timeout = {longest}".encode())
+        return connection
+
     def _install(self, connection: Connection, make: bool) -> None:
         connection.execute(self._text("installing"))
         row = connection.execute(self._text("installed")).fetchone()
@@ -172,7 +184,7 @@ class PostgresStore(Store):
     ) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
         if self._writer is None or self._writer.closed:
-            self._writer = self._connected()
+            self._writer = self._connected_to_write()
         try:
             return _PostgresTransaction(self._writer, self._sql, asked, touched, keys)
         except psycopg.OperationalError:
