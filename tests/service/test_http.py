@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import sqlite3
 import time
@@ -466,6 +467,46 @@ def test_who_may(tmp_path: Path) -> None:
         assert client.get(f"{experiment}/log", headers=header(decide)).status_code == 403
         assert client.get(f"{experiment}/log", headers=header(admin)).status_code == 200
         assert client.get("/health").status_code == 200
+
+
+def test_whoever_asks_is_compared_with_every_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the time of a refusal does not tell how near it was."""
+    file = tmp_path / "tokens"
+    decide, admin, *_ = [add_token(file, role) for role in ("decide", "admin", "decide", "admin")]
+    app = make_app(open_store(str(tmp_path / "a.db"), make=True), read_tokens(file))
+    compared: list[str] = []
+    compare = hmac.compare_digest
+
+    def counting(first: str, second: str) -> bool:
+        compared.append(second)
+        return compare(first, second)
+
+    monkeypatch.setattr(hmac, "compare_digest", counting)
+    given: list[tuple[str | None, int]] = [
+        (None, 401),
+        ("", 401),
+        ("Bearer", 401),
+        ("Bearer \xff", 401),
+        (f"Bearer {admin} {admin}", 401),
+        (f"Bearer {admin[:-1]}", 401),
+        (f"Bearer {admin[:-1]}{'A' if admin[-1] != 'A' else 'B'}", 401),
+        (f"Basic {admin}", 401),
+        (admin, 401),
+        ("Bearer " + "x" * 20_000, 401),
+        (f"Bearer {decide}", 403),
+        (f"bearer  {admin}", 404),
+    ]
+    with serving(app) as address, httpx.Client(base_url=address) as client:
+        for authorization, status in given:
+            compared.clear()
+            headers = {} if authorization is None else {"authorization": authorization}
+            raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+            answer = client.get("/v1/experiments/none/log", headers=raw)
+            assert answer.status_code == status, authorization
+            assert len(compared) == len(set(compared)) == 4
+            assert admin not in answer.text
 
 
 @pytest.mark.parametrize(
