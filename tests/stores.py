@@ -311,6 +311,10 @@ class StoreContract:
         time.sleep(0.25)
         assert store.due(9) == [("e", "u")]
         late = {"decision": "0@u", "status": "late"}
+        with pytest.raises(
+            InputError, match=r"'0@u': the reward 1\.5 is outside the range \[0, 1\]"
+        ):
+            one(store, experiment, Tell("u", 0, 1.5))
         assert one(store, experiment, Tell("u", 0, 1.0)) == late
         assert one(store, experiment, Tell("u", 0, 1.0)) == late
         with pytest.raises(ConflictError, match="told the reward"):

@@ -98,6 +98,9 @@ def test_names_may_be_in_any_script(server: httpx.Client) -> None:
 
 def test_survivors_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
     server.put("/v1/experiments/s", json={"problem": PROBLEM, "policy": "fp-ucb"})
+    post(server, "decisions", {"unit": "new"}, "s")
+    new = server.get("/v1/experiments/s/units/new")
+    assert json.loads(new.text, parse_constant=pytest.fail)["survivors"] == {"x": None, "y": None}
     for number in range(60):
         post(server, "decisions", {"unit": "u"}, "s")
         post(server, "rewards", {"decision": f"{number}@u", "reward": 1}, "s")

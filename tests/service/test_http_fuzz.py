@@ -33,7 +33,7 @@ from fpbandits.service.store import open_store
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "plain": {"problem": PROBLEM, "policy": "ucb1"},
     "contexts": {"problem": CONTEXTS, "policy": "thompson-theta"},
-    "waiting": {"problem": PROBLEM, "policy": "ucb1", "reward_wait": 1e6, "default_reward": 0},
+    "waiting": {"problem": PROBLEM, "policy": "fp-ucb", "reward_wait": 1e6, "default_reward": 0},
 }
 """Nothing in them expires meanwhile: all that changes, a request has changed."""
 
@@ -285,6 +285,9 @@ def check(server: Watched, schema: dict[str, Any], sent: Sent) -> None:
         documented = schema["paths"][sent.route][sent.method.lower()]["responses"]
         # A name with a slash in it is another address.
         assert str(status) in documented or status in (404, 405), (sent, status, body)
+    if status == 200 and sent.route is not None:
+        for line in body.splitlines() if sent.path.startswith("/v1") else []:
+            json.loads(line, parse_constant=pytest.fail)  # NaN and Infinity are no JSON
     if status >= 400 and sent.method != "HEAD":
         error = json.loads(body)
         assert set(error) == {"error"}

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from databases import OwnPostgres, own_postgres
 from server_process import EXPERIMENT, Nursery, ServerProcess
@@ -185,10 +186,18 @@ def kill_servers(servers: list[ServerProcess], seconds: float, pause: tuple[floa
     return kills
 
 
-@pytest.fixture
-def postgres() -> Iterator[OwnPostgres]:
+@pytest.fixture(scope="module")
+def database() -> Iterator[OwnPostgres]:
     with own_postgres() as server:
         yield server
+
+
+@pytest.fixture
+def postgres(database: OwnPostgres) -> OwnPostgres:
+    """A PostgreSQL without a store."""
+    with closing(psycopg.connect(database.address, autocommit=True)) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS fpbandits CASCADE")
+    return database
 
 
 LONG = pytest.param(60, (1, 2), marks=pytest.mark.nightly, id="minute")

@@ -28,6 +28,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from math import isfinite
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -85,6 +86,8 @@ _MOST_READING = 500
 
 _SWEEP = 1.0
 """Seconds between two looks for decisions that have expired."""
+
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -263,8 +266,13 @@ class Service:
         if row is None or row.state is None:
             raise UnknownError(f"unknown unit {quote(name)}: nothing was decided for it yet")
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
+        survivors: dict[str, float | None] | None
         try:
-            survivors = agent.survivors()
+            # JSON has no infinity: as long as nothing could rule a model out, its margin is null.
+            survivors = {
+                model: margin if isfinite(margin) else None
+                for model, margin in agent.survivors().items()
+            }
         except InputError:  # the policy rules no model out
             survivors = None
         return {
@@ -343,7 +351,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _json(content: object, status: int = 200) -> Response:
-    return Response(json.dumps(content).encode(), status, media_type="application/json")
+    return Response(_encode(content).encode(), status, media_type="application/json")
 
 
 def _status(error: Error) -> int:

@@ -269,6 +269,12 @@ class Unit:
                 "no longer count"
             )
         if told is None:
+            low, high = self.experiment.problem.rewards.range
+            if not low <= reward <= high:
+                raise InputError(
+                    f"decision {quote(decision_name(self.name, number))}: the reward {reward!r} is "
+                    f"outside the range [{low:g}, {high:g}]"
+                )
             self._note(LATE, number, now, reward=reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
