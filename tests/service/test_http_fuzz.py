@@ -30,9 +30,12 @@ from fpbandits.service.http import make_app
 from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
 
+GAUSSIAN = f'reward = "gaussian"\ndeviation = 1.0\n{PROBLEM}'
+
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "plain": {"problem": PROBLEM, "policy": "ucb1"},
     "contexts": {"problem": CONTEXTS, "policy": "thompson-theta"},
+    "gaussian": {"problem": GAUSSIAN, "policy": "ucb1"},
     "waiting": {"problem": PROBLEM, "policy": "fp-ucb", "reward_wait": 1e6, "default_reward": 0},
 }
 """Nothing in them expires meanwhile: all that changes, a request has changed."""
@@ -85,7 +88,7 @@ KNOWN: dict[str, st.SearchStrategy[Any]] = {
     "key": st.sampled_from([f"k{place}" for place in range(6)]),
     "context": st.sampled_from(["here", "there"]),
     "decision": st.builds("{}@{}".format, st.integers(0, 9), UNITS),
-    "reward": st.sampled_from([0, 1, 0.5, 1.0]),
+    "reward": st.sampled_from([0, 1, 0.5, 1.0, 1e308]),
     "problem": problems(),
     "policy": st.sampled_from(
         [
