@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -310,6 +311,10 @@ class StoreContract:
         time.sleep(0.25)
         assert store.due(9) == [("e", "u")]
         late = {"decision": "0@u", "status": "late"}
+        with pytest.raises(
+            InputError, match=r"'0@u': the reward 1\.5 is outside the range \[0, 1\]"
+        ):
+            one(store, experiment, Tell("u", 0, 1.5))
         assert one(store, experiment, Tell("u", 0, 1.0)) == late
         assert one(store, experiment, Tell("u", 0, 1.0)) == late
         with pytest.raises(ConflictError, match="told the reward"):
@@ -400,6 +405,29 @@ class StoreContract:
         assert "e: u: event 3 is numbered 4" in shown
         assert any("1@u: reward cannot be" in line for line in shown)
 
+    def test_replay_finds_what_was_altered_beside_the_arms(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store, policy="thompson-theta", reward_wait=1000)
+        for _ in range(3):
+            one(store, experiment, Ask("u"))
+        one(store, experiment, Tell("u", 1, 1.0))
+        assert replay(store).shown == []
+        alter("UPDATE events SET probability = probability * 0.9 WHERE number = 2")
+        (line,) = replay(store).shown
+        assert line.startswith("e: 2@u: logged as likely ")
+        alter("UPDATE events SET probability = probability / 0.9 WHERE number = 2")
+        assert replay(store).shown == []
+        # A decision that nobody would let expire.
+        kept = store.unit((experiment.id, "u"))
+        assert kept is not None
+        assert kept.state is not None
+        due, _, own = kept.state.partition("\n")
+        assert [number for number, _ in json.loads(due)] == [0, 2]
+        shorter = json.dumps(json.loads(due)[:1])
+        alter(f"UPDATE units SET state = '{shorter}\n{own}'")
+        assert replay(store).shown == ["e: u: its state does not follow from the log"]
+
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_an_exported_log_is_read_by_fit(
         self, store: Store, tmp_path: Path, ending: str
@@ -467,7 +495,8 @@ class StoreContract:
         )
         assert store.unit((new.id, "nothing told")) is None
         assert replay(store).shown == []
-        # What was observed is history for the next one, too.
+        # What was observed is history for the next one, too; here each unit is a transaction.
+        monkeypatch.setattr(migrate_module, "_REWARDS_AT_ONCE", 1)
         migrate(store, "new", "newer", {})
         newer = put(store, "newer", **models, reward_wait=1000)
         assert len(events(store, newer)) == sum(map(len, told.values()))

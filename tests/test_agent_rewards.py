@@ -67,3 +67,15 @@ def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     assert str(no.value).endswith(
         'range = [0, 15], and reward = "discrete" or "beta" where rewards are not all or nothing'
     )
+
+
+@pytest.mark.parametrize("deviation", [1e-90, 1.0])
+def test_rewards_without_a_range_can_be_added_up(deviation: float) -> None:
+    problem = Problem.gaussian([[0.0, 0.0], [deviation, 0.0]], deviation=deviation)
+    agent = Agent(problem, "ucb1")
+    decision = agent.ask()
+    for reward in (1e308, -1e308, deviation * 1e101):
+        with pytest.raises(InputError, match=r"decision 0: the reward .* is too large"):
+            agent.tell(decision.id, reward)
+    agent.tell(decision.id, deviation * 1e99)
+    assert Agent.from_state(agent.state(), problem).state() == agent.state()

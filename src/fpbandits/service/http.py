@@ -26,7 +26,9 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from math import isfinite
 from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -43,6 +45,7 @@ from fpbandits.errors import (
     Error,
     InputError,
     RefusedError,
+    StorageError,
     TooLargeError,
     UnavailableError,
     UnknownError,
@@ -78,8 +81,13 @@ _ROUTES = {what: SimpleNamespace(path=f"/v1/experiments/{{name}}/{what}") for wh
 _PAGE = 1_000
 """Events of the log that are read at once."""
 
+_MOST_READING = 500
+"""Questions that may wait for the store, beside those that wait at the desk."""
+
 _SWEEP = 1.0
 """Seconds between two looks for decisions that have expired."""
+
+_encode = json.JSONEncoder(allow_nan=False).encode
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -97,7 +105,10 @@ class Service:
         self.store, self.metrics = store, Metrics()
         self._tokens, self._patience = tokens, patience
         self._experiments: dict[str, Experiment] = {}
-        self._loading = asyncio.Lock()
+        self._loading: dict[str, asyncio.Task[Experiment]] = {}
+        self._reads = 0
+        # Apart from the threads that ask the store: these may all be waiting for it.
+        self._making_ready = ThreadPoolExecutor(2, "fpbandits rules")
         self.desk: Desk
 
     @asynccontextmanager
@@ -113,6 +124,7 @@ class Service:
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.desk.close()
+            self._making_ready.shutdown(wait=False, cancel_futures=True)
             self.store.close()
 
     async def _sweep(self) -> None:
@@ -134,12 +146,26 @@ class Service:
                 work = []
 
     async def reading(self, call: Callable[..., _T], *arguments: Any) -> _T:
-        """Ask the store in a thread, but not for ever."""
+        """Ask the store in a thread; neither for ever, nor for more at once than it may bear."""
+        if self._reads >= _MOST_READING:
+            raise UnavailableError(f"{self._reads} wait for the store already: try again")
+        reading = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
+        self._reads += 1
+        reading.add_done_callback(self._has_read)
         try:
-            async with asyncio.timeout(self._patience):
-                return await asyncio.to_thread(call, *arguments)
+            # A thread cannot be stopped: it counts until it is done.
+            return await asyncio.wait_for(asyncio.shield(reading), self._patience)
         except TimeoutError:
             raise UnavailableError("the store takes too long: try again") from None
+        except (UnavailableError, StorageError) as error:
+            _logger.warning("store unavailable", extra={"detail": str(error)})
+            # As at the desk, the caller gets no words of the database's.
+            raise UnavailableError("the store does not answer: try again") from None
+
+    def _has_read(self, reading: asyncio.Future[Any]) -> None:
+        self._reads -= 1
+        if not reading.cancelled():
+            reading.exception()  # whoever waited may have gone: nobody misses it
 
     def allow(self, request: Request, role: Role) -> None:
         """Refuse whoever may not do this."""
@@ -160,13 +186,32 @@ class Service:
         found = self._experiments.get(name)
         if found is not None:
             return found
-        async with self._loading:
-            if name not in self._experiments:
-                kept = await self.reading(self.kept, name)
-                if not kept.open:
-                    raise UnavailableError(f"{quote(name)} is still being migrated: try again")
-                self._experiments[name] = await asyncio.to_thread(_loaded, kept)
-        return self._experiments[name]
+        # Whoever asks for it meanwhile waits for the same.
+        loading = self._loading.get(name)
+        if loading is None:
+            loading = self._loading[name] = asyncio.create_task(self._load(name))
+            loading.add_done_callback(lambda task: self._has_loaded(name, task))
+        try:
+            return await asyncio.wait_for(asyncio.shield(loading), self._patience)
+        except TimeoutError:
+            raise UnavailableError(f"{quote(name)} is being made ready: try again") from None
+
+    async def _load(self, name: str) -> Experiment:
+        kept = await self.reading(self.kept, name)
+        if not kept.open:
+            raise UnavailableError(f"{quote(name)} is still being migrated: try again")
+        found = self._experiments[name] = await self._readied(_loaded, kept)
+        return found
+
+    async def _readied(self, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Do what may compile a rule, which takes as long as it takes."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._making_ready, call, *arguments)
+
+    def _has_loaded(self, name: str, loading: asyncio.Task[Experiment]) -> None:
+        del self._loading[name]
+        if not loading.cancelled():
+            loading.exception()  # likewise
 
     def kept(self, name: str) -> Kept:
         """Return an experiment as the store keeps it."""
@@ -177,8 +222,7 @@ class Service:
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
         """Keep an experiment; return it, and whether it is new."""
-        # To compile a rule takes as long as it takes.
-        wanted = await asyncio.to_thread(checked_experiment, name, content)
+        wanted = await self._readied(checked_experiment, name, content)
         kept, new = await self.reading(self.store.add_experiment, wanted.name, wanted.definition)
         if not new and json.loads(kept.definition) != json.loads(wanted.definition):
             raise ConflictError(
@@ -222,8 +266,13 @@ class Service:
         if row is None or row.state is None:
             raise UnknownError(f"unknown unit {quote(name)}: nothing was decided for it yet")
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
+        survivors: dict[str, float | None] | None
         try:
-            survivors = agent.survivors()
+            # JSON has no infinity: as long as nothing could rule a model out, its margin is null.
+            survivors = {
+                model: margin if isfinite(margin) else None
+                for model, margin in agent.survivors().items()
+            }
         except InputError:  # the policy rules no model out
             survivors = None
         return {
@@ -278,11 +327,15 @@ def _refuse_pages(request: Request) -> None:
 
     Without tokens, to be on this machine is all that is asked for; a browser is, too.
     """
-    host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-    origin = request.headers.get("origin")
-    if not is_loopback(host):
+    host, origin = request.headers.get("host", ""), request.headers.get("origin")
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        elsewhere = origin is not None and urlsplit(origin).netloc != host
+    except ValueError:  # half a bracket
+        raise _ForbiddenError("without tokens, Host and Origin must be addresses") from None
+    if not is_loopback(name):
         raise _ForbiddenError("without tokens, only requests to a loopback address are served")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if elsewhere:
         raise _ForbiddenError("without tokens, pages from elsewhere are not served")
 
 
@@ -298,7 +351,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _json(content: object, status: int = 200) -> Response:
-    return Response(json.dumps(content).encode(), status, media_type="application/json")
+    return Response(_encode(content).encode(), status, media_type="application/json")
 
 
 def _status(error: Error) -> int:
@@ -337,6 +390,7 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
         description="Decisions for many units, each with a truth of its own.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=service.working,
     )
 

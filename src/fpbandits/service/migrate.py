@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from itertools import groupby, islice
+from itertools import groupby
 
 from fpbandits.errors import ConflictError, InputError, quote
 from fpbandits.service.experiment import Experiment, checked_experiment
@@ -25,8 +25,8 @@ from fpbandits.service.replay import experiments_of
 from fpbandits.service.step import OBSERVED, Event, Unit
 from fpbandits.service.store import Change, Store
 
-_AT_ONCE = 500
-"""Units per transaction."""
+_AT_ONCE, _REWARDS_AT_ONCE = 500, 50_000
+"""Units and rewards after which a transaction is committed: it must not take long."""
 
 History = tuple[str, list[Row]]
 
@@ -55,8 +55,7 @@ def migrate(
     units = 0
     with warnings.catch_warnings(), store.history(before.id) as history:
         warnings.simplefilter("ignore")  # an agent's remarks were made when it was told
-        told = _histories(history.events())
-        while some := list(islice(told, _AT_ONCE)):
+        for some in _in_turn(_histories(history.events())):
             _give(store, experiment, some)
             units += len(some)
             if progress is not None:
@@ -94,6 +93,18 @@ def _histories(events: Iterator[tuple[str, Event]]) -> Iterator[History]:
             if event.kind == OBSERVED
         ]
         yield unit, observed + list(rows_of(own))
+
+
+def _in_turn(histories: Iterator[History]) -> Iterator[list[History]]:
+    """Yield as many units as one transaction takes."""
+    some: list[History] = []
+    for each in histories:
+        some.append(each)
+        if len(some) == _AT_ONCE or sum(len(rows) for _, rows in some) >= _REWARDS_AT_ONCE:
+            yield some
+            some = []
+    if some:
+        yield some
 
 
 def _give(store: Store, experiment: Experiment, histories: list[History]) -> None:

@@ -5,6 +5,9 @@ read them; one to write and commit. Where the connection breaks on the first tri
 happened, and it is made again, once, over a new connection. Where it breaks on the second, nobody
 knows whether the commit took place: that is an `UnavailableError`, and the same requests will find
 out by their keys.
+
+The database is asked to give up what takes too long. One that has stopped altogether does not do
+so: then this end hangs up. And a server that has stopped while it held units loses them in time.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
@@ -38,7 +42,42 @@ except ImportError:
         "PostgreSQL needs psycopg: pip install 'fpbandits[postgres]', or use sqlite:///FILE"
     ) from None
 
-Connection = psycopg.Connection[tuple[Any, ...]]
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
+_MORE = 1.0
+"""Seconds beyond a store's patience after which the database has not even given up."""
+
+_STANDING_STILL = 10
+"""After so many times its patience, a store loses a transaction (PostgreSQL 17 and newer)."""
+
+_T = TypeVar("_T")
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that is closed by this end if no answer comes in time."""
+
+    patience: float | None = None
+
+    def wait(self, gen: PQGen[_T], *arguments: Any, **options: Any) -> _T:
+        """Wait for an answer, but not for ever."""
+        if self.patience is None:
+            return super().wait(gen, *arguments, **options)
+        until = monotonic() + self.patience
+        return super().wait(self._in_time(gen, until), *arguments, **options)
+
+    def _in_time(self, gen: PQGen[_T], until: float) -> PQGen[_T]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and monotonic() > until:  # psycopg looks up ten times per second
+                    self.close()
+                    raise psycopg.OperationalError("no answer in time")
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            answer: _T = done.value
+            return answer
 
 
 class PostgresStore(Store):
@@ -63,7 +102,7 @@ class PostgresStore(Store):
 
     def _connected(self) -> Connection:
         milliseconds = int(self._patience * 1000)
-        return psycopg.connect(
+        connection = Connection.connect(
             self._url,
             autocommit=True,
             connect_timeout=max(2, int(self._patience)),  # libpq takes no less
@@ -78,6 +117,17 @@ class PostgresStore(Store):
                 r"-c synchronous_commit=on -c default_transaction_isolation=read\ committed"
             ),
         )
+        connection.patience = self._patience + _MORE
+        return connection
+
+    def _connected_to_write(self) -> Connection:
+        connection = self._connected()
+        if connection.info.server_version >= 170_000:
+            # A server that stands still must not keep its units from the others for ever. (That
+            # a transaction may be idle only so long would do, too, but not after a pipeline.)
+            longest = int(_STANDING_STILL * self._patience * 1000)
+            connection.execute(f"SET transaction_timeout = {longest}".encode())
+        return connection
 
     def _install(self, connection: Connection, make: bool) -> None:
         connection.execute(self._text("installing"))
@@ -134,7 +184,7 @@ class PostgresStore(Store):
     ) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
         if self._writer is None or self._writer.closed:
-            self._writer = self._connected()
+            self._writer = self._connected_to_write()
         try:
             return _PostgresTransaction(self._writer, self._sql, asked, touched, keys)
         except psycopg.OperationalError:
@@ -191,7 +241,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _reader_at_work(self) -> Iterator[Connection]:
-        with self._failing(), self._reading:
+        with self._failing(), self._alone_reading():
             if self._reader is not None and not self._reader.closed:
                 # It may have died while nobody looked.
                 try:
@@ -203,11 +253,22 @@ class PostgresStore(Store):
             yield self._reader
 
     @contextmanager
+    def _alone_reading(self) -> Iterator[None]:
+        """Wait until nobody else reads, but not behind many whom nobody answers."""
+        if not self._reading.acquire(timeout=self._patience):
+            raise UnavailableError(f"{self._where}: others wait for an answer")
+        try:
+            yield
+        finally:
+            self._reading.release()
+
+    @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
         with self._failing():
             connection = self._connected()
             try:
                 connection.execute(b"SET statement_timeout = 0")
+                connection.patience = None
                 connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield _PostgresHistory(connection, self._sql, experiment)
             finally:

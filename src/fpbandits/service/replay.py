@@ -1,8 +1,9 @@
 """`replay`: take every step of the log again, and see whether each decision is as logged.
 
 For each unit a new agent is told what the log says, in its order, and asked where the log says that
-it was asked. It must decide the same. The unit's state, too, must be the one that is kept, and its
-events must be numbered without a gap: so that nothing was lost, and nothing counted twice.
+it was asked. It must decide the same, and be as likely to. The unit's state, too, must be the one
+that is kept, with the decisions that it waits for, and its events must be numbered without a gap:
+so that nothing was lost, and nothing counted twice.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import isclose
 from operator import itemgetter
 
 from fpbandits.agent import Agent
@@ -25,6 +27,7 @@ from fpbandits.service.step import (
     REWARD,
     Event,
     decision_name,
+    packed,
 )
 from fpbandits.service.store import Kept, Store
 
@@ -84,10 +87,10 @@ def _replay(
         states = history.states()
         for unit, rows in groupby(history.events(), itemgetter(0)):
             where = f"{kept.name}: {unit}"
-            agent = _played(experiment, unit, (event for _, event in rows), found)
+            played = _played(experiment, unit, (event for _, event in rows), found)
             for name, steps, state in states:
                 if name == unit:
-                    _compare(agent, steps, state, where, found)
+                    _compare(played, steps, state, where, found)
                     break
                 _nothing_expected(kept.name, name, steps, found)
             else:
@@ -106,12 +109,17 @@ def _nothing_expected(experiment: str, unit: str, steps: int, found: Replay) -> 
 
 def _played(
     experiment: Experiment, unit: str, events: Iterator[Event], found: Replay
-) -> tuple[Agent, int]:
-    """Return the agent that went through all events of a unit, and how many there were."""
+) -> tuple[str, int]:
+    """Return the state of a unit that went through all of its events, and how many there were."""
     agent, count = experiment.agent(unit), 0
+    due: dict[int, float] = {}
     for event in events:
         count += 1
         found.events += 1
+        if event.kind == DECISION:
+            due[event.number] = event.time + (experiment.reward_wait or 0)
+        else:
+            due.pop(event.number, None)
         if event.step != count:
             found.differs(f"{experiment.name}: {unit}: event {count} is numbered {event.step}")
         try:
@@ -119,7 +127,7 @@ def _played(
         except Error as error:
             where = decision_name(unit, event.number)
             found.differs(f"{experiment.name}: {where}: {event.kind} cannot be ({error})")
-    return agent, count
+    return packed(experiment, agent, due.items()), count
 
 
 def _take(experiment: Experiment, agent: Agent, unit: str, event: Event, found: Replay) -> None:
@@ -131,6 +139,11 @@ def _take(experiment: Experiment, agent: Agent, unit: str, event: Event, found: 
                 f"{experiment.name}: {decision_name(unit, event.number)}: logged {event.arm}, "
                 f"and now it is {decision.arm} ({decision_name(unit, decision.id)})"
             )
+        elif not _alike(decision.probability, event.probability):
+            found.differs(
+                f"{experiment.name}: {decision_name(unit, event.number)}: logged as likely "
+                f"{event.probability}, and now it is {decision.probability}"
+            )
     elif event.kind == REWARD or (event.kind == EXPIRED and event.reward is not None):
         agent.tell(event.number, event.reward)  # type: ignore[arg-type]  # refused if it is None
     elif event.kind in (FORGOT, EXPIRED):
@@ -141,17 +154,22 @@ def _take(experiment: Experiment, agent: Agent, unit: str, event: Event, found: 
         found.differs(f"{experiment.name}: {unit}: unknown event {quote(event.kind)}")
 
 
+def _alike(first: float | None, second: float | None) -> bool:
+    """Tell whether two probabilities are the same, but for what another machine may round."""
+    if first is None or second is None:
+        return first is second
+    return isclose(first, second, rel_tol=1e-9)
+
+
 def _compare(
-    played: tuple[Agent, int],
+    played: tuple[str, int],
     steps: int,
     state: str | None,
     where: str,
     found: Replay,
 ) -> None:
-    agent, count = played
+    expected, count = played
     if steps != count:
         found.differs(f"{where}: {steps} events are kept, and {count} are in the log")
-        return
-    kept = (state or "").rpartition("\n")[2]  # before it stands what is waited for
-    if kept != agent.own_state():
+    elif state != expected:
         found.differs(f"{where}: its state does not follow from the log")

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fpbandits import __version__
@@ -133,8 +133,17 @@ Due = deque[tuple[int, float]]
 """Decisions that are waited for, and until when."""
 
 
+def packed(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
+    """Return a unit's state as a text: its agent's, and what it waits for."""
+    own = agent.own_state()
+    if experiment.reward_wait is None:
+        return own
+    # What it waits for comes first: it is read apart from the agent's own.
+    return f"{json.dumps(list(due), separators=(',', ':'))}\n{own}"
+
+
 def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
-    """Return the agent, and what it waits for, that `Unit.packed` made a text of."""
+    """Return the agent, and what it waits for, that `packed` made a text of."""
     if state is None or experiment.reward_wait is None:
         return experiment.agent(unit, state), deque()
     due, _, own = state.partition("\n")
@@ -172,11 +181,7 @@ class Unit:
 
     def packed(self) -> str:
         """Return the state as a text."""
-        own = self.agent.own_state()
-        if self.experiment.reward_wait is None:
-            return own
-        # What it waits for comes first: it is read apart from the agent's own.
-        return f"{json.dumps(list(self._due), separators=(',', ':'))}\n{own}"
+        return packed(self.experiment, self.agent, self._due)
 
     @property
     def due(self) -> float | None:
@@ -264,6 +269,12 @@ class Unit:
                 "no longer count"
             )
         if told is None:
+            low, high = self.experiment.problem.rewards.range
+            if not low <= reward <= high:
+                raise InputError(
+                    f"decision {quote(decision_name(self.name, number))}: the reward {reward!r} is "
+                    f"outside the range [{low:g}, {high:g}]"
+                )
             self._note(LATE, number, now, reward=reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
