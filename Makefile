@@ -27,6 +27,7 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/contexts.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/fit.py
+	$(BIN)/python benchmarks/evaluate.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -19,8 +19,9 @@ import numba
 import numpy as np
 from scipy.special import betaln
 
-from fpbandits import Optimist, Policy, Problem, ThompsonTheta, analyze, load_problem, simulate
+from fpbandits import Policy, Problem, ThompsonTheta, analyze, load_problem, simulate
 from fpbandits.arrays import Floats
+from fpbandits.policies import DEFAULT
 
 LOGARITHMIC = (("paper:two", "theta2"), ("paper:grid", "0.4,0.3,0.2,0.2"))
 BOUNDED = (
@@ -81,7 +82,7 @@ def growth(
     """Measure how regret grows between a family's two times."""
     paper, (make, early, late) = load_problem(name), FAMILIES[family]
     problem = make(paper.means, arms=paper.arms, parameters=paper.parameters, name=name)
-    policy = policy or Optimist()
+    policy = policy or DEFAULT()
     result = simulate(
         problem, policy, true=true, horizon=late, runs=runs, times=[early, late], seed=seed
     )
@@ -126,7 +127,7 @@ def ten_lines(problem: Problem, true: int, horizon: int, seed: int) -> float:
 
 def prices(runs: int, horizon: int = 2000) -> dict[str, tuple[float, float]]:
     """Return mean regret and its standard error over all truths: the same runs for everyone."""
-    problem, policies = six_prices(), (Optimist(), ThompsonTheta(), Optimist(likelihood="means"))
+    problem, policies = six_prices(), (DEFAULT(), ThompsonTheta(), DEFAULT(likelihood="means"))
     each = max(1, runs // len(problem.parameters))
     lost: dict[str, list[float]] = {"ten lines": []}
     for true, name in enumerate(problem.parameters):

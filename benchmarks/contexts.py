@@ -14,7 +14,8 @@ import time
 import numpy as np
 from engine import HERE, WORK, claim
 
-from fpbandits import KLUCB, Optimist, Problem, ThompsonTheta, analyze, simulate
+from fpbandits import KLUCB, Problem, ThompsonTheta, analyze, simulate
+from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Contexts, Policy
 from fpbandits.policies.compiling import prepare
 from fpbandits.simulation.kernel import new_meter, play_in_contexts
@@ -50,7 +51,7 @@ def against_c() -> None:
     source = HERE / "peers" / "contexts.c"
     subprocess.run(["gcc", "-O2", "-o", str(program), str(source), "-lm"], check=True)
     text = " ".join(map(repr, problem.means.reshape(-1).tolist()))
-    policies = Optimist(), ThompsonTheta(), KLUCB()
+    policies = DEFAULT(), ThompsonTheta(), KLUCB()
     for policy in policies:
         seconds(policy, problem)
     times: dict[str, list[float]] = {}
@@ -63,8 +64,8 @@ def against_c() -> None:
             times.setdefault(policy.name, []).append(seconds(policy, problem))
     for name, measured in times.items():
         print(f"  {name:16} {1e9 * min(measured) / STEPS:8.0f} ns per step")
-    naive, kept = (min(times[f"C, {how}"]) / min(times["optimist"]) for how in ("counts", "kept"))
-    claim("  optimist: our speed / C's, naive", naive, 0.5, at_least=True)
+    naive, kept = (min(times[f"C, {how}"]) / min(times[DEFAULT.name]) for how in ("counts", "kept"))
+    claim(f"  {DEFAULT.name}: our speed / C's, naive", naive, 0.5, at_least=True)
     print(f"    and {kept:.2f} beside one that keeps each model's likelihood from step to step")
 
 
@@ -75,11 +76,11 @@ def against_kl_ucb() -> None:
     ratios = []
     for true in problem.parameters:
         result = simulate(
-            problem, [Optimist(), KLUCB()], true=true, horizon=10**5, runs=40, times=[10**5]
+            problem, [DEFAULT(), KLUCB()], true=true, horizon=10**5, runs=40, times=[10**5]
         )
-        ours, theirs = (result.mean_regret(name)[-1] for name in ("optimist", "kl-ucb"))
+        ours, theirs = (result.mean_regret(name)[-1] for name in (DEFAULT.name, "kl-ucb"))
         ratios.append(ours / theirs)
-    claim("  optimist / kl-ucb, the worst truth", max(ratios), 0.25)
+    claim(f"  {DEFAULT.name} / kl-ucb, the worst truth", max(ratios), 0.25)
 
 
 def growth() -> None:
@@ -92,9 +93,9 @@ def growth() -> None:
         problem = Problem.bernoulli(means, contexts=["mobile", "desktop"], shares=[0.6, 0.4])
         bound = analyze(problem, true=true).cases[0].theorem2.coefficient
         result = simulate(
-            problem, Optimist(), true=true, horizon=10**6, times=[10**4], runs=300, seed=1
+            problem, DEFAULT(), true=true, horizon=10**6, times=[10**4], runs=300, seed=1
         )
-        regret = result.regret("optimist")
+        regret = result.regret(DEFAULT.name)
         grown = (regret[:, 1] - regret[:, 0]) / np.log(100) / bound
         claim(f"  {len(means)} models, truth {true}", grown.mean(), 1.3)
         print(f"    ± {2 * grown.std(ddof=1) / np.sqrt(len(grown)):.2f}")

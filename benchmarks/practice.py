@@ -8,10 +8,13 @@ What is printed of each set is
 and the same ratio of its 95 % quantile to that of Thompson sampling on Θ; ½ is half the width of
 the range of rewards. Whoever is best is chosen set by set, after the fact, and so by luck too.
 
-Run by hand, ``python benchmarks/practice.py SEED ...``. A seed takes many minutes. Finished runs
-are kept in ``--out``, and the same command goes on from there. The fourteen's results are kept for
-good, whatever changes in the sources, so that rules may be tried with ``--policy`` without playing
-all others again: remove the folder once one of the fourteen plays otherwise.
+Of the fourteen, who after a tenth of the runs is behind another by three standard errors of each on
+a set is no candidate there, and plays no more of it.
+
+Run by hand, ``python benchmarks/practice.py SEED ...``. A seed takes many minutes. The fourteen's
+results are kept in ``--out`` for good, whatever changes in the sources, so that rules may be tried
+with ``--policy`` without playing all others again: remove the folder once one of the fourteen plays
+otherwise.
 """
 
 from __future__ import annotations
@@ -19,8 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,71 +46,77 @@ RIVALS = (
     "ucb1",
     "least-squares",
 )
-
-Standings = Mapping[str, Mapping[str, Any]]
-"""By set; what `Standing` has, as JSON."""
+SAMPLING = "thompson-theta"
 
 
-def standings_of(
-    word: str, among: Sequence[Contest], seed: int, asked: argparse.Namespace, folder: Path
-) -> Standings:
-    """Return how a policy did on the sets of a seed."""
-    began = time.perf_counter()
-    board = play(
-        policies={word: parse_policy(word)},
-        among=among,
-        seed=seed,
-        runs=asked.runs,
-        horizon=asked.horizon,
-        workers=asked.workers,
-        out=folder,
-    )
-    seconds = time.perf_counter() - began
-    sys.stderr.write(f"seed {seed}, {word}: {seconds:.0f} s\n")
-    played: Standings = board.as_dict()["policies"][word]["contests"]
-    return played
+class Asked(argparse.Namespace):
+    """The command line."""
+
+    policy: str
+    runs: int
+    horizon: int
+    out: Path
 
 
-def rival(
-    word: str, among: Sequence[Contest], seed: int, asked: argparse.Namespace, folder: Path
-) -> Standings:
+Standing = Mapping[str, Any]
+"""What `Standing` of the leaderboard has, as JSON."""
+
+
+def standing(word: str, contest: Contest, seed: int, runs: int, horizon: int) -> Standing | None:
+    """Return how a policy did on a set; None if it cannot play it."""
+    rules = {word: parse_policy(word)}
+    board = play(policies=rules, among=[contest], seed=seed, runs=runs, horizon=horizon)
+    played: Mapping[str, Standing] = board.as_dict()["policies"][word]["contests"]
+    return played.get(contest.name)
+
+
+def rival(word: str, contest: Contest, seed: int, runs: int, asked: Asked) -> Standing | None:
     """Return the same of one of the fourteen, from its file if it has been there before."""
-    path = folder / f"{word}.json"
-    key = {"runs": asked.runs, "horizon": asked.horizon}
-    if path.exists():
-        kept = json.loads(path.read_text())
-        if all(kept[name] == value for name, value in key.items()):
-            found: Standings = kept["standings"]
-            return found
-    played = standings_of(word, among, seed, asked, folder / word)
-    write_aside(path, json.dumps({**key, "standings": played}, indent=1).encode())
-    return played
+    path = asked.out / f"seed-{seed}" / f"{contest.name} {word} {asked.horizon} {runs}.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found = standing(word, contest, seed, runs, asked.horizon)
+        write_aside(path, json.dumps(found).encode())
+    kept: Standing | None = json.loads(path.read_text())
+    return kept
 
 
-def compare(seed: int, asked: argparse.Namespace) -> list[tuple[float, float]]:
+def candidates(contest: Contest, seed: int, asked: Asked) -> list[str]:
+    """Return who may have the least mean regret on a set, by a tenth of the runs."""
+    tenth = max(asked.runs // 10, 2)
+    tried = {word: rival(word, contest, seed, tenth, asked) for word in RIVALS}
+    spans = {
+        word: (own["mean"] - 3 * own["standard_error"], own["mean"] + 3 * own["standard_error"])
+        for word, own in tried.items()
+        if own is not None
+    }
+    limit = min(high for _, high in spans.values())
+    return [word for word, (low, _) in spans.items() if low <= limit]
+
+
+def compare(seed: int, asked: Asked) -> list[tuple[float, float]]:
     """Print the sets of a seed, and return both ratios of each."""
-    among = contests("practice", seed)
-    # Other horizons are other runs, and a folder holds those of one question.
-    folder = asked.out / f"seed-{seed}-T-{asked.horizon}"
-    tried = asked.policy.replace("/", "_")
-    others = {word: rival(word, among, seed, asked, folder) for word in RIVALS}
-    own = standings_of(asked.policy, among, seed, asked, folder / f"tried {tried}")
     print(f"seed {seed}: {asked.policy}, T = {asked.horizon:,}, {asked.runs:,} runs")
     print(f"  {'':18} {'mean':>8} {'±':>6} {'least':>8} {'of':15} {'ratio':>6} {'q95 ratio':>9}")
     ratios = []
-    for contest in among:
-        name, half = contest.name, contest.problem.rewards.width / 2
-        least, best = min(
-            (played[name]["mean"], w) for w, played in others.items() if name in played
+    for contest in contests("practice", seed):
+        words = {*candidates(contest, seed, asked), SAMPLING}
+        others = {word: rival(word, contest, seed, asked.runs, asked) for word in sorted(words)}
+        least, best = min((own["mean"], word) for word, own in others.items() if own is not None)
+        own, sampling = (
+            standing(asked.policy, contest, seed, asked.runs, asked.horizon),
+            others[SAMPLING],
         )
-        mean, quantile = own[name]["mean"], own[name]["q95"]
-        ratio = (mean + half) / (least + half)
-        quantiles = (quantile + half) / (others["thompson-theta"][name]["q95"] + half)
+        assert own is not None
+        assert sampling is not None
+        half = contest.problem.rewards.width / 2
+        ratio = (own["mean"] + half) / (least + half)
+        quantiles = (own["q95"] + half) / (sampling["q95"] + half)
         ratios.append((ratio, quantiles))
-        error = own[name]["standard_error"]
         print(
-            f"  {name:18} {mean:8.4g} {error:6.3g} {least:8.4g} {best:15} {ratio:6.2f} "
-            f"{quantiles:9.2f}"
+            f"  {contest.name:18} {own['mean']:8.4g} {own['standard_error']:6.3g} {least:8.4g} "
+            f"{best:15} {ratio:6.2f} {quantiles:9.2f}",
+            flush=True,
         )
     conclude(f"seed {seed}", ratios)
     return ratios
@@ -142,15 +149,14 @@ def main() -> None:
         default=PRACTICE_HORIZON,
         help="default: %(default)s",
     )
-    parser.add_argument("--workers", type=int, help="threads; default: one per core")
     parser.add_argument(
         "--out",
         type=Path,
         default=Path(".bench/practice"),
         metavar="DIR",
-        help="where runs are kept; default: %(default)s",
+        help="where results are kept; default: %(default)s",
     )
-    asked = parser.parse_args()
+    asked = parser.parse_args(namespace=Asked())
     everything = [ratios for seed in asked.seeds for ratios in compare(seed, asked)]
     if len(asked.seeds) > 1:
         conclude(f"all {len(asked.seeds)} seeds", everything)

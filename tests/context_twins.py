@@ -116,7 +116,7 @@ class Frugal(Together):
         self.apart = np.reshape(divergences(problem), (len(rows), *rows.shape))
 
     def decide(self, context: int, stream: np.random.Generator) -> int:
-        h = 2 * max(len(self.seen), 1) ** 1.1
+        h = 5 * max(len(self.seen), 1) ** 1.1
         p, hat = posterior(self.costs(), [1.0] * len(self.means), h)
         units = np.array(self.units)
         models, contexts, arms = map(range, units.shape)

@@ -14,7 +14,7 @@ from fpbandits.arrays import Floats
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.fitting.cells import Cells, cells_of
-from fpbandits.fitting.log import Log, read_log
+from fpbandits.log import Log, read_log
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,13 @@ def optimist(
         n[arm] += 1
 
 
-def frugal(known: Known, delta: float = 0.1, kappa: float = 2.0, safe: float = math.inf) -> Player:
+def frugal(
+    known: Known,
+    delta: float = 0.1,
+    kappa: float = 5.0,
+    safe: float = math.inf,
+    trust: float = 250.0,
+) -> Player:
     means, (arms, n, S) = known.means, nothing_seen(known)
     prior = known.problem.prior or [1.0] * len(means)
     apart, paid = divergences(known.problem), 0
@@ -265,8 +271,34 @@ def frugal(known: Known, delta: float = 0.1, kappa: float = 2.0, safe: float = m
         p, hat = posterior(known.misfits(n, S), prior, h)
         arm, pays = frugal_arm(means, p, hat, h, apart, paid)
         paid += pays
+        if safe < math.inf and arm == frugal_leader(means, p, hat, h):
+            arm = doubted(n, S, max(means[hat]), trust, arm)
         S[arm] += yield arm
         n[arm] += 1
+
+
+def doubted(n: list[int], S: list[float], top: float, trust: float, leader: int) -> int:
+    """The arm that its rewards least refute to pay more, if they do so too little by now."""
+    t, arms = sum(n), range(len(n))
+    start = trust * (len(n) - 1) ** 4
+    if t <= start or len(n) == 1:
+        return leader
+    better = min(top + 0.5 / math.log(max(t, 2)), (1 + top) / 2)
+    refuted = {
+        i: n[i] * kl(S[i] / n[i], better) if n[i] and S[i] < n[i] * better else 0.0
+        for i in arms
+        if i != leader
+    }
+    least = min(refuted, key=lambda i: refuted[i])
+    return least if refuted[least] < math.log(t / start) else leader
+
+
+def frugal_leader(means: list[list[float]], p: list[float], hat: int, h: float) -> int:
+    """Of the best arms under θ̂, the first that costs least."""
+    arms = range(len(means[0]))
+    cost = [sum(w * (max(row) - row[i]) for w, row in zip(p, means, strict=True)) for i in arms]
+    best = [i for i in arms if means[hat][i] >= max(means[hat]) - 1e-12]
+    return next(i for i in best if cost[i] <= min(cost[j] for j in best) + h**-2)
 
 
 def frugal_arm(
@@ -289,7 +321,7 @@ def frugal_arm(
     arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
     if arm in best[hat]:
         return arm, False
-    rival = stake.index(max(stake))
+    rival, asked = stake.index(max(stake)), set()
     for m in models:
         trusts = leader in best[m]
         alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
@@ -297,9 +329,10 @@ def frugal_arm(
         part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / 4) ** -2
         if (free or not trusts) and p[m] > part * p[hat] * (1 + EQUAL):
             among = best[m] - {leader} if trusts else best[m] | {leader}
-            told = {i: apart[rival if trusts else hat][m][i] for i in sorted(among)}
-            if told and max(told.values()) > 0:
-                return max(told, key=lambda i: told[i]), False
+            asked |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
+    if asked:
+        most = max(ratio[i] for i in asked)
+        return min(i for i in asked if ratio[i] * (1 + EQUAL) >= most), False
     return arm, True
 
 

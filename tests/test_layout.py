@@ -19,6 +19,7 @@ _TWIN = (
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
 ELSEWHERE = {
+    "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "paper/claims/comparisons.py": "its measurements decide the claims of paper/claims/test_*",
     "policies/ata.py": _TWIN,
@@ -45,9 +46,14 @@ ELSEWHERE = {
 }
 """Modules that are tested elsewhere, and where."""
 
-OF_NO_MODULE = {"test_layout.py", "test_hostile.py", "simulation/test_store_crashes.py"}
-"""Tests of the repository, of all that is public, and those of a module that are slow enough for a
-file of their own."""
+OF_NO_MODULE = {
+    "test_docs.py",
+    "test_layout.py",
+    "test_hostile.py",
+    "simulation/test_store_crashes.py",
+}
+"""Tests of a page, of the repository, of all that is public, and those of a module that are slow
+enough for a file of their own."""
 
 
 def modules() -> dict[str, Path]:

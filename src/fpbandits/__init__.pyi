@@ -9,6 +9,8 @@ from .errors import StorageError as StorageError
 from .errors import TooLargeError as TooLargeError
 from .errors import UnavailableError as UnavailableError
 from .errors import UnknownError as UnknownError
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.result import Evaluation as Evaluation
 from .files import load_problem as load_problem
 from .files import save_problem as save_problem
 from .fitting.fit import fit as fit

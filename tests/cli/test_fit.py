@@ -57,7 +57,7 @@ def test_a_table_and_a_page(capsys: pytest.CaptureFixture[str], log: str, tmp_pa
     assert "type1: playing " in out
     assert max(map(len, out.splitlines())) <= 80
     names = {path.name for path in folder.iterdir()}
-    assert {"report.html", "types.png", "choice.svg", "fit.json", "models.toml"} <= names
+    assert {"report.html", "types.png", "types.svg", "fit.json", "models.toml"} == names
     assert not any(name.startswith(".") for name in names), "nothing is left aside"
 
 

@@ -32,6 +32,20 @@ def test_the_number_of_types_is_found(family: str) -> None:
     np.testing.assert_allclose(found[matched(found, FOUR)], FOUR, atol=0.12)
 
 
+def test_bic_has_its_way_where_more_types_score_no_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = drawn(1, units=600)
+    cells, estimator = added_up(truth)
+    # Whatever difference there is among held-out units, let it pass for noise.
+    monkeypatch.setattr(module, "_CLEARLY", 1e9)
+    _, choice = choose(cells, estimator, None, 0, quiet)
+    assert choice.types == 2
+    # And where BIC alone asks for more, it has not.
+    monkeypatch.setattr(module, "free_numbers", lambda mixture: -100 * mixture.types)
+    _, choice = choose(cells, estimator, None, 0, quiet)
+    assert min(choice.bic, key=choice.bic.__getitem__) == max(choice.bic) > 2
+    assert choice.types == max(choice.held_out, key=choice.held_out.__getitem__)
+
+
 def test_one_type_is_one_type() -> None:
     truth = drawn(2, units=600, means=[[0.9, 0.5, 0.1]], shares=(1.0,))
     cells, estimator = added_up(truth)

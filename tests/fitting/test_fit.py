@@ -141,3 +141,42 @@ def test_logs_in_which_there_is_nothing_to_find(change: dict[str, Any], words: s
 def test_bad_arguments_are_refused(how: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         fpb.fit(drawn(1, units=10).log, **ROLES, **how)
+
+
+def test_an_agent_begins_where_a_history_ends() -> None:
+    """Bayes' rule by hand, on the fitted means and shares, says what to play first.
+
+    A history of 40 rewards, in contexts, leaves one type at 0.99 for most units: then its best arm
+    in a context is the first that the default policy plays there.
+    """
+    random = np.random.default_rng(5)
+    means = np.array([[[0.9, 0.4], [0.2, 0.5]], [[0.3, 0.7], [0.6, 0.1]]])
+
+    def drawn_log(units: int, rows: int) -> tuple[dict[str, Any], Any]:
+        kinds = random.choice(2, units, p=[0.7, 0.3])
+        user = np.repeat(np.arange(units), rows)
+        on, arm = random.integers(2, size=(2, len(user)))
+        paid = random.random(len(user)) < means[kinds[user], on, arm]
+        return {"user": user, "on": on, "arm": arm, "paid": paid.astype(int)}, kinds
+
+    how: Any = {"unit": "user", "arm": "arm", "reward": "paid", "context": "on"}
+    problem = fpb.fit(drawn_log(800, 20)[0], **how).problem
+    later, kinds = drawn_log(40, 40)
+    right = 0
+    for user in range(40):
+        agent = fpb.Agent(problem)
+        weights = np.log(np.array(problem.prior))
+        for row in range(40 * user, 40 * user + 40):
+            on, arm, paid = (int(later[name][row]) for name in ("on", "arm", "paid"))
+            agent.observe(str(arm), paid, str(on))
+            chance = problem.means[:, on, arm]
+            weights = weights + np.log(chance if paid else 1 - chance)
+        posterior = np.exp(weights - weights.max())
+        posterior /= posterior.sum()
+        if posterior.max() > 0.99:
+            kind = int(posterior.argmax())
+            for on in range(2):
+                best = problem.arms[int(problem.means[kind, on].argmax())]
+                assert fpb.Agent.from_state(agent.state(), problem).ask(str(on)).arm == best
+            right += kind == kinds[user]
+    assert right >= 35

@@ -25,6 +25,7 @@ OWN_DRAWS = ("thompson", "thompson-theta")
 """Their leaps end by draws of their own: what is certain there is a law, not a cycle."""
 
 CERTIFYING = [name for name, kind in POLICIES.items() if kind.leaps and name not in OWN_DRAWS]
+CERTIFYING += ["frugal:safe=5.0:trust=0.2"]  # which doubts, with few arms from the first plays on
 
 LATE = ("ts-c", "ids-theta")
 """Sure of nothing before all best arms but one are ruled out: they have more plans before."""

@@ -46,13 +46,16 @@ def few_levels(generator: np.random.Generator) -> np.ndarray:
     return np.unique(generator.choice(levels, size), axis=0)
 
 
-@pytest.mark.parametrize("word", ["frugal", "frugal:delta=0.5:kappa=0.3", "frugal:safe=1.0"])
+WORDS = ["frugal", "frugal:delta=0.5:kappa=0.3", "frugal:safe=1.0", "frugal:safe=9.0:trust=0.2"]
+
+
+@pytest.mark.parametrize("word", WORDS)
 def test_with_ties_and_priors_it_decides_as_plain_python_does(word: str) -> None:
     """Some models rule rewards out, some are ruled out by the prior. 0/1 rewards of a model."""
     generator, policy = np.random.default_rng(1), parse_policy(word)
     options = {"delta": 0.5, "kappa": 0.3} if "delta" in word else {}
     if "safe" in word:
-        options = {"safe": 1.0}
+        options = {"safe": 9.0, "trust": 0.2} if "trust" in word else {"safe": 1.0}
     arms_played = 0
     for _ in range(60):
         means = few_levels(generator)
@@ -102,7 +105,7 @@ def test_with_late_rewards_it_decides_as_plain_python_does(kind: str) -> None:
                     for cost, laws in zip(costs, example.laws, strict=True)
                 ]
                 told += 1
-            h = 2 * max(told, 1) ** 1.1
+            h = 5 * max(told, 1) ** 1.1
             p, hat = posterior([c - min(costs) for c in costs], [1.0] * len(means), h)
             arm, pays = frugal_arm(means, p, hat, h, apart, count)
             count += pays

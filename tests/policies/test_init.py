@@ -27,6 +27,7 @@ TWINS = [name for name in POLICIES if name != "thompson"]
 SETTINGS = [
     "fp-ucb:slack=0.1",
     "optimist:safe=1.0",
+    "frugal:safe=3.0:trust=0.2",
     "optimist:delta=0.5:offset=2.0",
     "ucb-s:alpha=2",
     "ucb-c:alpha=5",

@@ -66,11 +66,19 @@ def test_the_page_needs_nothing_but_itself(found: fpb.Fit, tmp_path: Path) -> No
     assert re.findall(r'(?:src|href)="(?!data:|#)', text) == []
     assert "<script" not in text
     for warning in found.warnings:
-        assert warning.split(":")[0].replace("'", "&#39;") in text
+        assert warning[1:].split(":")[0].replace("'", "&#39;") in text
     assert text.count("<img") == 2
     assert fpb.load_problem(page.with_name("models.toml")) == found.problem
     again = write_report(found, tmp_path / "again")
     assert again.read_bytes() == page.read_bytes(), "equal fits are equal pages"
+
+
+def test_a_number_of_types_that_was_given_is_not_called_a_choice(tmp_path: Path) -> None:
+    given = fpb.fit(drawn(1, units=100).log, unit="user", arm="arm", reward="reward", types=2)
+    text = write_report(given, tmp_path).read_text()
+    assert "2, as was asked for" in text
+    assert "held out" not in text
+    assert text.count("<img") == 1
 
 
 def test_the_table_says_it_all(found: fpb.Fit) -> None:

@@ -92,7 +92,7 @@ def test_regret_is_in_the_users_units() -> None:
         ({"true": 0.5}, "true must be a parameter's name or a list of means, not 0.5"),
         ({"true": [0.5, 1.5]}, "mean 1.5 is outside the range"),
         ({"exact": True, "leap": False}, "exact=True says how to leap"),
-        ({"policies": []}, "there are no policies to simulate"),
+        ({"policies": []}, "there are no policies to play"),
         ({"policies": [UCB1(), UCB1()]}, "policy 'ucb1' is given twice"),
         ({"horizon": 10**400}, "2^53: beyond it"),
         ({"times": 5}, "times must be a list of whole numbers, not 5"),

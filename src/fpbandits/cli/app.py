@@ -12,6 +12,7 @@ from typer.exceptions import TyperException
 from fpbandits import __version__
 from fpbandits.cli import (
     analyze,
+    evaluate,
     fit,
     leaderboard,
     migrate,
@@ -33,6 +34,7 @@ for command in (
     reproduce.reproduce,
     leaderboard.leaderboard,
     fit.fit,
+    evaluate.evaluate,
     serve.serve,
     serve.token,
     replay.replay,

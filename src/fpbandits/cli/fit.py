@@ -10,23 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from fpbandits.cli import options
-from fpbandits.cli.options import Json, Seed
+from fpbandits.cli.options import Arm, Context, Json, LogName, Reward, Seed, Unit
 from fpbandits.errors import InputError
 
 
-def _column(name: str, help: str) -> Any:
-    """Declare an option that names a column of the log."""
-    return typer.Option(name, metavar="COLUMN", help=help)
-
-
 def fit(
-    log: Annotated[Path, typer.Argument(help="A .csv, .tsv or .parquet file, a row per reward.")],
-    unit: Annotated[str, _column("--unit", "Who: each unit has one type for good.")],
-    arm: Annotated[str, _column("--arm", "Which arm was played.")],
-    reward: Annotated[str, _column("--reward", "What came of it.")],
-    context: Annotated[
-        str | None, _column("--context", "What was seen before the decision, if anything.")
-    ] = None,
+    log: LogName,
+    unit: Unit,
+    arm: Arm,
+    reward: Reward,
+    context: Context = None,
     family: Annotated[
         str,
         typer.Option(metavar="NAME", help="What rewards are: bernoulli, gaussian, beta, discrete."),

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from fpbandits.cli import completion
-from fpbandits.errors import quote
+from fpbandits.errors import InputError, quote
+
+if TYPE_CHECKING:
+    from fpbandits.policies import Policy
+    from fpbandits.problem import Problem
 
 
 def read_number(option: str, text: str) -> float:
@@ -66,6 +70,44 @@ def truth(default: str, more: str = "") -> Any:
     return typer.Option(metavar="NAME", help=words, autocompletion=completion.truths)
 
 
+def column(name: str, help: str) -> Any:
+    """Declare an option that names a column of a log."""
+    return typer.Option(name, metavar="COLUMN", help=help)
+
+
+def chosen_policies(
+    words: list[str] | None, problem: Problem
+) -> tuple[dict[str, Policy], list[str]]:
+    """Return the policies by the words that name them; and who of all is left out, and why."""
+    from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+    from fpbandits.policies.ready import refusal
+
+    words = words or [DEFAULT.name]
+    for word in words:
+        if words.count(word) > 1:
+            raise InputError(f"--policy {word} is given twice")
+    chosen = {word: parse_policy(word) for word in words if word != "all"}
+    left_out = []
+    if "all" in words:
+        for name in POLICIES:
+            policy = parse_policy(name)
+            reason = refusal(policy, problem)
+            if reason is None:
+                chosen.setdefault(name, policy)
+            elif name not in chosen:
+                left_out.append(f"left out: {reason}")
+    return chosen, left_out
+
+
+PolicyWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME[:OPTION=VALUE]",
+        help="A policy, FILE.py:CLASS, or all; may be given again.  [default: frugal]",
+        autocompletion=completion.policies_to_play,
+    ),
+]
 ProblemName = Annotated[
     str,
     typer.Argument(
@@ -84,3 +126,12 @@ Dask = Annotated[
 ]
 Out = Annotated[Path | None, folder("--out", "Keep finished runs and results here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+LogName = Annotated[
+    Path, typer.Argument(metavar="LOG", help="A .csv, .tsv or .parquet file, a row per reward.")
+]
+Unit = Annotated[str, column("--unit", "Who: each unit has one type for good.")]
+Arm = Annotated[str, column("--arm", "Which arm was played.")]
+Reward = Annotated[str, column("--reward", "What came of it.")]
+Context = Annotated[
+    str | None, column("--context", "What was seen before the decision, if anything.")
+]

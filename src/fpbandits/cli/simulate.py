@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fpbandits.cli import options
-from fpbandits.cli.completion import policies_to_play
-from fpbandits.cli.options import Dask, Horizon, Json, Out, ProblemName, Runs, Seed, Workers
+from fpbandits.cli.options import (
+    Dask,
+    Horizon,
+    Json,
+    Out,
+    PolicyWords,
+    ProblemName,
+    Runs,
+    Seed,
+    Workers,
+)
 from fpbandits.errors import InputError, counted, listed, quote
 
 if TYPE_CHECKING:
-    from fpbandits.policies import Policy
     from fpbandits.problem import Problem
     from fpbandits.simulation.result import Result
 
@@ -32,14 +40,7 @@ def simulate(
             "The arms' true means, for a truth outside Θ; context by context if there are any.",
         ),
     ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:OPTION=VALUE]",
-            help="A policy, FILE.py:CLASS, or all; may be given again.  [default: frugal]",
-            autocompletion=policies_to_play,
-        ),
-    ] = None,
+    policy: PolicyWords = None,
     horizon: Horizon = 10**5,
     runs: Runs = 100,
     seed: Seed = 0,
@@ -89,7 +90,7 @@ def simulate(
             f"{loaded.name} does not say which parameter is true: give --true all, or one of "
             f"{listed(loaded.parameters)}"
         )
-    chosen, left_out = _chosen(policy, loaded)
+    chosen, left_out = options.chosen_policies(policy, loaded)
     asked: Asked = {
         "horizon": horizon,
         "runs": runs,
@@ -123,28 +124,6 @@ def simulate(
         sys.stdout.write(result.table() + "\n")
     if out is not None:
         sys.stderr.write(f"wrote {out / 'result.npz'}, regret.csv and regret.png\n")
-
-
-def _chosen(words: list[str] | None, problem: Problem) -> tuple[dict[str, Policy], list[str]]:
-    """Return the policies by the words that name them; and who of all is left out, and why."""
-    from fpbandits.policies import DEFAULT, POLICIES, parse_policy
-    from fpbandits.policies.ready import refusal
-
-    words = words or [DEFAULT.name]
-    for word in words:
-        if words.count(word) > 1:
-            raise InputError(f"--policy {word} is given twice")
-    chosen = {word: parse_policy(word) for word in words if word != "all"}
-    left_out = []
-    if "all" in words:
-        for name in POLICIES:
-            policy = parse_policy(name)
-            reason = refusal(policy, problem)
-            if reason is None:
-                chosen.setdefault(name, policy)
-            elif name not in chosen:
-                left_out.append(f"left out: {reason}")
-    return chosen, left_out
 
 
 def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 A log's *units* (users, links) each have one type for good, and a type gives every pair its reward
 law: a mixture over units. The way of the data:
 
-    sources.py    columns of a file or data frame, some rows at a time
+    log_sources.py  columns of a file or data frame, some rows at a time
     log.py        → a unit, a pair and a reward per row, checked
     cells.py      → *cells* (unit, pair) with plays and summed statistics; equal ones kept once
     em.py         → types by expectation-maximisation on cells, from many starts (`kernels.py`)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fpbandits.arrays import Counts, Floats
 from fpbandits.families.estimator import Codes, Estimator
-from fpbandits.fitting.log import Log
+from fpbandits.log import Log
 
 _AT_ONCE = 2**18
 _LARGEST = 2**62

@@ -4,8 +4,9 @@ Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a
 the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
 and score no better; two mixtures are compared by the differences of the same units, whose standard
 error says what is noise. The choice is the smallest T within two standard errors of the best: with
-one, a type too many is found in some logs of few units. BIC stands beside it, from a fit to all
-units.
+one, a type too many is found in some logs of few units. A rare type may hide in that noise. BIC,
+from a fit to all units, sees it: if it asks for more types, and they score no worse on the units
+held out, it has its way.
 
 Few units are split into folds, each held out in turn; the search is made on the first, and others
 go on from what it found, to the end: what it knew of their held-out units must be forgotten. Many
@@ -27,7 +28,7 @@ from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
 from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
-from fpbandits.fitting.sources import Progress
+from fpbandits.log_sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""
@@ -41,7 +42,7 @@ _CLEARLY = 2.0
 """So many standard errors are no noise."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 30_000, 90_000, 12_000
+_FEW, _MANY, _SMALL = 30_000, 250_000, 12_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
@@ -216,7 +217,8 @@ def choose(
         fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
         likelihood = value - everyone.penalty(fits[number])
         bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
-    chosen = _smallest(scores)
+    by_both = min(min(bic, key=bic.__getitem__), max(held_out, key=held_out.__getitem__))
+    chosen = max(_smallest(scores), by_both)
     final, mixture = pulled(everyone, fits[chosen])
     random = _stream(seed, 0, 1)
     best = final.climb(mixture, 600, 1e-6)

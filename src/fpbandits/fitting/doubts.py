@@ -6,11 +6,10 @@ count as equal where they differ by less than twice the standard error of the di
 with another best arm must be told apart by playing something else, at a cost; one with the same
 best arm need not be told apart at all.
 
-That is what errors are for. A policy takes the means as they are: on held-out users, neither a set
-widened by copies of each type that are moved by their errors nor FP-UCB's ``slack`` of that size
-did better on the whole than the plain set (``benchmarks/fit.py`` measures it). Where types can be
-found at all, errors are small beside the gaps between types, and both ways keep wrong models
-plausible for longer.
+That is what errors are for. A policy takes the means as they are: where a log is large enough for
+all types to be found, errors are small beside the gaps between types, and a set widened by copies
+that are moved by their errors keeps wrong models plausible for longer (``docs/logs.md`` has the
+figures, ``benchmarks/fit.py`` measures them).
 """
 
 from __future__ import annotations

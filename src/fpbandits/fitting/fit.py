@@ -19,9 +19,9 @@ from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
-from fpbandits.fitting.log import Log, read_log
 from fpbandits.fitting.result import Fit
-from fpbandits.fitting.sources import Progress
+from fpbandits.log import Log, read_log
+from fpbandits.log_sources import Progress
 from fpbandits.problem import Problem
 
 

@@ -33,9 +33,10 @@ its best arm, or the leader.
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
 
-**When no model fits**: see `fpbandits.policies.giving_up`. **When the truth changes** with
-probability ``switch`` before each play, the posterior leaks to the prior at that rate, and h stops
-growing at t = 1/√switch.
+**When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
+and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
+changes** with probability ``switch`` before each play, the posterior leaks to the prior at that
+rate, and h stops growing at t = 1/√switch.
 
 Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
 """
@@ -52,6 +53,7 @@ from fpbandits.arrays import Bools, Floats
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.base import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
 from fpbandits.policies.compiling import jitted
+from fpbandits.policies.doubt import doubted, trusted_until
 from fpbandits.policies.envelope import furthest
 from fpbandits.policies.giving_up import blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.imed import imed_repeats
@@ -98,6 +100,7 @@ class FrugalKnown(NamedTuple):
     delta: float
     kappa: float
     safe: float
+    trusted_until: float
     switch: float
     shares: Floats
     free: Bools
@@ -111,8 +114,9 @@ class Frugal(LikelihoodPolicy):
     """Buy information where it is cheapest, and none that comes for free."""
 
     delta: float = 0.1
-    kappa: float = 2.0
+    kappa: float = 5.0
     safe: float = 0.0
+    trust: float = 250.0
     switch: float = 0.0
 
     name = "frugal"
@@ -137,6 +141,7 @@ class Frugal(LikelihoodPolicy):
             self.delta,
             self.kappa,
             self.safe,
+            trusted_until(self.trust, problem.pairs),
             self.switch,
             np.array(problem.shares or (1.0,)),
             _free(theta),
@@ -181,6 +186,8 @@ class Frugal(LikelihoodPolicy):
         arm = scratch.marks[_FOUND, context]
         if known.shares.size == 1 and not known.theta.is_best[arm, hat]:
             arm = _before_paying(known, tally, scratch, hat, arm)
+        if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
+            arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
         scratch.cycle[0] = arm
         if known.switch > 0 or arm != scratch.marks[_LEADER, context]:
             return 1, 1
@@ -199,8 +206,10 @@ class Frugal(LikelihoodPolicy):
         now, end = _horizon(known, t), _horizon(known, t + rounds - 1)
         reference = scratch.notes[REFERENCE]
         if _is_settled(known, scratch, now, end):
-            return _leads_until(known, scratch, scratch.cycle[0], end)
-        return _keeps_leading(known, scratch, reference, scratch.cycle[0], now, end)
+            return _leads_until(known, tally, scratch, scratch.cycle[0], end, t + rounds - 1)
+        return _keeps_leading(
+            known, tally, scratch, reference, scratch.cycle[0], now, end, t + rounds - 1
+        )
 
 
 def _free(theta: Theta) -> Bools:
@@ -391,21 +400,27 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    least = posterior[hat] * (1 + EQUAL)
+    least, cost, worth = (
+        posterior[hat] * (1 + EQUAL),
+        scratch.numbers[_COST],
+        scratch.numbers[_WORTH],
+    )
+    best = -1
     for model in range(posterior.size):
         trusts = theta.is_best[leader, model]
         part = math.exp(-math.sqrt(paid)) if trusts else (1 + paid / _PATIENCE) ** -2
         if posterior[model] <= part * least or (trusts and not known.free[model]):
             continue
-        against, best, most = rival if trusts else hat, -1, 0.0
+        against = rival if trusts else hat
         for other in range(theta.arms):
-            told = _apart(known, other, theta.codes[other, against], theta.codes[other, model])
             # Where both trust the leader, what it tells has been weighed already.
             asked = theta.is_best[other, model] if other != leader else not trusts
-            if asked and told > most:
-                best, most = other, told
-        if best >= 0:
-            return best
+            if not asked or theta.codes[other, against] == theta.codes[other, model]:
+                continue
+            if best < 0 or worth[other] * cost[best] > worth[best] * cost[other] * (1 + EQUAL):
+                best = other
+    if best >= 0:
+        return best
     tally.beliefs[-1] += 1
     return arm
 
@@ -441,11 +456,14 @@ def _is_settled(known: Any, scratch: Any, now: float, end: float) -> bool:
 
 
 @jitted
-def _leads_until(known: Any, scratch: Any, leader: int, end: float) -> bool:
-    """Tell whether the leader is played up to h(t) = ``end`` while the posterior stays."""
+def _leads_until(known: Any, tally: Any, scratch: Any, leader: int, end: float, last: int) -> bool:
+    """Tell whether the leader is played up to t = ``last``, h(t) = ``end``, on this posterior."""
+    hat = scratch.notes[_HAT]
+    if known.safe > 0 and doubted(known, tally, hat, 0, leader, last) != leader:
+        return False
     cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
     for arm in range(known.theta.arms):
-        if known.theta.is_best[arm, scratch.notes[_HAT]] and cost[leader] > cost[arm] + end**-2:
+        if known.theta.is_best[arm, hat] and cost[leader] > cost[arm] + end**-2:
             return False  # another of the best arms would lead
         if arm == leader or worth[arm] == 0:
             continue
@@ -458,7 +476,14 @@ def _leads_until(known: Any, scratch: Any, leader: int, end: float) -> bool:
 
 @jitted
 def _keeps_leading(
-    known: Any, scratch: Any, reference: int, leader: int, now: float, end: float
+    known: Any,
+    tally: Any,
+    scratch: Any,
+    reference: int,
+    leader: int,
+    now: float,
+    end: float,
+    last: int,
 ) -> bool:
     """Tell from a `bracket` whether the leader is sure to be played, h(t) from ``now`` to ``end``.
 
@@ -499,6 +524,8 @@ def _keeps_leading(
                     dear += low[model] * gap
     for model in range(low.size):
         if hats[model] > 0:
+            if known.safe > 0 and doubted(known, tally, model, 0, leader, last) != leader:
+                return False
             for arm in range(arms):
                 if arm != leader and theta.is_best[arm, model]:
                     if arm < leader and cost[arm] <= (dear + now**-2) * _ROUNDING:

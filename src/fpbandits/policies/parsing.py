@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from fpbandits.checks import plain_text
+from fpbandits.checks import checked_name, plain_text
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.policies.base import Policy, check_policy
 from fpbandits.policies.own import load_class
+
+Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
+"""One policy or several, each as it is or by its name; or under names of one's own."""
 
 # A file's path may hold colons: it ends with .py, and a class follows.
 _FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
@@ -32,6 +35,33 @@ def parse_policy(word: str) -> Policy:
 def the_policy(given: object) -> Policy:
     """Return a policy as it is, or the one that a text names."""
     return parse_policy(given) if isinstance(given, str) else check_policy(given)
+
+
+def named_policies(policies: Policies | None) -> dict[str, Policy]:
+    """Return policies by their names; the default one if none are given."""
+    from fpbandits.policies import DEFAULT
+
+    if policies is None:
+        policies = DEFAULT()
+    if isinstance(policies, Policy | str):
+        policies = [policies]
+    if not isinstance(policies, Mapping | Sequence):
+        raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
+    if not isinstance(policies, Mapping):
+        policies = [the_policy(policy) for policy in policies]
+        names = list(map(str, policies))
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"policy {quote(name)} is given twice")
+        policies = dict(zip(names, policies, strict=True))
+    if not policies:
+        raise InputError("there are no policies to play")
+    named = {}
+    for name, policy in policies.items():
+        if not isinstance(name, str):
+            raise InputError(f"a policy is named by a text, not {quote(name)}")
+        named[checked_name("a policy", name)] = the_policy(policy)
+    return named
 
 
 def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
-_LONGEST = 20
+_LONGEST = 26
 
 
 def _setting(fit: Fit) -> str:
@@ -71,7 +71,7 @@ def types_figure(fit: Fit) -> Figure:
     note = (
         "± standard error"
         if written
-        else "bars: 95 % intervals, a cell high is the spread of all means"
+        else "bars: 95 % intervals, as high as a cell if they span all means"
     )
     axes.set_title(f"mean reward, {note}; best arm framed", fontsize=10)
     figure.colorbar(image, ax=axes, pad=0.02)
@@ -150,11 +150,16 @@ def fit_table(fit: Fit) -> RenderableType:
 
 
 def write_report(fit: Fit, folder: Path) -> Path:
-    """Write report.html with its figures, fit.json and models.toml; return the page's path."""
+    """Write report.html with its figures, fit.json and models.toml; return the page's path.
+
+    Where the number of types was given, there is no choice to draw.
+    """
     from fpbandits.files import problem_to_toml
 
     make_folder(folder)
-    figures = {"types": types_figure(fit), "choice": choice_figure(fit)}
+    figures = {"types": types_figure(fit)}
+    if len(fit.held_out) > 1:
+        figures["choice"] = choice_figure(fit)
     files: dict[Path, bytes] = {}
     for name, figure in figures.items():
         files |= rendered(figure, folder / name)

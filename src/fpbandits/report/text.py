@@ -26,7 +26,7 @@ HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantil
 def regret_table(result: Result) -> str:
     """Return the regret of every policy at T; a single run has no spread, and leaves it empty."""
     lines = [HEAD, *((visible(policy), *rest) for policy, *rest in regret_rows(result))]
-    return _laid_out(f"{_title(result)}: {_setting(result)}", lines, words=1)
+    return laid_out(f"{_title(result)}: {_setting(result)}", lines, words=1)
 
 
 def regret_html(result: Result) -> str:
@@ -53,7 +53,7 @@ def truths_table(results: Mapping[str, Result]) -> str:
             lines.append((own, visible(policy), mean, interval, most))
     first = next(iter(results.values()))
     title = visible(f"{first.problem.name}, each truth in turn")
-    return _laid_out(f"{title}: {_setting(first)}", lines, words=2)
+    return laid_out(f"{title}: {_setting(first)}", lines, words=2)
 
 
 def _title(result: Result) -> str:
@@ -64,7 +64,7 @@ def _setting(result: Result) -> str:
     return f"regret at T = {result.horizon:.6g}, {counted(result.runs, 'run')}, seed {result.seed}"
 
 
-def _laid_out(title: str, lines: Sequence[Sequence[str]], words: int) -> str:
+def laid_out(title: str, lines: Sequence[Sequence[str]], words: int) -> str:
     """Put the cells of lines below each other, the first ``words`` to the left."""
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     widths[words:] = [-width for width in widths[words:]]

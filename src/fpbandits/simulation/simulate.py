@@ -7,20 +7,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypedDict
 
-from fpbandits.checks import checked_name
-from fpbandits.errors import InputError, quote
 from fpbandits.files import the_problem
-from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Policy
-from fpbandits.policies.parsing import the_policy
+from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
 from fpbandits.simulation.truths import Truth
-
-Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
-"""One policy or several, each as it is or by its name; or under names of one's own."""
 
 
 def simulate(
@@ -95,7 +89,7 @@ def simulate(
             leap=leap,
             exact=exact,
         )
-        for name, policy in _named(policies).items()
+        for name, policy in named_policies(policies).items()
     }
     for cell in cells.values():
         cell.make_ready()  # here, and not in every thread at once
@@ -122,34 +116,10 @@ def simulate_truths(
     cells = {
         f"{true}: {name}": make_cell(problem, policy, true=true, **asked)
         for true in problem.parameters
-        for name, policy in _named(policies).items()
+        for name, policy in named_policies(policies).items()
     }
     played = play_cells(cells, **how)
     return {
         true: Result.together({name: played[f"{true}: {name}"] for name in policies})
         for true in problem.parameters
     }
-
-
-def _named(policies: Policies | None) -> dict[str, Policy]:
-    if policies is None:
-        policies = DEFAULT()
-    if isinstance(policies, Policy | str):
-        policies = [policies]
-    if not isinstance(policies, Mapping | Sequence):
-        raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
-    if not isinstance(policies, Mapping):
-        policies = [the_policy(policy) for policy in policies]
-        names = list(map(str, policies))
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"policy {quote(name)} is given twice")
-        policies = dict(zip(names, policies, strict=True))
-    if not policies:
-        raise InputError("there are no policies to simulate")
-    named = {}
-    for name, policy in policies.items():
-        if not isinstance(name, str):
-            raise InputError(f"a policy is named by a text, not {quote(name)}")
-        named[checked_name("a policy", name)] = the_policy(policy)
-    return named

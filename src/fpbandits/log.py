@@ -25,7 +25,7 @@ from fpbandits.arrays import Floats
 from fpbandits.checks import checked_name, checked_path, number_text
 from fpbandits.errors import Error, InputError, quote, unknown
 from fpbandits.families.estimator import Codes
-from fpbandits.fitting.sources import Progress, file_chunks, frame_chunks, line_of
+from fpbandits.log_sources import Progress, file_chunks, frame_chunks, line_of
 from fpbandits.storage import shown
 
 
@@ -83,12 +83,14 @@ def read_log(
     context: str | None = None,
     numbers: Sequence[str] = (),
     arms: Sequence[str] | None = None,
+    contexts: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Log:
     """Read a log from a file's path or a data frame, and check every row.
 
-    ``numbers`` are further columns to keep, ``arms`` those that there may be: by default all that
-    appear. A data frame is anything whose columns are had by name: pandas, Polars, Arrow, a dict.
+    ``numbers`` are further columns to keep, ``arms`` and ``contexts`` those that there may be: by
+    default all that appear. A data frame is anything whose columns are had by name: pandas, Polars,
+    Arrow, a dict.
     """
     roles = {"unit": unit, "arm": arm, "reward": reward}
     if context is not None:
@@ -100,6 +102,7 @@ def read_log(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
+    known = {"arm": arms, "context": contexts}
     where = "the log"
     place: Callable[[int], str] = "the log: row {:,}, counted from 0".format
     try:
@@ -109,7 +112,7 @@ def read_log(
             chunks = file_chunks(path, names, progress)
         else:
             chunks = frame_chunks(source, names)
-        return _collected(chunks, roles, tuple(numbers), arms, place)
+        return _collected(chunks, roles, tuple(numbers), known, place)
     except Error as error:
         raise error.at(where if error.row is None else place(error.row)) from None
 
@@ -124,7 +127,7 @@ def _collected(
     chunks: Iterable[Sequence[Any]],
     roles: Mapping[str, str],
     numbers: tuple[str, ...],
-    known: Sequence[str] | None,
+    known: Mapping[str, Sequence[str] | None],
     place: Callable[[int], str],
 ) -> Log:
     """Turn chunks of columns into numbers."""
@@ -137,13 +140,11 @@ def _collected(
     rewards = reals["reward"].all()
     if not len(rewards):
         raise InputError("there are no rows: expected one per reward")
-    arms, arm = labels["arm"].sorted()
-    if known is not None:
-        arms, arm = _known_arms(arms, arm, known)
+    arms, arm = labels["arm"].sorted(known["arm"])
     pair = arm
     contexts: tuple[str, ...] = ()
     if "context" in labels:
-        contexts, context = labels["context"].sorted()
+        contexts, context = labels["context"].sorted(known["context"])
         pair = context * np.int32(len(arms)) + arm
     for kind, names in (("arm", arms), ("context", contexts)):
         for name in names:
@@ -158,18 +159,6 @@ def _collected(
         {name: reals[name].all() for name in numbers},
         place,
     )
-
-
-def _known_arms(
-    arms: tuple[str, ...], arm: Codes, known: Sequence[str]
-) -> tuple[tuple[str, ...], Codes]:
-    """Give arms the numbers by which they are known, and refuse another."""
-    places = {name: place for place, name in enumerate(known)}
-    for number, name in enumerate(arms):
-        if name not in places:
-            row = int((arm == number).argmax())
-            raise InputError(str(unknown("arm", name, known)), row=row)
-    return tuple(known), np.array([places[name] for name in arms], np.int32)[arm]
 
 
 class _Codes(dict[Any, int]):
@@ -231,12 +220,19 @@ class _Labels:
         self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0, np.int32)]
         return self._parts[0]
 
-    def sorted(self) -> tuple[tuple[str, ...], Codes]:
-        """Return names in order, and the numbers of all rows in that order."""
-        names = list(self.codes)
-        order = sorted(names, key=_as_numbers)
-        places = np.empty(len(names), np.int32)
-        places[[self.codes[name] for name in order]] = np.arange(len(names))
+    def sorted(self, known: Sequence[str] | None) -> tuple[tuple[str, ...], Codes]:
+        """Return names in order, and the numbers of all rows in that order.
+
+        The order is that of the names that are known, if they are, and another is refused.
+        """
+        order = sorted(self.codes, key=_as_numbers) if known is None else known
+        place_of = {name: place for place, name in enumerate(order)}
+        places = np.empty(len(self.codes), np.int32)
+        for name, number in self.codes.items():
+            if name not in place_of:
+                row = int((self.all() == number).argmax())
+                raise InputError(str(unknown(self.role, name, order)), row=row)
+            places[number] = place_of[name]
         return tuple(order), places[self.all()]
 
 

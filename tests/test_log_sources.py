@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fpbandits import log_sources as sources
 from fpbandits.errors import InputError, StorageError
-from fpbandits.fitting import sources
-from fpbandits.fitting.sources import file_chunks, frame_chunks, line_of
+from fpbandits.log_sources import file_chunks, frame_chunks, line_of
 
 COLUMNS: dict[str, Any] = {"x": [1, 2], "user": ["ann", "bob"], "reward": [0.5, 1.0]}
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fpbandits import log_sources as sources
 from fpbandits.errors import Error, InputError
-from fpbandits.fitting import sources
-from fpbandits.fitting.log import Log, read_log
+from fpbandits.log import Log, read_log
 
 ROWS = [("u2", 12, 1.0, "m"), ("u1", 9, 0.0, "d"), ("u2", 9, 1.0, "d"), ("u3", 100, 0.5, "m")]
 COLUMNS: dict[str, Any] = {

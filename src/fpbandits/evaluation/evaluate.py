@@ -1,0 +1,195 @@
+"""`evaluate`: what policies would have earned on a log of randomised decisions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.checks import flag, whole_number
+from fpbandits.errors import InputError, counted, quote
+from fpbandits.evaluation.estimates import Ratio
+from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
+from fpbandits.evaluation.result import Earned, Evaluation
+from fpbandits.evaluation.thinning import (
+    check_balance,
+    check_propensities,
+    least_propensity,
+    uniform_propensities,
+    usable_rows,
+)
+from fpbandits.files import the_problem
+from fpbandits.log import Log, read_log
+from fpbandits.log_sources import Progress
+from fpbandits.policies.parsing import Policies, named_policies
+from fpbandits.policies.ready import ready
+from fpbandits.problem import Problem
+
+_FEWEST_DECISIONS, _FEWEST_UNITS = 30, 10
+"""Below that an interval by units is not worth its name."""
+
+
+def evaluate(
+    log: Any,
+    problem: Problem | str | os.PathLike[str],
+    policies: Policies | None = None,
+    *,
+    unit: str,
+    arm: str,
+    reward: str,
+    context: str | None = None,
+    propensity: str | None = None,
+    uniform: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Estimate what policies would have earned per decision, from a log of randomised decisions.
+
+    Every unit has an agent of its own, and meets its rows in the order of the log. Where the agent
+    decides as the log did it is told the reward; other rows are passed over, and some more so that
+    arms which the log liked count no more than others. What is accepted is distributed as if the
+    policy had played, so the estimate is of the policy's first decisions per unit: as many as are
+    accepted, a share of the log's.
+
+    Parameters
+    ----------
+    log
+        The path of a .csv, .tsv or .parquet file, or a data frame; see `fit`.
+    problem
+        The candidate models; or what `load_problem` takes. Fit them to other units than these, or
+        the policies that use them look better than they are.
+    policies
+        One or several, as for `simulate`; by default the default policy.
+    unit, arm, reward, context
+        The names of the log's columns; a context if, and only if, the problem has contexts.
+    propensity
+        The column that says how likely the arm that was played was to be chosen.
+    uniform
+        In place of a propensity: every arm was as likely as any other.
+    seed
+        Where the coins and the randomness of policies come from.
+    progress
+        Called with what is under way, the share of it that is done, and the share of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fpbandits as fpb
+    >>> problem = fpb.Problem.bernoulli([[.9, .1], [.1, .9]], arms=["a", "b"])
+    >>> random = np.random.default_rng(1)
+    >>> user, arm = np.repeat(np.arange(200), 20), random.integers(2, size=4000)
+    >>> sold = random.random(4000) < np.where(user % 2 == arm, .9, .1)
+    >>> log = {"user": user, "arm": np.array(["a", "b"])[arm], "sold": sold}
+    >>> fpb.evaluate(log, problem, unit="user", arm="arm", reward="sold", uniform=True)
+    the log: reward per decision of 200 units, models of problem
+             per decision  95 % interval  above log  95 % interval  decisions
+    ─────────────────────────────────────────────────────────────────────────
+    the log         0.491  0.476 … 0.506                                4,000
+    frugal          0.823  0.805 … 0.841      0.332  0.314 … 0.351      1,973
+    <BLANKLINE>
+    4,000 of 4,000 rows usable. Each unit has an agent of its own, which made about
+    9.9 decisions: a policy that learns earns more later.
+    """
+    problem = the_problem(problem)
+    named = named_policies(policies)
+    seed = whole_number("seed", seed)
+    uniform = flag("uniform", uniform)
+    where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
+    _check_question(problem, context, propensity, uniform)
+    players = {name: ready(policy, problem) for name, policy in named.items()}
+    tell = progress or (lambda *told: None)
+    read = read_log(
+        log,
+        unit=unit,
+        arm=arm,
+        reward=reward,
+        context=context,
+        numbers=() if propensity is None else (propensity,),
+        arms=problem.arms,
+        contexts=problem.contexts,
+        progress=tell,
+    )
+    chances = uniform_propensities(read) if propensity is None else read.extra[propensity]
+    with read.naming_rows():
+        check_propensities(read, chances)
+        for player in players.values():
+            check_rewards(player, read)
+    try:
+        check_balance(read, chances, uniform)
+    except InputError as error:
+        raise error.at(where) from None
+    least = least_propensity(read, chances)
+    coins = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    usable = usable_rows(chances, least, coins)
+    own = Ratio.of(*sums_by_unit(read))
+    earned, constant = {}, []
+    for place, (name, player) in enumerate(players.items()):
+
+        def share(done: float, name: str = name, place: int = place) -> None:
+            tell(name, done, (place + done) / len(players))
+
+        accepted = accepted_rows(player, read, usable, seed, share)
+        sums, counts = sums_by_unit(read, accepted)
+        _check_enough(read, counts, int(usable.sum()), least, where)
+        ratio = Ratio.of(sums, counts)
+        earned[name] = Earned(
+            ratio.estimate(), ratio.above(own), int(counts.sum()), int((counts > 0).sum())
+        )
+        if np.ptp(read.reward[accepted]) == 0:
+            constant.append(name)
+    return Evaluation(
+        where,
+        problem.name,
+        own.estimate(),
+        earned,
+        len(read.units),
+        len(read.reward),
+        int(usable.sum()),
+        least,
+        seed,
+        tuple(_constant(name) for name in constant),
+    )
+
+
+def _constant(name: str) -> str:
+    return (
+        f"all rewards of {name}'s decisions are the same: its interval has no width, and cannot "
+        "be trusted"
+    )
+
+
+def _check_question(
+    problem: Problem, context: str | None, propensity: str | None, uniform: bool
+) -> None:
+    """Refuse what no log could answer."""
+    if len(problem.arms) == 1:
+        raise InputError(
+            f"{problem.name} has one arm, {problem.arms[0]!r}: every policy would have done as the "
+            "log did"
+        )
+    if uniform and propensity is not None:
+        raise InputError("a propensity and uniform both say how arms were chosen: give one of them")
+    if not uniform and propensity is None:
+        raise InputError(
+            "how were the log's arms chosen? Only randomised decisions tell what others would have "
+            "earned: name the column of their propensities (--propensity), or say that every arm "
+            "was as likely as any other (--uniform)"
+        )
+    if problem.contexts and context is None:
+        raise InputError(f"{problem.name} has contexts: say which column holds them (--context)")
+    if not problem.contexts and context is not None:
+        raise InputError(f"{problem.name} has no contexts: leave out the column {quote(context)}")
+
+
+def _check_enough(read: Log, counts: Any, usable: int, least: float, where: str) -> None:
+    """Refuse a log of which too little is accepted."""
+    decisions, units = int(counts.sum()), int((counts > 0).sum())
+    if decisions >= _FEWEST_DECISIONS and units >= _FEWEST_UNITS:
+        return
+    raise InputError(
+        f"{where}: of {counted(len(read.reward), 'row')} {usable:,} could be used (the least "
+        f"propensity is {least:.2g}), and {decisions:,} of {counted(units, 'unit')} were decided "
+        f"alike: too few to tell. It takes {_FEWEST_DECISIONS} of {_FEWEST_UNITS} units or more"
+    )

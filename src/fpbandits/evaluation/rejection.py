@@ -1,0 +1,145 @@
+"""A policy played on the rows of a log, unit by unit: each unit is an agent of its own.
+
+Nothing is learned from a row that is passed over. So what the agent decided stands until a row
+comes that played it: asked again it would decide the same or, if it draws lots, by the same law.
+With contexts a decision is made for each that comes, and all are void once one was accepted and the
+agent has learned from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from fpbandits.agent_rewards import unit_reward
+from fpbandits.arrays import Bools, Counts, Floats
+from fpbandits.errors import InputError, quote
+from fpbandits.log import Log
+from fpbandits.policies.ready import NO_STREAM, Ready
+
+_AT_ONCE = 256
+"""Units between two signs of progress."""
+
+
+class _Player:
+    """An agent whose decisions need not be played; `Agent` hands each out for good."""
+
+    def __init__(self, ready: Ready, random: np.random.Generator) -> None:
+        self._ready, self._random = ready, random
+        self._tally = ready.policy.tally(ready.problem)
+        self._memory = ready.start()
+        self._accepted = 0
+        self._forget_plans()
+
+    def _forget_plans(self) -> None:
+        """Begin from what is known now."""
+        # By context: the arms to play, the last one first, and the policy's state after planning.
+        self._plans: dict[int, tuple[list[int], Counts, Any]] = {}
+        self._before = self._tally.counters.copy(), self._memory
+
+    def decision(self, context: int) -> int:
+        """Return the arm that it plays in a context, if it comes to that."""
+        plan = self._plans.get(context)
+        if plan is None:
+            counters, memory = self._before
+            self._tally.counters[:] = counters
+            if memory is not None:
+                memory = deepcopy(memory)
+            arms, memory = self._ready.plan(
+                self._tally, self._accepted, memory, self._random, context
+            )
+            plan = self._plans[context] = arms[::-1], self._tally.counters.copy(), memory
+        return plan[0][-1]
+
+    def accept(self, context: int, pair: int, reward: float) -> None:
+        """Play the decision, and take in its reward, on [0, 1]."""
+        arms, counters, memory = self._plans[context]
+        self._tally.counters[:] = counters
+        arms.pop()
+        self._accepted += 1
+        self._memory = self._ready.observe(
+            self._tally, self._accepted, memory, pair, reward, self._random
+        )
+        if arms:
+            # The rest of a cycle, which there is in a single context alone.
+            self._plans[context] = arms, self._tally.counters.copy(), self._memory
+        else:
+            self._forget_plans()
+
+
+def accepted_rows(
+    ready: Ready, log: Log, usable: Bools, seed: int, tell: Callable[[float], None]
+) -> Bools:
+    """Return the rows that a policy accepts."""
+    # In a thread: Ctrl-C, which only the main one gets, must not come while compiled code is given
+    # a random stream. That would crash it.
+    stopped = Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(_accepted, ready, log, usable, seed, tell, stopped).result()
+        finally:
+            stopped.set()
+
+
+def _accepted(
+    ready: Ready,
+    log: Log,
+    usable: Bools,
+    seed: int,
+    tell: Callable[[float], None],
+    stopped: Event,
+) -> Bools:
+    accepted = np.zeros(len(log.reward), bool)
+    rows = np.flatnonzero(usable)
+    rows = rows[np.argsort(log.unit[rows], kind="stable")]
+    ends = np.cumsum(np.bincount(log.unit[rows], minlength=len(log.units)))
+    rewards = ready.problem.rewards
+    context, arm = (part.tolist() for part in np.divmod(log.pair[rows], len(log.arms)))
+    pair = log.pair[rows].tolist()
+    reward = ((log.reward[rows] - rewards.zero) / rewards.width).tolist()
+    number = rows.tolist()
+    start = 0
+    for unit, end in enumerate(ends.tolist()):
+        random = NO_STREAM
+        if ready.policy.randomised:
+            random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(unit, 1)))
+        player = _Player(ready, random)
+        for place in range(start, end):
+            if player.decision(context[place]) == arm[place]:
+                player.accept(context[place], pair[place], reward[place])
+                accepted[number[place]] = True
+        start = end
+        if stopped.is_set():
+            break
+        if unit % _AT_ONCE == 0:
+            tell(end / max(1, len(rows)))
+    tell(1.0)
+    return accepted
+
+
+def check_rewards(ready: Ready, log: Log) -> None:
+    """Refuse a reward that the policy could not be told."""
+    kinds = np.stack([log.pair.astype(np.float64), log.reward], axis=1)
+    _, first = np.unique(kinds, axis=0, return_index=True)
+    for row in np.sort(first).tolist():
+        pair = int(log.pair[row])
+        try:
+            unit_reward(ready, pair, float(log.reward[row]), quote(log.pair_names[pair]))
+        except InputError as error:
+            raise InputError(str(error), row=row) from None
+
+
+def sums_by_unit(log: Log, rows: Bools | None = None) -> tuple[Floats, Floats]:
+    """Return the summed rewards of these rows, or of all, and their number, of each unit."""
+    unit, reward = log.unit, log.reward
+    if rows is not None:
+        unit, reward = unit[rows], reward[rows]
+    units = len(log.units)
+    counts = np.bincount(unit, minlength=units).astype(np.float64)
+    sums: Floats = np.bincount(unit, reward, units).astype(np.float64)
+    return sums, counts

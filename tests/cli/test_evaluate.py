@@ -1,0 +1,92 @@
+"""``fpbandits evaluate`` as a person and a script meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import COMMAND, refusal, run
+
+MODELS = """name = "shop"
+arms = ["9", "12"]
+[parameters]
+loyal = [0.9, 0.8]
+thrifty = [0.8, 0.1]
+[prior]
+loyal = 2
+thrifty = 1
+"""
+WORDS = ("--unit", "user", "--arm", "price", "--reward", "bought")
+
+
+def write_log(path: Path, users: int) -> None:
+    random = np.random.default_rng(0)
+    user = np.repeat(np.arange(users), 10)
+    arm = random.integers(2, size=len(user))
+    means = np.array([[0.9, 0.8], [0.8, 0.1]])
+    bought = random.random(len(user)) < means[user % 2, arm]
+    columns = {"user": user, "price": np.array([9, 12])[arm], "bought": bought.astype(int)}
+    pd.DataFrame({**columns, "p": 0.5}).to_csv(path, index=False)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("shop")
+    write_log(folder / "log.csv", 200)
+    (folder / "models.toml").write_text(MODELS)
+    return str(folder / "log.csv"), str(folder / "models.toml")
+
+
+def test_table_and_json(capsys: pytest.CaptureFixture[str], files: tuple[str, str]) -> None:
+    policies = "--policy", "frugal", "--policy", "ucb1"
+    words = "evaluate", *files, *WORDS, "--uniform", *policies
+    code, out, err = run(capsys, *words)
+    assert (code, err) == (0, "")
+    assert out.startswith("log.csv: reward per decision of 200 units, models of shop\n")
+    assert "\nucb1  " in out
+    assert "2,000 of 2,000 rows usable" in out
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = run(capsys, *words, "--json")
+    content = json.loads(out)
+    assert list(content["policies"]) == ["frugal", "ucb1"]
+    assert content["policies"]["frugal"]["mean"] > content["log"]["mean"]
+    by_column = "evaluate", *files, *WORDS, "--propensity", "p", *policies, "--json"
+    assert json.loads(run(capsys, *by_column)[1]) == content, "a half each is uniform"
+
+
+def test_one_line_each(capsys: pytest.CaptureFixture[str], files: tuple[str, str]) -> None:
+    asked = "evaluate", *files, *WORDS
+    assert "(--propensity), or say" in refusal(capsys, *asked)
+    assert "unknown column 'q'" in refusal(capsys, *asked, "--propensity", "q")
+    assert "unknown policy 'frugle'" in refusal(capsys, *asked, "--uniform", "--policy", "frugle")
+    assert "row 2: unknown arm '12': known are 'arm1'" in refusal(
+        capsys, "evaluate", files[0], "paper:two", *WORDS, "--uniform"
+    )
+    assert "log.csv: unknown column 'day'" in refusal(
+        capsys, "evaluate", *files, *WORDS[:5], "day", "--uniform"
+    )
+
+
+def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+    write_log(tmp_path / "log.csv", 60_000)
+    (tmp_path / "models.toml").write_text(MODELS)
+    files = [str(tmp_path / name) for name in ("log.csv", "models.toml")]
+    words = ["evaluate", *files, *WORDS, "--uniform", "--policy", "thompson-theta"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE) as process:
+        os.close(theirs)
+        seen = b""
+        while b"thompson-theta" not in seen:
+            seen += os.read(ours, 2**12)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stdout is not None
+        assert process.stdout.read() == b""
+    os.close(ours)

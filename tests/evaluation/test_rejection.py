@@ -1,0 +1,150 @@
+"""Rows are accepted as plain agents, asked row by row, would have decided."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fpbandits as fpb
+from fpbandits.errors import InputError
+from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
+from fpbandits.log import Log, read_log
+from fpbandits.policies.parsing import the_policy
+from fpbandits.policies.ready import ready
+
+MEANS = [[0.9, 0.5, 0.1], [0.2, 0.5, 0.7], [0.3, 0.8, 0.4]]
+PRIOR = {"theta1": 3, "theta2": 2}
+
+
+def problem_of(contexts: bool, family: str = "bernoulli") -> fpb.Problem:
+    naming: Any = {"arms": ["a", "b", "c"], "prior": PRIOR}
+    means: Any = MEANS
+    if contexts:
+        means = [[row, row[::-1]] for row in MEANS]
+        naming |= {"contexts": ["x", "y"]}
+    if family == "gaussian":
+        return fpb.Problem.gaussian(means, deviation=0.5, **naming)
+    return fpb.Problem.bernoulli(means, **naming)
+
+
+def log_of(problem: fpb.Problem, seed: int = 0, rows: int = 900) -> Log:
+    random = np.random.default_rng(seed)
+    columns = {
+        "unit": random.integers(30, size=rows),
+        "arm": np.array(problem.arms)[random.integers(3, size=rows)],
+        "paid": random.integers(2, size=rows).astype(float),
+        "on": np.array(["x", "y"])[random.integers(2, size=rows)],
+    }
+    return read_log(
+        columns,
+        unit="unit",
+        arm="arm",
+        reward="paid",
+        context="on" if problem.contexts else None,
+        arms=problem.arms,
+        contexts=problem.contexts,
+    )
+
+
+def accepted(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> Any:
+    return accepted_rows(ready(the_policy(policy), problem), log, usable, 0, lambda share: None)
+
+
+def by_agents(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> list[int]:
+    """Ask a copy of the unit's agent at every row; only where it is right, let the agent play."""
+    agents: dict[int, fpb.Agent] = {}
+    rows = []
+    for row in np.flatnonzero(usable).tolist():
+        agent = agents.setdefault(int(log.unit[row]), fpb.Agent(problem, policy))
+        context, arm = divmod(int(log.pair[row]), 3)
+        name = problem.contexts[context] if problem.contexts else None
+        if copy.copy(agent).ask(name).arm == problem.arms[arm]:
+            decision = agent.ask(name)
+            agent.tell(decision, float(log.reward[row]))
+            rows.append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class Sequential(fpb.PlainPolicy):
+    """Plays arms in turn by its clock, and by what it remembers: planning changes its memory."""
+
+    name = "sequential"
+
+    def start(self, problem: fpb.Problem) -> Any:
+        return {"plans": 0, "paid": 0}
+
+    def choose(self, seen: Any, random: Any) -> int:
+        seen.memory["plans"] += 1
+        return int((seen.t + seen.memory["plans"] + seen.memory["paid"]) % 3)
+
+    def update(self, seen: Any, arm: int, reward: float) -> None:
+        seen.memory["paid"] += int(reward)
+
+
+@pytest.mark.parametrize(
+    ("policy", "contexts"),
+    [
+        ("frugal", False),
+        ("fp-ucb", False),  # plans cycles of several arms
+        (Sequential(), False),
+        ("frugal", True),
+        ("ucb1", True),  # a bandit per context
+        ("fp-llr", True),  # its plans move its clock
+        (Sequential(), True),
+    ],
+)
+def test_as_agents_decide(policy: str | fpb.Policy, contexts: bool) -> None:
+    problem = problem_of(contexts)
+    log = log_of(problem)
+    usable = np.random.default_rng(1).random(900) < 0.8
+    found = np.flatnonzero(accepted(policy, problem, log, usable)).tolist()
+    assert found == by_agents(policy, problem, log, usable)
+    assert 150 < len(found) < 350, "a third of those that are usable"
+
+
+def test_randomised_policies_keep_their_law() -> None:
+    """The first decision is by the prior: 3/6 for arm a, 2/6 for c, whichever row comes first.
+
+    Five deviations of a binomial share are a false alarm once in 10^6.
+    """
+    problem = problem_of(False)
+    units = 2000
+    random = np.random.default_rng(2)
+    columns = {"unit": np.repeat(np.arange(units), 2), "arm": ["a", "c"] * units}
+    columns["paid"] = random.integers(2, size=2 * units)
+    log = read_log(columns, unit="unit", arm="arm", reward="paid", arms=problem.arms)
+    first = np.arange(2 * units) % 2 == 0
+    assert abs(accepted("thompson-theta", problem, log, first).sum() / units - 1 / 2) < 0.056
+    last = accepted("thompson-theta", problem, log, ~first)
+    assert abs(last.sum() / units - 1 / 3) < 0.053
+    again = accepted("thompson-theta", problem, log, ~first)
+    assert (last == again).all(), "bit for bit"
+
+
+def test_rewards_that_cannot_be_told_are_named_by_their_row() -> None:
+    columns = {"unit": [1, 1, 2], "arm": ["a", "b", "a"], "paid": [1, 0, 7]}
+    problem = problem_of(False)
+    log = read_log(columns, unit="unit", arm="arm", reward="paid", arms=problem.arms)
+    with pytest.raises(InputError, match=r"the reward 7\.0 is outside the range") as caught:
+        check_rewards(ready(the_policy("frugal"), problem), log)
+    assert caught.value.row == 2
+    normal = problem_of(False, "gaussian")
+    check_rewards(ready(the_policy("frugal"), normal), log)
+
+
+def test_sums_by_unit() -> None:
+    log = read_log(
+        {"unit": ["u", "v", "u"], "arm": ["a", "b", "a"], "paid": [1, 2, 4]},
+        unit="unit",
+        arm="arm",
+        reward="paid",
+    )
+    sums, counts = sums_by_unit(log)
+    assert (sums.tolist(), counts.tolist()) == ([5, 2], [2, 1])
+    sums, counts = sums_by_unit(log, np.array([False, False, True]))
+    assert (sums.tolist(), counts.tolist()) == ([4, 0], [1, 0])

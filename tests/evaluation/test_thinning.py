@@ -1,0 +1,110 @@
+"""Which rows are usable, and what logs cannot answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fpbandits.errors import InputError
+from fpbandits.evaluation.thinning import (
+    check_balance,
+    check_propensities,
+    least_propensity,
+    uniform_propensities,
+    usable_rows,
+)
+from fpbandits.log import Log, read_log
+
+
+def log_of(arms: Any, contexts: Any = None, names: Any = ("a", "b", "c")) -> Log:
+    columns = {"unit": np.arange(len(arms)), "arm": np.array(names)[arms], "paid": 1.0 + 0 * arms}
+    how: Any = {}
+    if contexts is not None:
+        columns["on"] = np.array(["x", "y"])[contexts]
+        how["context"] = "on"
+    return read_log(columns, unit="unit", arm="arm", reward="paid", arms=list(names), **how)
+
+
+def test_any_arm_is_accepted_with_the_same_probability() -> None:
+    random = np.random.default_rng(0)
+    rows = 200_000
+    chances = np.array([0.1, 0.3, 0.6])
+    arms = random.choice(3, rows, p=chances)
+    propensity = chances[arms]
+    least = least_propensity(log_of(arms), propensity)
+    assert least == pytest.approx(0.1)
+    usable = usable_rows(propensity, least, random)
+    for arm in range(3):
+        # Of a binomial number, five deviations: a false alarm once in 10^6.
+        count = int(((arms == arm) & usable).sum())
+        assert abs(count - 0.1 * rows) < 5 * np.sqrt(rows * 0.1 * 0.9)
+
+
+def test_all_rows_of_a_uniform_log_are_usable() -> None:
+    log = log_of(np.array([0, 1, 2, 1]))
+    propensity = uniform_propensities(log)
+    least = least_propensity(log, propensity)
+    assert least == pytest.approx(1 / 3)
+    # Rounding must not cost a row.
+    assert usable_rows(propensity, least, np.random.default_rng(1)).all()
+
+
+def test_the_least_propensity_may_be_of_an_arm_that_was_never_played() -> None:
+    # Epsilon-greedy: 0.9 for one arm, 0.05 for the others, which were not met.
+    assert least_propensity(log_of(np.zeros(5, int)), np.full(5, 0.9)) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5])
+def test_a_propensity_that_is_no_probability_is_named_by_its_row(wrong: float) -> None:
+    with pytest.raises(InputError, match="is not a probability, above 0 and at most 1") as caught:
+        check_propensities(log_of(np.array([0, 1])), np.array([0.5, wrong]))
+    assert caught.value.row == 1
+
+
+def test_decisions_that_were_not_random_are_refused() -> None:
+    log = log_of(np.array([0, 1]))
+    with pytest.raises(InputError, match="every propensity is 1: the log always knew"):
+        check_propensities(log, np.ones(2))
+    with pytest.raises(InputError, match="this decision was not random") as caught:
+        check_propensities(log, np.array([0.5, 1.0]))
+    assert caught.value.row == 1
+
+
+def test_a_log_that_is_not_uniform_is_refused() -> None:
+    random = np.random.default_rng(2)
+    log = log_of(random.choice(3, 3000, p=[0.6, 0.2, 0.2]))
+    with pytest.raises(InputError, match="not chosen uniformly: 'a' was played in 1,775 of 3,000"):
+        check_balance(log, uniform_propensities(log), True)
+    never = log_of(random.choice(2, 500))
+    with pytest.raises(InputError, match="'c' was played in 0 of 500 rows, where about 167 rows"):
+        check_balance(never, uniform_propensities(never), True)
+
+
+def test_in_a_context_too() -> None:
+    random = np.random.default_rng(3)
+    contexts = random.integers(2, size=2000)
+    arms = np.where(contexts == 1, random.choice(2, 2000), random.choice(3, 2000))
+    log = log_of(arms, contexts)
+    with pytest.raises(InputError, match="'y: c' was played in 0 of"):
+        check_balance(log, uniform_propensities(log), True)
+
+
+def test_propensities_that_do_not_fit_are_refused() -> None:
+    random = np.random.default_rng(4)
+    chances = np.array([0.1, 0.3, 0.6])
+    arms = random.choice(3, 3000, p=chances)
+    log = log_of(arms)
+    check_balance(log, chances[arms], False)
+    with pytest.raises(InputError, match="the propensities do not fit the log: "):
+        check_balance(log, chances[::-1][arms], False)
+
+
+def test_uniform_logs_pass() -> None:
+    """Of 400 logs none is refused: six deviations are passed once in 10^9 logs."""
+    random = np.random.default_rng(5)
+    for rows in (5, 50, 500, 5000):
+        for _ in range(100):
+            log = log_of(random.integers(3, size=rows), random.integers(2, size=rows))
+            check_balance(log, uniform_propensities(log), True)
