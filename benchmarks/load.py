@@ -34,7 +34,9 @@ def talk(kind: str, host: str, experiment: str, units: int) -> Talk:
     def post(what: str, body: object) -> bytes:
         content = json.dumps(body).encode()
         line = f"POST /v1/experiments/{experiment}/{what} HTTP/1.1"
-        return f"{line}\r\nhost: {host}\r\ncontent-length: {len(content)}\r\n\r\n".encode() + content
+        return (
+            f"{line}\r\nhost: {host}\r\ncontent-length: {len(content)}\r\n\r\n".encode() + content
+        )
 
     def ask() -> dict[str, str]:
         return {"unit": f"user-{random.randrange(units)}", "key": f"{random.getrandbits(64):x}"}

@@ -137,7 +137,12 @@ def single_and_lists(folder: Path) -> None:
     show("the same, lists of 100", lists)
     show("decisions and rewards, a commit each", each)
     rates = [[one.rate for one in loads] for loads in (empty, single, each)]
-    claim("decisions and rewards per second, over empty answers", ratio(rates[1], rates[0]), 0.5, at_least=True)
+    claim(
+        "decisions and rewards per second, over empty answers",
+        ratio(rates[1], rates[0]),
+        0.5,
+        at_least=True,
+    )
     cpu = ratio([one.cpu for one in empty], [one.cpu for one in single])
     claim("  the same per second of the server's CPU", cpu, 0.5, at_least=True)
     claim("  over a commit each", ratio(rates[1], rates[2]), 10, at_least=True)
@@ -187,19 +192,21 @@ def optuna(store: str) -> None:
 
 def multiply(path: Path, units: int) -> None:
     """Give a store many units, each with the same past: that of user-0."""
-    past = f"""
-        WITH RECURSIVE other (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM other WHERE n < {units - 1})
-    """
     with closing(sqlite3.connect(path)) as store:
+        store.execute("CREATE TEMP TABLE other (n INTEGER)")
+        store.executemany("INSERT INTO other VALUES (?)", ((n,) for n in range(1, units)))
         ((first,),) = store.execute("SELECT id FROM units WHERE name = 'user-0'")
         ((last,),) = store.execute("SELECT max(id) FROM units")
+        columns = "experiment, steps, state, due"
         store.execute(
-            f"{past} INSERT INTO units SELECT {last} + n, experiment, 'user-' || n, steps, state, due "
-            f"FROM other, units WHERE id = {first}"
+            f"INSERT INTO units (id, name, {columns}) SELECT {last} + n, 'user-' || n, {columns} "
+            f"FROM other CROSS JOIN units WHERE id = {first}"
         )
-        columns = "experiment, step, kind, number, key, arm, context, probability, reward, time, version"
+        columns = (
+            "experiment, step, kind, number, key, arm, context, probability, reward, time, version"
+        )
         store.execute(
-            f"{past} INSERT INTO events (unit, {columns}) SELECT {last} + n, {columns} "
+            f"INSERT INTO events (unit, {columns}) SELECT {last} + n, {columns} "
             f"FROM other CROSS JOIN events WHERE unit = {first}"
         )
         store.commit()
@@ -231,16 +238,22 @@ def many_units(folder: Path) -> None:
                 memory.append(many.memory())
     events = sizes["many"] * EVENTS_PER_UNIT
     size = sum(path.stat().st_size for path in folder.glob("many.db*"))
-    print(
-        f"SQLite, {sizes['many']:,} units, {events:,} events, {size / 1e9:.1f} GB; answers"
-    )
+    print(f"SQLite, {sizes['many']:,} units, {events:,} events, {size / 1e9:.1f} GB; answers")
     show("decisions and rewards, 1,000 units", found["few"])
     show(f"the same, {sizes['many']:,} units", found["many"])
-    print("  memory of the server after each round: " + ", ".join(f"{each:.0f}" for each in memory) + " MB")
+    print(
+        "  memory of the server after each round: "
+        + ", ".join(f"{each:.0f}" for each in memory)
+        + " MB"
+    )
     rates = [[one.rate for one in loads] for loads in found.values()]
-    claim("a million units over a thousand, per second", ratio(rates[1], rates[0]), 0.8, at_least=True)
+    claim(
+        "a million units over a thousand, per second", ratio(rates[1], rates[0]), 0.8, at_least=True
+    )
     claim("memory after the last round, over that after the first", memory[-1] / memory[0], 1.05)
-    claim(f"seconds from the start to listening ({answered:.1f} s to the first decision)", started, 5)
+    claim(
+        f"seconds from the start to listening ({answered:.1f} s to the first decision)", started, 5
+    )
 
 
 @contextmanager

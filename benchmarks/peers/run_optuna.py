@@ -1,6 +1,6 @@
 """Optuna's ask and tell on a database, one after the other; in an environment of its own.
 
-usage: run_optuna.py ADDRESS SECONDS  ->  asked and told per second of wall time, and CPU seconds each
+usage: run_optuna.py ADDRESS SECONDS  ->  asked and told per second, and CPU seconds each
 """
 
 import json
