@@ -120,9 +120,7 @@ def _handle(
         return error
 
 
-def _unit(
-    transaction: Transaction, recent: Recent, experiment: Experiment, name: str
-) -> Unit:
+def _unit(transaction: Transaction, recent: Recent, experiment: Experiment, name: str) -> Unit:
     """Return a unit ready to be stepped; one that is unknown is new, and will not be written."""
     place = experiment.id, name
     row = transaction.rows.get(place)
