@@ -1,21 +1,24 @@
 # make test: everything a change must pass.   make nightly: tests that take minutes.
-# make reproduce: the paper.   make bench: speeds.
+# make reproduce: the paper.   make bench: speeds.   make lab: a page to see it all.
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: reproduce test nightly bench clean
+.PHONY: reproduce lab test nightly bench chromium clean
 
 reproduce: .venv/installed
 	$(BIN)/fpbandits reproduce
 
-test: .venv/installed-test
+lab: .venv/installed-lab
+	$(BIN)/fpbandits lab
+
+test: .venv/installed-test chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly
@@ -36,9 +39,22 @@ bench: .venv/installed-test
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
+.venv/installed-lab: .venv/installed
+	$(BIN)/pip install --quiet --editable '.[lab]'
+	@touch $@
+
 .venv/installed-test: .venv/installed
 	$(BIN)/pip install --quiet --editable '.[test]'
 	@touch $@
+
+# The browser of the lab's tests: on Debian, as root, it is installed if there is none. Elsewhere
+# these tests are skipped, and say so.
+chromium:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || \
+		if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+			{ apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } \
+				> /dev/null || echo "Chromium could not be installed: the lab's page is not tested" >&2; \
+		fi
 
 clean:
 	rm -rf .venv report

@@ -10,6 +10,7 @@ import sys
 
 from fpbandits import (
     FPUCB,
+    Frugal,
     Optimist,
     Policy,
     Thompson,
@@ -19,6 +20,7 @@ from fpbandits import (
 )
 
 POLICIES: list[Policy] = [
+    *(Frugal(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
     *(Optimist(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
     *(ThompsonTheta(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
     FPUCB(),

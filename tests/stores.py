@@ -14,7 +14,7 @@ import pytest
 
 from fpbandits.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
-from fpbandits.fitting.log import read_log
+from fpbandits.log import read_log
 from fpbandits.service import migrate as migrate_module
 from fpbandits.service.desk import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment

@@ -18,9 +18,17 @@ _TWIN = (
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
+_PAGE = "used in a browser in lab/test_page"
+
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
+    "lab/free.py": _PAGE,
+    "lab/live.py": _PAGE,
+    "lab/models.py": _PAGE,
+    "lab/parts.py": _PAGE,
+    "lab/play.py": _PAGE,
+    "lab/watch.py": _PAGE,
     "paper/claims/comparisons.py": "its measurements decide the claims of paper/claims/test_*",
     "policies/ata.py": _TWIN,
     "policies/fp_llr.py": _TWIN,

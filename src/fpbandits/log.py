@@ -96,7 +96,7 @@ def read_log(
     if context is not None:
         roles["context"] = context
     names = [*roles.values(), *numbers]
-    for role, name in roles.items():
+    for role, name in [*roles.items(), *(("a further column", name) for name in numbers)]:
         if not isinstance(name, str) or not name:
             raise InputError(f"{role} must be a column's name, not {quote(name)}")
     if len(set(names)) < len(names):

@@ -111,6 +111,7 @@ def test_contexts() -> None:
         ({}, {}, "how were the log's arms chosen"),
         ({}, {"uniform": True, "propensity": "p"}, "give one of them"),
         ({}, {"propensity": "q"}, "unknown column 'q'"),
+        ({}, {"propensity": 3}, "must be a column's name, not 3"),
         ({"p": [1.0] * 6000}, {"propensity": "p"}, "the log always knew what to play"),
         ({"p": [0.0] + [0.3] * 5999}, {"propensity": "p"}, "row 0, .*: the propensity 0 is not"),
         ({"p": [0.9] * 6000}, {"propensity": "p"}, "the propensities do not fit the log"),

@@ -14,6 +14,7 @@ from fpbandits.cli import (
     analyze,
     evaluate,
     fit,
+    lab,
     leaderboard,
     migrate,
     policies,
@@ -40,6 +41,7 @@ for command in (
     replay.replay,
     replay.export,
     migrate.migrate,
+    lab.lab,
     policies.policies,
 ):
     app.command()(command)

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, 
 
 from fpbandits.cli.output import new_console
 from fpbandits.errors import InputError
+from fpbandits.policies.compilations import compilations
 from fpbandits.simulation.cluster import dask_executor
 
 
@@ -88,26 +89,6 @@ class Bar(Progress):
     def say(self, remark: str) -> None:
         """Write a line that stays."""
         self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def compilations(tell: Callable[[int], None]) -> Iterator[None]:
-    """Tell +1 when a compilation begins and -1 when it ends, in whichever thread."""
-    from numba.core.event import Listener, register, unregister
-
-    class Ear(Listener):
-        def on_start(self, event: object) -> None:
-            tell(1)
-
-        def on_end(self, event: object) -> None:
-            tell(-1)
-
-    ear = Ear()
-    register("numba:compile", ear)
-    try:
-        yield
-    finally:
-        unregister("numba:compile", ear)
 
 
 def tracked(cases: Iterable[int]) -> Iterable[int]:

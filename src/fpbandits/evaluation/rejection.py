@@ -22,6 +22,7 @@ from fpbandits.errors import InputError, quote
 from fpbandits.log import Log
 from fpbandits.policies.ready import NO_STREAM, Ready
 
+_LARGEST = 1e100
 _AT_ONCE = 256
 """Units between two signs of progress."""
 
@@ -123,7 +124,13 @@ def _accepted(
 
 
 def check_rewards(ready: Ready, log: Log) -> None:
-    """Refuse a reward that the policy could not be told."""
+    """Refuse a reward that the policy could not be told, or whose square is no number."""
+    large = np.abs(log.reward) > _LARGEST
+    if large.any():
+        row = int(large.argmax())
+        raise InputError(
+            f"the reward {log.reward[row]:g} is beyond {_LARGEST:g}: scale the rewards", row=row
+        )
     kinds = np.stack([log.pair.astype(np.float64), log.reward], axis=1)
     _, first = np.unique(kinds, axis=0, return_index=True)
     for row in np.sort(first).tolist():

@@ -1,0 +1,51 @@
+"""``fpbandits lab``: a page where models are edited, analyzed, played and watched."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli import completion
+from fpbandits.cli.options import whole_number
+
+
+def lab(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            help="A .toml or .csv file, or a built-in name.", autocompletion=completion.problems
+        ),
+    ] = "paper:two",
+    port: Annotated[
+        int, whole_number("--port", "N", "Where to listen on this machine; 0 for any free port.")
+    ] = 0,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Show a service's experiments: sqlite:///FILE or postgresql://…"
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+) -> None:
+    """Edit, play and watch a set of models on a page.
+
+    The page is served to this machine alone, and loads nothing from elsewhere. Ctrl-C ends it.
+    """
+    from fpbandits.errors import InputError
+    from fpbandits.files import load_problem
+    from fpbandits.service.store import open_store
+
+    if not 0 <= port <= 65535:
+        raise InputError(f"--port {port} is no port: give one from 1 to 65535, or 0 for any")
+    loaded = load_problem(problem)
+    try:
+        from fpbandits.lab.server import serve
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"the lab needs {error.name}, which is not installed: pip install 'fpbandits[lab]'"
+        ) from None
+    opened = None if store is None else open_store(store)
+    serve(loaded, port, store=opened, open_browser=browser)

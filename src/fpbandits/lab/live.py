@@ -1,0 +1,166 @@
+"""Live: the experiments of a service, as they go on; read only."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from html import escape
+
+from nicegui import run, ui
+
+from fpbandits.checks import visible
+from fpbandits.errors import Error, counted
+from fpbandits.lab.following import MOST_UNITS, Follower, Standing
+from fpbandits.lab.parts import Notice, heading
+from fpbandits.markup import Strong, html_table
+from fpbandits.report.figures import BLUE, ORANGE
+from fpbandits.service.step import DECISION, LATE, REWARD
+from fpbandits.service.store import Kept, Store
+
+_EVERY = 2.0
+"""Seconds between two looks at the store."""
+
+_MOST_ROWS = 30
+_WIDTH, _HEIGHT, _BELOW = 720, 140, 20
+
+
+class LivePart:
+    """An experiment as it goes on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, Kept] = {}
+        self._follower: Follower | None = None
+        self._busy = False
+        heading("Live")
+        self._choice = ui.select([], label="experiment", with_input=True).props("outlined dense")
+        self._choice.classes("field").on_value_change(self._choose)
+        self._notice = Notice()
+        self._notice.say("Looking for experiments …")
+        self._counts = ui.html(sanitize=False).classes("words")
+        with ui.element("figure").classes("events"):
+            self._events = ui.html(sanitize=False).classes("roll")
+            self._span = ui.label().classes("quiet")
+        self._units = ui.html(sanitize=False).classes("words")
+        ui.timer(_EVERY, self._look)
+
+    def _choose(self) -> None:
+        kept = self._kept.get(str(self._choice.value))
+        self._follower = None
+        with self._notice.refusals():
+            self._follower = None if kept is None else Follower(self._store, kept)
+
+    async def _look(self) -> None:
+        """Read what is new, and show it; if that takes long, some at a time."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            found = await run.io_bound(self._store.experiments)
+            if found is None:  # the lab is about to end
+                return
+            self._kept = {kept.name: kept for kept in found}
+            if list(self._kept) != list(self._choice.options):
+                chosen = self._choice.value if self._choice.value in self._kept else None
+                self._choice.set_options(
+                    list(self._kept), value=chosen or next(iter(self._kept), None)
+                )
+            follower = self._follower
+            if follower is None:
+                self._notice.say("There are no experiments in this store yet.")
+                return
+            more = await run.io_bound(follower.read)
+            standing = await run.io_bound(follower.standing)
+            if standing is not None and follower is self._follower:
+                self._show(follower, standing, bool(more))
+        except Error as error:
+            self._notice.warn(f"{error}; looking again in {_EVERY:g} s")
+        finally:
+            self._busy = False
+
+    def _show(self, follower: Follower, standing: Standing, more: bool) -> None:
+        experiment = follower.experiment
+        read = "still reading the log" if more else "up to date"
+        now = datetime.now().strftime("%H:%M:%S")
+        self._notice.say(
+            f"{experiment.name}: {experiment.policy} on "
+            f"{counted(len(experiment.problem.parameters), 'model')}; {read} at {now}"
+        )
+        self._counts.content = counts_table(follower, standing)
+        self._events.content = events_picture(follower)
+        span = _length(follower.seconds)
+        self._span.text = (
+            f"Decisions (blue) and rewards (orange) per {span}." if follower.spans else ""
+        )
+        self._units.content = types_table(standing)
+
+
+def counts_table(follower: Follower, standing: Standing) -> str:
+    """Return how much has happened, and what is out of the ordinary."""
+    settled = sum(standing.settled.values())
+    latest = f"of {counted(standing.units, 'unit')} with the latest events"
+    rows = [
+        ["decisions", "", f"{follower.events[DECISION]:,}"],
+        ["decisions still open", "", f"{follower.open:,}"],
+        ["rewards told in time", "", f"{follower.events[REWARD]:,}"],
+        ["rewards told too late", "they do not count", f"{follower.events[LATE]:,}"],
+        ["rewards waiting for earlier ones", latest, f"{standing.waiting:,}"],
+        ["units settled on one model", latest, f"{settled:,}"],
+        ["units that no model fits", latest, f"{standing.misfits:,}"],
+    ]
+    if standing.misfits:
+        rows[-1] = [Strong(f"Alarm: {rows[-1][0]}"), *rows[-1][1:]]
+    return html_table("What has happened", ["", "", "how many"], rows, words=2)
+
+
+def types_table(standing: Standing) -> str:
+    """Return which models units turn out to be."""
+    if not standing.rules_out:
+        return "This policy does not rule any model out, so units do not settle."
+    rows = [
+        [model, f"{units:,}", f"{standing.settled[model]:,}"]
+        for model, units in standing.likeliest.most_common(_MOST_ROWS)
+    ]
+    head = ["model", "units that it fits best", "settled on it"]
+    above = [f"Of the units with the latest events, {MOST_UNITS:,} at the most."]
+    return html_table("Which types units turn out to be", head, rows, above=above)
+
+
+def events_picture(follower: Follower) -> str:
+    """Return decisions and rewards over time as bars, side by side."""
+    if not follower.spans:
+        return ""
+    first, last = min(follower.spans), max(follower.spans)
+    most = max(max(span.decisions, span.rewards) for span in follower.spans.values()) or 1
+    width = _WIDTH / (last - first + 1)
+    bars = []
+    for number, span in follower.spans.items():
+        for place, (count, colour) in enumerate(((span.decisions, BLUE), (span.rewards, ORANGE))):
+            height = _HEIGHT * count / most
+            x = width * (number - first) + place * width * 0.45
+            bars.append(
+                f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
+                f'height="{height:.1f}" fill="{colour}"/>'
+            )
+    ends = [_clock(number * follower.seconds) for number in (first, last + 1)]
+    return (
+        f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
+        f"<title>{escape(f'decisions and rewards from {ends[0]} to {ends[1]}')}</title>"
+        f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
+        f'<text x="0" y="-2">{most:,}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
+        f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
+    )
+
+
+def _clock(moment: float) -> str:
+    return visible(datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S"))
+
+
+def _length(seconds: float) -> str:
+    """Return a length of time in the unit that suits it.
+
+    >>> _length(1), _length(64), _length(8192)
+    ('1 s', '64 s', '2.3 h')
+    """
+    if seconds < 120:
+        return f"{seconds:g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.2g} h"

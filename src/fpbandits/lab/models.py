@@ -1,0 +1,334 @@
+"""Models: the table Θ, edited in place.
+
+The grid holds one context of the sheet. Its first row, which stays in view, holds the names of the
+arms. An edit goes to the workbook; what comes back are the rows that differ from those on the
+screen, bad cells marked in them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import events, run, ui
+
+from fpbandits.errors import counted
+from fpbandits.families import FAMILIES
+from fpbandits.lab import sheet as sheets
+from fpbandits.lab.examples import EXAMPLES
+from fpbandits.lab.parts import Notice, button, heading
+from fpbandits.lab.workbook import LARGEST, TOO_LARGE, Workbook, problem_from_upload
+
+_FIELDS = {
+    "range": "lowest and highest reward",
+    "value": "what each arm pays when it pays",
+    "deviation": "standard deviation of a reward",
+    "concentration": "concentration (no unit)",
+    "support": "all values that a reward can have",
+    "shares": "share of decisions in each context",
+}
+"""What a field is, for its label; all but concentration and shares are in units of rewards."""
+
+_PASTE = """(event) => {
+    if (event.target.tagName === "INPUT") return;
+    const cell = getElement(GRID).api.getFocusedCell();
+    if (!cell) return;
+    event.preventDefault();
+    emit({
+        text: event.clipboardData.getData("text/plain"),
+        row: cell.rowPinned ? -1 : cell.rowIndex,
+        column: cell.column.getColId(),
+    });
+}"""
+
+_EDITABLE = "p => !(p.node.rowPinned && ['name', 'prior'].includes(p.colDef.field))"
+_TOLD = "p => p.data && p.data.bad ? p.data.bad[p.colDef.field] : null"
+
+_SHORT = (
+    "p => p.value && p.value.length > 8 && isFinite(p.value) ? "
+    "String(Number(Number(p.value).toPrecision(4))) : p.value"
+)
+"""Long numbers are shown to four digits, and edited to the last."""
+
+
+class ModelsPart:
+    """The table of models with its tools."""
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._book, self._context = workbook, 0
+        self._focus = (0, 0)
+        self._shown_contexts: object = None
+        heading("Models")
+        self._sentence = ui.label().classes("quiet sentence")
+        self._build_tools()
+        self._notice = Notice()
+        self._build_fields()
+        self._tabs = ui.element("div").classes("contexts")
+        self._build_grid()
+        self._build_edges()
+        self._show_fields()
+        self._show_contexts()
+        self._say()
+        workbook.listen(self._show)
+
+    def _build_tools(self) -> None:
+        with ui.element("div").classes("tools"):
+            self._example = ui.select(list(EXAMPLES), label="example").props("outlined dense")
+            self._example.on_value_change(self._choose)
+            self._upload = ui.upload(
+                on_upload=self._open,
+                on_rejected=lambda: self._notice.warn(TOO_LARGE),
+                max_file_size=LARGEST,
+                auto_upload=True,
+            ).classes("unseen")
+            button("Open a file …", lambda: self._upload.run_method("pickFiles"))
+            button("Save", self._save)
+            self._undo = button("Undo", self._book.undo)
+
+    def _build_fields(self) -> None:
+        with ui.element("div").classes("tools"):
+            self._name = self._field("name of the problem", "name")
+            self._family = ui.select(list(FAMILIES), label="rewards are").props("outlined dense")
+            self._family.on_value_change(self._change_family)
+            self._fields = {name: self._field(words, name) for name, words in _FIELDS.items()}
+            self._contexts = self._field("contexts, if any, by commas", "contexts")
+
+    def _field(self, words: str, name: str) -> ui.input:
+        field = (
+            ui.input(words).props("outlined dense stack-label hide-bottom-space").classes("field")
+        )
+        # Not at every key: what is half written is wrong as a rule.
+        field.on("change", lambda: self._change_field(name, str(field.value or "")))
+        return field
+
+    def _build_grid(self) -> None:
+        self._columns, self._rows, self._head = self._content()
+        self._grid = ui.aggrid(
+            {
+                "columnDefs": self._columns,
+                "rowData": self._rows,
+                "pinnedTopRowData": [self._head],
+                "headerHeight": 0,
+                "rowHeight": 34,
+                ":getRowId": "p => String(p.data.key)",
+                "defaultColDef": {
+                    ":editable": _EDITABLE,
+                    ":tooltipValueGetter": _TOLD,
+                    ":valueFormatter": _SHORT,
+                    "cellClassRules": {
+                        "bad": "data.bad && data.bad[colDef.field]",
+                        "headed": "node.rowPinned",
+                    },
+                    "cellDataType": "text",
+                    "sortable": False,
+                    "minWidth": 96,
+                    "flex": 1,
+                    "suppressMovable": True,
+                },
+                "stopEditingWhenCellsLoseFocus": True,
+                "enterNavigatesVertically": True,
+                "enterNavigatesVerticallyAfterEdit": True,
+                "tooltipShowDelay": 200,
+                "animateRows": False,
+            },
+            auto_size_columns=False,
+        ).classes("grid")
+        self._fit_height()
+        self._grid.props('aria-label="mean reward of every arm under every model"')
+        self._grid.on(
+            "cellValueChanged", self._edit, ["rowIndex", "rowPinned", "colId", "newValue"]
+        )
+        self._grid.on("cellFocused", self._note_focus, ["rowIndex", "rowPinned", "colId"])
+        self._grid.on("paste", self._paste, js_handler=_PASTE.replace("GRID", str(self._grid.id)))
+
+    def _fit_height(self) -> None:
+        self._grid.style(f"--rows: {len(self._rows) + 1}")
+
+    def _build_edges(self) -> None:
+        with ui.element("div").classes("tools"):
+            button("Add a model", lambda: self._change(sheets.with_model(self._book.sheet)))
+            button("Add an arm", lambda: self._change(sheets.with_arm(self._book.sheet)))
+            button("Remove this model", self._remove_model)
+            button("Remove this arm", self._remove_arm)
+        ui.label(
+            "Type into a cell, or paste cells of a spreadsheet: they go in from the cell that you "
+            "are on; on the corner, a whole table."
+        ).classes("quiet")
+
+    def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
+        """Return columns, rows and the row of arms for the context on the screen."""
+        sheet, context = self._book.sheet, self._context
+        start, arms = sheet.start(context), range(len(sheet.arms))
+        columns: list[dict[str, Any]] = [
+            {
+                "field": "name",
+                "headerName": "model",
+                "pinned": "left",
+                "minWidth": 96,
+                "width": 150,
+            },
+            *({"field": f"a{arm}", "headerName": f"arm {arm + 1}"} for arm in arms),
+            {"field": "prior", "headerName": "prior weight", "minWidth": 90, "cellClass": "prior"},
+        ]
+        rows: list[dict[str, Any]] = [
+            {
+                "key": row,
+                "name": sheet.parameters[row],
+                **{f"a{arm}": own[start + arm] for arm in arms},
+                "prior": sheet.prior[row],
+                "bad": {},
+            }
+            for row, own in enumerate(sheet.cells)
+        ]
+        head: dict[str, Any] = {
+            "key": "head",
+            "name": "model ↓  arm →",
+            **{f"a{arm}": sheet.arms[arm] for arm in arms},
+            "prior": "prior weight",
+            "bad": {},
+        }
+        for mark in self._book.marks:
+            if mark.part == "cell" and 0 <= mark.column - start < len(sheet.arms):
+                rows[mark.row]["bad"][f"a{mark.column - start}"] = mark.message
+            elif mark.part == "arm":
+                head["bad"][f"a{mark.column}"] = mark.message
+            elif mark.part == "parameter":
+                rows[mark.row]["bad"]["name"] = mark.message
+            elif mark.part == "prior":
+                rows[mark.row]["bad"]["prior"] = mark.message
+        return columns, rows, head
+
+    def _show(self) -> None:
+        """Bring the screen up to date, and send no more than what differs."""
+        self._context = min(self._context, max(0, len(self._book.sheet.contexts) - 1))
+        columns, rows, head = self._content()
+        if columns != self._columns:
+            self._grid.run_grid_method("setGridOption", "columnDefs", columns)
+        if len(rows) != len(self._rows):
+            self._grid.run_grid_method("setGridOption", "rowData", rows)
+            self._rows = rows
+            self._fit_height()
+        else:
+            changed = [new for new, old in zip(rows, self._rows, strict=True) if new != old]
+            if changed:
+                self._grid.run_grid_method("applyTransaction", {"update": changed})
+                self._grid.run_grid_method("refreshCells", {"force": True})
+        if head != self._head:
+            self._grid.run_grid_method("setGridOption", "pinnedTopRowData", [head])
+        self._columns, self._rows, self._head = columns, rows, head
+        self._show_fields()
+        self._show_contexts()
+        self._say()
+
+    def _show_fields(self) -> None:
+        sheet = self._book.sheet
+        self._name.value, self._family.value = sheet.name, sheet.family
+        self._contexts.value = ", ".join(sheet.contexts)
+        wanted = {*sheets.field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
+        wrong = {mark.name: mark.message for mark in self._book.marks if mark.part == "field"}
+        for mark in self._book.marks:
+            if mark.part == "context":
+                wrong["contexts"] = mark.message
+        for name, field in {**self._fields, "contexts": self._contexts}.items():
+            field.set_visibility(name in wanted or name == "contexts")
+            if name != "contexts":
+                field.value = sheet.fields.get(name, "")
+            field.error = wrong.get(name)
+        self._undo.set_enabled(self._book.can_undo)
+        example = EXAMPLES.get(sheet.name)
+        self._sentence.text = example.sentence if example else ""
+
+    def _show_contexts(self) -> None:
+        contexts, arms = self._book.sheet.contexts, len(self._book.sheet.arms)
+        wrong = {mark.column // arms for mark in self._book.marks if mark.part == "cell"}
+        shown = contexts, wrong
+        if shown == self._shown_contexts:
+            return
+        self._shown_contexts = shown
+        self._tabs.clear()
+        self._tabs.set_visibility(bool(contexts))
+        with self._tabs:
+            tabs = ui.tabs().props('no-caps dense align="left"')
+            with tabs:
+                for place, name in enumerate(contexts):
+                    ui.tab(str(place), name).classes("wrong" if place in wrong else "")
+            tabs.value = str(self._context)
+            tabs.on_value_change(lambda event: self._turn_to(int(str(event.value))))
+
+    def _turn_to(self, context: int) -> None:
+        if context != self._context:
+            self._context = context
+            self._show()
+
+    def _say(self) -> None:
+        marks = self._book.marks
+        if marks:
+            more = f" (and {counted(len(marks) - 1, 'more mistake')})" if len(marks) > 1 else ""
+            self._notice.warn(f"{marks[0].message}{more}")
+        else:
+            self._notice.say(repr(self._book.problem).removeprefix("Problem(").removesuffix(")"))
+
+    def _change(self, sheet: sheets.Sheet) -> None:
+        with self._notice.refusals():
+            self._book.change(sheet)
+
+    def _place(self, row: Any, pinned: Any, column: str) -> tuple[int, int]:
+        arms = len(self._book.sheet.arms)
+        places = {"name": 0, "prior": arms + 1}
+        across = places[column] if column in places else int(column[1:]) + 1
+        return (sheets.HEAD if pinned else int(row)), across
+
+    def _edit(self, event: events.GenericEventArguments) -> None:
+        given = event.args
+        row, column = self._place(given["rowIndex"], given.get("rowPinned"), given["colId"])
+        text = str(given.get("newValue") or "")
+        self._change(sheets.edited(self._book.sheet, row, column, text, self._context))
+
+    def _note_focus(self, event: events.GenericEventArguments) -> None:
+        given = event.args
+        if given.get("rowIndex") is not None and given.get("colId"):
+            self._focus = self._place(given["rowIndex"], given.get("rowPinned"), given["colId"])
+
+    def _paste(self, event: events.GenericEventArguments) -> None:
+        given = event.args
+        row, column = self._place(given["row"], given["row"] == sheets.HEAD, given["column"])
+        with self._notice.refusals():
+            self._book.change(
+                sheets.pasted(self._book.sheet, row, column, given["text"], self._context)
+            )
+
+    def _remove_model(self) -> None:
+        row = min(max(self._focus[0], 0), len(self._book.sheet.parameters) - 1)
+        with self._notice.refusals():
+            self._book.change(sheets.without_model(self._book.sheet, row))
+
+    def _remove_arm(self) -> None:
+        arm = min(max(self._focus[1] - 1, 0), len(self._book.sheet.arms) - 1)
+        with self._notice.refusals():
+            self._book.change(sheets.without_arm(self._book.sheet, arm))
+
+    def _change_field(self, name: str, text: str) -> None:
+        self._change(sheets.with_field(self._book.sheet, name, text))
+
+    def _change_family(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+        if event.value and event.value != self._book.sheet.family:
+            self._change(sheets.with_field(self._book.sheet, "family", event.value))
+
+    def _choose(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+        if event.value is not None:
+            self._book.open(EXAMPLES[event.value].make())
+            self._example.value = None
+
+    async def _open(self, event: events.UploadEventArguments) -> None:
+        content = await event.file.read()
+        self._upload.reset()
+        self._notice.say(f"reading {event.file.name} …")
+        with self._notice.refusals():
+            problem = await run.io_bound(problem_from_upload, event.file.name, content)
+            if problem is not None:  # None where the lab is about to end
+                self._book.open(problem)
+                self._say()
+
+    def _save(self) -> None:
+        with self._notice.refusals():
+            name, content = self._book.to_file()
+            ui.download.content(content, name)

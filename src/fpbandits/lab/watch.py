@@ -1,0 +1,240 @@
+"""Watch: one run step by step, slowly or fast; play along if you like."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from html import escape
+
+from nicegui import events, run, ui
+
+from fpbandits.checks import amount, visible, whole_number
+from fpbandits.errors import Error, InputError
+from fpbandits.lab.parts import Notice, button, heading, number_of
+from fpbandits.lab.playing import STARTERS
+from fpbandits.lab.run import MOST_STEPS, Run, told
+from fpbandits.lab.workbook import Workbook
+from fpbandits.markup import html_table
+from fpbandits.policies import POLICIES
+from fpbandits.report.figures import PALETTE, short
+
+_MOST_ROWS = 30
+_MOST_BUTTONS = 12
+_MOST_TOLD = 8
+_WIDTH, _HEIGHT = 5, 16
+_SPEEDS = {1: "1 play per second", 5: "5 plays per second", 50: "50 plays per second"}
+
+
+class WatchPart:
+    """A run under one truth, and its buttons."""
+
+    def __init__(self, workbook: Workbook) -> None:
+        self._book = workbook
+        self._run: Run | None = None
+        self._busy = False
+        heading("Watch")
+        with ui.element("div").classes("tools"):
+            self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
+            self._true = ui.select([], label="truth", with_input=True)
+            self._seed = ui.input("seed of the rewards", value="0")
+            self._speed = ui.select(_SPEEDS, value=5, label="speed")
+            for field in (self._policy, self._true, self._seed, self._speed):
+                field.props("outlined dense")
+            button("Start anew", self._begin)
+        with ui.element("div").classes("tools"):
+            button("Step", partial(self._play, 1), main=True)
+            for plays in (10, 100, 1000):
+                button(f"{plays:,} steps", partial(self._play, plays))
+            self._go = button("Go on by itself", self._toggle)
+        ui.label("Or play an arm yourself:").classes("quiet")
+        self._arms = ui.element("div").classes("tools")
+        self._notice = Notice()
+        self._next = ui.label().classes("next").props('aria-live="polite"')
+        self._roll = ui.html(sanitize=False).classes("roll")
+        with ui.element("div").classes("beside"):
+            self._models = ui.html(sanitize=False).classes("words")
+            self._counts = ui.html(sanitize=False).classes("words")
+        self._steps = ui.html(sanitize=False).classes("words")
+        self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
+        self._speed.on_value_change(self._set_speed)
+        for field in (self._policy, self._true):
+            field.on_value_change(self._forget)
+        self._seed.on("change", self._forget)
+        workbook.listen(self._show_problem)
+        self._show_problem()
+
+    def _show_problem(self) -> None:
+        names = list(self._book.problem.parameters)
+        chosen = self._true.value if self._true.value in names else None
+        self._true.set_options(names, value=chosen or self._book.problem.true or names[0])
+        self._forget()
+        self._arms.clear()
+        arms = self._book.problem.arms
+        with self._arms:
+            if len(arms) <= _MOST_BUTTONS:
+                for arm in arms:
+                    button(arm, partial(self._play, 1, arm))
+            else:
+                choice = ui.select(list(arms), value=arms[0], label="arm", with_input=True)
+                choice.props("outlined dense")
+                button("Play it", lambda: self._play(1, str(choice.value)))
+
+    def _forget(self) -> None:
+        """Begin again with the next step: something else is asked."""
+        self._halt()
+        self._run = None
+        self._notice.say("Not begun: take a step, or play an arm.")
+        self._next.text = ""
+        for part in (self._roll, self._models, self._counts, self._steps):
+            part.content = ""
+
+    async def _begin(self) -> None:
+        self._forget()
+        await self._play(0)
+
+    async def _play(self, plays: int, arm: str | None = None) -> None:
+        """Play some arms, the policy's or this one, and show how things stand."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            if self._run is None:
+                self._notice.say("getting ready … (a policy is compiled when it first plays)")
+                seed = whole_number("the seed", number_of(self._seed.value))
+                policy, true = str(self._policy.value), str(self._true.value)
+                self._run = await run.io_bound(Run, self._book.problem, policy, true, seed)
+            now = self._run
+            if now is None:  # the lab is about to end
+                return
+            await run.io_bound(_several, now, plays, arm)
+            words = await run.io_bound(told, now)
+            if now is self._run and words is not None:
+                self._show(now, words)
+        except Error as error:
+            self._halt()
+            self._notice.warn(str(error))
+        finally:
+            self._busy = False
+
+    def _show(self, now: Run, words: str) -> None:
+        lost = f"regret so far {amount(now.regret)} (units of rewards)"
+        where = f" in {now.context}" if now.context is not None else ""
+        self._notice.say(
+            f"t = {now.t:,} plays; {lost}. Next the policy would play {now.suggestion.arm}{where}."
+        )
+        self._next.text = words
+        self._roll.content = roll(now)
+        self._models.content = models_table(now)
+        self._counts.content = counts_table(now)
+        self._steps.content = steps_table(now)
+
+    async def _toggle(self) -> None:
+        if self._timer.active:
+            self._halt()
+        else:
+            self._go.text = "Pause"
+            self._timer.activate()
+
+    def _halt(self) -> None:
+        self._timer.deactivate()
+        self._go.text = "Go on by itself"
+
+    def _set_speed(self, event: events.ValueChangeEventArguments[int | None]) -> None:
+        # More than ten times per second nobody sees, and the page need not draw.
+        speed = int(event.value or 5)
+        self._timer.interval = max(0.1, 1 / speed)
+        self._timer.callback = partial(self._play, max(1, speed // 10))
+
+
+def _several(now: Run, plays: int, arm: str | None) -> None:
+    for _ in range(plays):
+        now.play(arm)
+
+
+def roll(now: Run) -> str:
+    """Return the last plays as a picture: a line per arm, a mark per play, framed if yours."""
+    played = {step.arm for step in now.steps}
+    arms = [arm for arm in now.problem.arms if arm in played or len(now.problem.arms) <= _MOST_ROWS]
+    rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
+    width, height = _WIDTH * MOST_STEPS, _HEIGHT * len(rows)
+    parts = []
+    for place, step in enumerate(now.steps):
+        row = rows.get(step.arm)
+        if row is not None:
+            colour = PALETTE[row % (len(PALETTE) - 1)]
+            kind = ' class="yours"' if step.is_yours else ""
+            parts.append(
+                f'<rect x="{_WIDTH * place}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
+                f'height="{_HEIGHT - 4}" fill="{colour}"{kind}/>'
+            )
+    names = "".join(
+        f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
+        f"{escape(short(visible(name), 16))}</text>"
+        for name, row in rows.items()
+    )
+    lines = "".join(
+        f'<line x1="0" x2="{width}" y1="{_HEIGHT * (row + 1)}" y2="{_HEIGHT * (row + 1)}"/>'
+        for row in rows.values()
+    )
+    left = 7.2 * min(16, max(map(len, rows), default=0)) + 10
+    return (
+        f'<svg class="heat" viewBox="{-left:.0f} 0 {left + width:.0f} {height}" role="img">'
+        f"<title>arms played, the last {len(now.steps):,} plays</title>"
+        f"{lines}{''.join(parts)}{names}</svg>"
+    )
+
+
+def models_table(now: Run) -> str:
+    """Return the models that are alive with their margins, the best first."""
+    try:
+        alive = now.alive()
+    except InputError:
+        return ""
+    most = max([margin for margin in alive.values() if math.isfinite(margin)], default=1.0) or 1.0
+    rows = []
+    for model, margin in list(alive.items())[:_MOST_ROWS]:
+        size = min(1.0, max(0.0, margin / most)) if math.isfinite(margin) else 1.0
+        text = f"{margin:.3g}" if math.isfinite(margin) else "∞"
+        true = " (the truth)" if model == now.true else ""
+        rows.append(
+            f"<tr><td>{escape(visible(model))}{true}</td><td class='number'>{text}</td><td>"
+            f"<div class='bar'><i style='width:{100 * size:.1f}%'></i></div></td></tr>"
+        )
+    more = len(alive) - len(rows)
+    below = f"<div>… and {more:,} models more</div>" if more > 0 else ""
+    return (
+        f"<div><strong>Models alive: {len(alive):,}</strong><table class='bars'><thead><tr>"
+        f"<th>model</th><th class='number'>margin ({now.unit})</th><th></th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>{below}</div>"
+    )
+
+
+def counts_table(now: Run) -> str:
+    """Return how often each arm was played, and what it paid."""
+    rows = []
+    pairs = list(zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True))
+    if len(pairs) > _MOST_ROWS:
+        pairs.sort(key=lambda pair: -pair[1])
+    for name, plays, total in pairs[:_MOST_ROWS]:
+        rows.append([name, f"{plays:,}", f"{total / plays:.4g}" if plays else ""])
+    left_out = now.problem.pairs - len(rows)
+    below = [f"… and {left_out:,} more"] if left_out > 0 else []
+    head = ["arm", "plays", "mean reward (units of rewards)"]
+    return html_table("Arms played", head, rows, below=below)
+
+
+def steps_table(now: Run) -> str:
+    """Return the last plays in words, the newest first."""
+    latest = list(now.steps)[: -_MOST_TOLD - 1 : -1]
+    rows = [
+        [
+            f"{step.t:,}",
+            *([step.context or ""] if now.problem.contexts else []),
+            step.arm,
+            f"{step.reward:.4g}",
+            f"you; the policy would have played {step.policys}" if step.is_yours else "the policy",
+        ]
+        for step in latest
+    ]
+    head = ["t", *(["context"] if now.problem.contexts else []), "arm", "reward", "who decided"]
+    return html_table("The last plays", head, rows, words=len(head))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from fpbandits.lab.examples import EXAMPLES
+from fpbandits.theory.analysis import analyze
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_what_its_sentence_says(name: str) -> None:
+    example = EXAMPLES[name]
+    problem = example.make()
+    assert problem.name == name
+    assert example.sentence.endswith(".")
+    regimes = {case.true: case.regime for case in analyze(problem, None).cases}
+    if name == "paper:two":
+        assert regimes == {"theta1": "bounded", "theta2": "logarithmic"}
+    if name == "trial":
+        assert regimes["worse"] == "logarithmic"
+    if name == "paper:permutations":
+        assert set(regimes.values()) == {"bounded"}
+        assert not any(case.confusion_set for case in analyze(problem).cases)
+    if name == "paper:grid":
+        assert analyze(problem).ties

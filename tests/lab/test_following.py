@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import one, put
+
+from fpbandits.lab import following
+from fpbandits.lab.following import Follower
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.step import Ask, Forget, Tell
+from fpbandits.service.store import Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(f"sqlite:///{tmp_path / 'store.db'}", make=True)
+    yield opened
+    opened.close()
+
+
+def follower(store: Store, experiment: Experiment) -> Follower:
+    kept = store.experiment(experiment.name)
+    assert kept is not None
+    return Follower(store, kept)
+
+
+def play(store: Store, experiment: Experiment, unit: str, chances: dict[str, float]) -> None:
+    """Let a unit be asked and told thirty times."""
+    random = np.random.default_rng(len(unit))
+    for number in range(30):
+        arm = one(store, experiment, Ask(unit))["arm"]
+        one(store, experiment, Tell(unit, number, float(random.random() < chances[arm])))
+
+
+def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
+    experiment = put(store, policy="frugal")
+    follow = follower(store, experiment)
+    assert not follow.read()
+    assert follow.standing().units == 0
+    play(store, experiment, "first", {"a": 1.0, "b": 0.5})
+    play(store, experiment, "other", {"a": 0.0, "b": 0.5})
+    assert not follow.read()
+    assert follow.events == Counter(decision=60, reward=60)
+    assert follow.open == 0
+    standing = follow.standing()
+    assert standing.units == 2
+    assert standing.settled == Counter(x=1, y=1)
+    assert standing.likeliest == Counter(x=1, y=1)
+
+
+def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
+    experiment = put(store, policy="ucb1")
+    follow = follower(store, experiment)
+    for _ in range(4):
+        one(store, experiment, Ask("u"))
+    one(store, experiment, Forget("u", 0))
+    one(store, experiment, Tell("u", 3, 1.0))
+    follow.read()
+    assert follow.open == 2
+    standing = follow.standing()
+    assert not standing.rules_out
+    # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
+    assert standing.waiting == 1
+    one(store, experiment, Tell("u", 1, 1.0))
+    follow.read()
+    assert follow.standing().waiting == 0
+    assert follow.open == 1
+
+
+def test_the_log_is_read_some_at_a_time_and_the_latest_units_looked_at(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_AT_ONCE", 7)
+    monkeypatch.setattr(following, "MOST_UNITS", 5)
+    experiment = put(store)
+    for unit in range(12):
+        one(store, experiment, Ask(f"unit-{unit}"))
+    follow = follower(store, experiment)
+    assert follow.read()
+    assert not follow.read()
+    assert follow.events == Counter(decision=12)
+    assert follow.standing().units == 5
+
+
+def test_spans_grow_with_time_and_lose_nothing(store: Store) -> None:
+    experiment = put(store)
+    one(store, experiment, Ask("u"))
+    follow = follower(store, experiment)
+    (logged,) = store.log(experiment.id, 0, 10)
+    begun = logged.event.time
+    for hours in range(100):
+        follow._count(logged.event._replace(time=begun + 3600 * hours))
+    assert sum(span.decisions for span in follow.spans.values()) == 100
+    assert len(follow.spans) <= 120
+    assert follow.seconds == 4096  # the least power of two that 120 spans cover 99 hours with

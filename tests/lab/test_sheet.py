@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fpbandits.errors import InputError
+from fpbandits.files import problem_from_toml, problem_to_toml
+from fpbandits.lab.examples import EXAMPLES
+from fpbandits.lab.sheet import (
+    HEAD,
+    MOST_MARKS,
+    Mark,
+    Sheet,
+    edited,
+    pasted,
+    read,
+    sheet_of,
+    with_arm,
+    with_contexts,
+    with_field,
+    with_model,
+    without_arm,
+    without_model,
+)
+from fpbandits.practice import practice
+from fpbandits.problem import Problem
+
+PRICING = sheet_of(EXAMPLES["pricing"].make())
+COLD_START = sheet_of(EXAMPLES["cold start"].make())
+TWO = sheet_of(EXAMPLES["paper:two"].make())
+
+
+def the_mark(sheet: Sheet) -> Mark:
+    reading = read(sheet)
+    assert reading.problem is None
+    (mark,) = reading.marks
+    return mark
+
+
+def librarys_words(sheet: Sheet, row: list[object]) -> str:
+    """What the library says of a table whose first row is this one."""
+    rows = [row, *[[0.5] * len(row)] * (len(sheet.parameters) - 1)]
+    with pytest.raises(InputError) as caught:
+        Problem.bernoulli(rows, arms=sheet.arms, parameters=sheet.parameters)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "problem", [*(each.make() for each in EXAMPLES.values()), *practice(3)], ids=lambda p: p.name
+)
+def test_a_problem_becomes_text_and_the_same_problem_again(problem: Problem) -> None:
+    again = read(sheet_of(problem)).problem
+    assert again is not None
+    # What is not part of equality is in the file.
+    assert problem_to_toml(again) == problem_to_toml(problem)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_numbers_come_back_to_the_last_digit(first: float, second: float) -> None:
+    problem = Problem.bernoulli([[first, second]])
+    again = read(sheet_of(problem)).problem
+    assert again is not None
+    assert again.means.tolist() == [[first, second]]
+
+
+@pytest.mark.parametrize("text", ["1.2", "-0.1", "abc", "", "nan", "inf", "1_0", "50 %", "True"])
+def test_a_bad_cell_is_marked_with_the_words_of_the_library(text: str) -> None:
+    mark = the_mark(edited(TWO, 0, 2, text))
+    assert (mark.part, mark.row, mark.column) == ("cell", 0, 1)
+    try:
+        value: object = float(text) if "_" not in text else text
+    except ValueError:
+        value = text
+    assert mark.message == librarys_words(TWO, [0.9, value])
+
+
+def test_all_bad_cells_are_marked_at_once() -> None:
+    sheet = edited(edited(edited(PRICING, 0, 1, "2"), 2, 3, "x"), 1, 4, "-1")
+    marks = {(mark.part, mark.row, mark.column) for mark in read(sheet).marks}
+    assert marks == {("cell", 0, 0), ("cell", 2, 2), ("prior", 1, 0)}
+
+
+def test_marks_are_where_the_context_is() -> None:
+    mark = the_mark(edited(COLD_START, 2, 3, "7", context=1))
+    assert (mark.row, mark.column) == (2, 4 + 2)
+    assert "context 'evening', arm 'sports'" in mark.message
+
+
+def test_thousands_of_bad_cells_are_not_read_one_by_one() -> None:
+    sheet = sheet_of(Problem.bernoulli(np.full((200, 10), 0.5)))
+    bad = replace(sheet, cells=tuple(("9",) * 10 for _ in sheet.cells))
+    assert MOST_MARKS <= len(read(bad).marks) < 2 * MOST_MARKS
+
+
+@pytest.mark.parametrize(
+    ("sheet", "part", "place", "words"),
+    [
+        (edited(PRICING, HEAD, 2, "9 EUR"), "arm", (0, 1), "duplicate arm name '9 EUR'"),
+        (edited(PRICING, HEAD, 2, ""), "arm", (0, 1), "arm 2: its name is empty"),
+        (edited(PRICING, 2, 0, "loyal"), "parameter", (2, 0), "parameters 1 and 3 must differ"),
+        (edited(PRICING, 2, 0, "a\x07"), "parameter", (2, 0), "control character"),
+        (with_contexts(COLD_START, ["a", "a"]), "context", (0, 1), "duplicate context name 'a'"),
+        (edited(PRICING, 1, 4, "much"), "prior", (1, 0), "not the text 'much'"),
+    ],
+)
+def test_names_and_weights_are_marked_where_they_are(
+    sheet: Sheet, part: str, place: tuple[int, int], words: str
+) -> None:
+    mark = the_mark(sheet)
+    assert (mark.part, (mark.row, mark.column)) == (part, place)
+    assert words in mark.message
+
+
+@pytest.mark.parametrize(
+    ("sheet", "field", "words"),
+    [
+        (with_field(TWO, "range", "1, 0"), "range", "the lowest must be below the highest"),
+        (with_field(TWO, "range", "0 to 1"), "range", "range must be [lowest, highest]"),
+        (with_field(PRICING, "value", "9, 12"), "value", "value has 2 numbers for 3 arms"),
+        (with_field(COLD_START, "shares", "0.4, 0.7"), "shares", "add up to 1.1, not 1"),
+        (with_field(TWO, "family", "gaussian"), "deviation", "deviation"),
+        (with_field(with_field(TWO, "family", "beta"), "concentration", "-1"), "concentration", ""),
+    ],
+)
+def test_a_bad_field_is_marked_and_no_cell(sheet: Sheet, field: str, words: str) -> None:
+    mark = the_mark(sheet)
+    assert (mark.part, mark.name) == ("field", field)
+    assert words in mark.message
+
+
+def test_what_is_no_ones_in_particular_is_the_tables() -> None:
+    sheet = replace(TWO, prior=("0", "0"))
+    assert the_mark(sheet) == Mark("table", "the prior leaves no parameter possible")
+
+
+def test_a_family_may_be_changed_and_gets_its_fields() -> None:
+    sheet = with_field(with_field(TWO, "family", "gaussian"), "deviation", "2")
+    assert read(sheet).problem == Problem.gaussian(
+        [[0.9, 0.5], [0.2, 0.5]], 2, parameters=["theta1", "theta2"]
+    )
+
+
+def test_lists_in_cells_are_probabilities() -> None:
+    sheet = with_field(with_field(TWO, "family", "discrete"), "support", "0, 1")
+    for row in range(2):
+        for column in (1, 2):
+            sheet = edited(sheet, row, column, "0.25 0.75")
+    problem = read(sheet).problem
+    assert problem is not None
+    assert problem.means.tolist() == [[0.75, 0.75], [0.75, 0.75]]
+    assert the_mark(edited(sheet, 1, 1, "0.5, 0.6")).row == 1
+
+
+def test_who_renames_the_truth_keeps_it() -> None:
+    assert edited(PRICING, 1, 0, "usual").true == "usual"
+    assert edited(PRICING, 0, 0, "usual").true == "regular"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "text", "cells"),
+    [
+        (0, 1, "0.1\t0.2\n0.3\t0.4", (("0.1", "0.2"), ("0.3", "0.4"))),
+        (1, 1, "0.1\n0.3", (("0.9", "0.5"), ("0.1", "0.5"), ("0.3", "0.5"))),
+        (0, 2, "0.1\t0.2\r\n", (("0.9", "0.1", "0.2"), ("0.2", "0.5", "0.5"))),
+        (0, 0, "x\t1", (("1", "0.5"), ("0.2", "0.5"))),
+        (0, 3, "5\t6\t7\n8", (("0.9", "0.5"), ("0.2", "0.5"))),
+    ],
+)
+def test_pasted_cells_go_in_from_where_one_is(
+    row: int, column: int, text: str, cells: tuple[tuple[str, ...], ...]
+) -> None:
+    assert pasted(TWO, row, column, text).cells == cells
+
+
+def test_weights_are_pasted_into_their_column() -> None:
+    assert pasted(TWO, 0, 3, "5\t6\t7\n8").prior == ("5", "8")
+
+
+def test_on_the_corner_a_whole_table_replaces_the_old_one() -> None:
+    sheet = pasted(PRICING, HEAD, 0, "\tlow\thigh\nA\t0.1\t0.2\nB\t0.3\t0.4\n")
+    assert (sheet.arms, sheet.parameters) == (("low", "high"), ("A", "B"))
+    assert sheet.cells == (("0.1", "0.2"), ("0.3", "0.4"))
+    assert sheet.true == "B"  # what stood there was the truth
+
+
+def test_in_contexts_a_table_goes_into_the_one_on_the_screen() -> None:
+    sheet = pasted(COLD_START, HEAD, 0, "\tnews\nreader\t0.99", context=1)
+    assert sheet.cells[0][4] == "0.99"
+    assert sheet.cells[0][:4] == COLD_START.cells[0][:4]
+    assert sheet.parameters == COLD_START.parameters
+
+
+def test_nothing_or_too_much_is_not_pasted() -> None:
+    with pytest.raises(InputError, match="nothing to paste"):
+        pasted(TWO, 0, 0, "\n\n")
+    for text in ("\n".join(["1\t" * 500] * 500), "1\n" * 6000):
+        with pytest.raises(InputError, match="too many for a table on a page"):
+            pasted(TWO, 0, 0, text)
+
+
+def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
+    large = Problem.bernoulli(np.full((5001, 2), 0.5))
+    with pytest.raises(InputError, match=r"5,001 models of 2 means each are too many"):
+        sheet_of(large)
+
+
+def test_models_and_arms_come_and_go() -> None:
+    grown = with_arm(with_model(COLD_START))
+    assert grown.parameters[-1] == "theta1"
+    assert grown.arms[-1] == "arm1"
+    assert grown.cells[4] == (
+        "0.1",
+        "0.12",
+        "0.1",
+        "0.2",
+        "0.2",
+        "0.08",
+        "0.12",
+        "0.1",
+        "0.3",
+        "0.3",
+    )
+    assert read(grown).problem is not None
+    assert without_arm(without_model(grown, 4), 4) == COLD_START
+    assert without_model(PRICING, 1).true is None
+    assert without_arm(COLD_START, 0).cells[0] == ("0.12", "0.05", "0.08", "0.2", "0.06", "0.08")
+
+
+def test_the_last_model_and_arm_stay() -> None:
+    one = without_arm(without_model(TWO, 0), 0)
+    with pytest.raises(InputError, match="only model"):
+        without_model(one, 0)
+    with pytest.raises(InputError, match="only arm"):
+        without_arm(one, 0)
+
+
+def test_contexts_keep_their_tables_by_name_or_place() -> None:
+    morning, evening = COLD_START.cells[0][:4], COLD_START.cells[0][4:]
+    assert with_field(COLD_START, "contexts", "evening").cells[0] == evening
+    assert with_field(COLD_START, "contexts", "early, evening").cells[0] == morning + evening
+    three = with_field(COLD_START, "contexts", "morning, evening, night")
+    assert three.cells[0] == morning + evening + evening
+    assert "shares" not in three.fields
+    assert read(three).problem is not None
+    assert with_field(COLD_START, "contexts", "").cells[0] == morning
+    assert with_field(TWO, "contexts", "a, b").cells[0] == TWO.cells[0] * 2
+
+
+def test_the_text_of_a_problem_file_reads_as_the_sheet() -> None:
+    problem = read(edited(PRICING, 0, 1, "0.75")).problem
+    assert problem is not None
+    assert problem_from_toml(problem_to_toml(problem), "").rewards.rows[0, 0] == 0.75
