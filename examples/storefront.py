@@ -55,8 +55,12 @@ class Shop(BaseHTTPRequestHandler):
         self.wfile.write(f"<!doctype html><title>Shop</title><p>{words}".encode())
 
 
-if __name__ == "__main__":
-    url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
-    Shop.client = fpb.Client(url, experiment="shop")
+def opened(service: str, port: int) -> ThreadingHTTPServer:
+    """Return the shop, which asks the service at some address."""
+    Shop.client = fpb.Client(service, experiment="shop")
     Shop.client.create(MODELS, reward_wait=86_400, default_reward=0)
-    ThreadingHTTPServer(("127.0.0.1", 8080), Shop).serve_forever()
+    return ThreadingHTTPServer(("127.0.0.1", port), Shop)
+
+
+if __name__ == "__main__":
+    opened(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000", 8080).serve_forever()
