@@ -37,8 +37,12 @@ class Shop(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Show the price."""
+        if self.path != "/":  # a browser asks for an icon, which is no visit
+            return self.send_error(404)
         self.decide()
-        self.reply(f"Today, for you: {self.offer.arm} <form method=post><button>Buy</button>")
+        return self.reply(
+            f"Today, for you: {self.offer.arm} <form method=post><button>Buy</button>"
+        )
 
     def do_POST(self) -> None:
         """Sell at the price that was shown."""

@@ -125,6 +125,7 @@ def test_the_shop_asks_a_service_for_its_prices(served: str) -> None:
         with httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}") as browser:
             shown = browser.get("/").text
             assert browser.get("/").text == shown
+            assert httpx.get(browser.base_url.join("/favicon.ico")).status_code == 404
             sold = browser.post("/").text
             assert browser.post("/").text == sold
             visitor = browser.cookies["visitor"]
