@@ -19,10 +19,11 @@ from stores import events, put
 
 from fpbandits.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
+from fpbandits.service import desk as desk_module
 from fpbandits.service.desk import Desk, Recent, handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.replay import replay
-from fpbandits.service.step import Ask, Request, Tell, Unit
+from fpbandits.service.step import Answer, Ask, Request, Tell, Unit
 from fpbandits.service.store import Place, Store, Transaction, open_store
 
 
@@ -254,3 +255,28 @@ def test_only_so_many_units_are_remembered(gate: Gate) -> None:
     kept = [place for place, row in rows.items() if row and recent.take(place, row)]
     assert kept == places[-3:]
     assert [row for place, row in rows.items() if row and recent.take(place, row)] == []
+
+
+@pytest.mark.parametrize(("crowd", "transactions"), [(3, [2]), (4, [1, 1])])
+def test_where_several_came_together_the_next_are_waited_for(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, crowd: int, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(desk_module, "CROWD", crowd)
+    monkeypatch.setattr(desk_module, "LINGER", 0.5)
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        def ask(unit: str) -> asyncio.Task[list[Answer | Error]]:
+            return asyncio.create_task(desk.submit([(experiment, Ask(unit))]))
+
+        first = ask("a")
+        await asyncio.sleep(0.1)  # it is being served by now
+        together = [ask(unit) for unit in "bcd"]
+        await asyncio.sleep(0.1)
+        gate.may.set()
+        await asyncio.gather(first, *together)
+        one = ask("e")
+        await asyncio.sleep(0.1)
+        await asyncio.gather(one, ask("f"))
+        assert gate.sizes == [1, 3, *transactions]
+
+    at_the_desk(gate, act)
