@@ -31,6 +31,7 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/evaluate.py
+	$(BIN)/python benchmarks/serve.py
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

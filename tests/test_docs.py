@@ -1,19 +1,32 @@
-"""The commands of docs/logs.md, typed in one after the other, print what stands there."""
+"""The commands of docs/logs.md, the README and docs/service.md, typed in, do what stands there."""
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
+from threading import Thread
 
+import httpx
 import pytest
 from command import run
+from serving import serving
+
+from fpbandits import Client, load_problem
+from fpbandits.service.client import Served
+from fpbandits.service.http import make_app
+from fpbandits.service.store import open_store
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "logs.md"
+README = ROOT / "README.md"
 
 
 def commands() -> list[tuple[str, list[str]]]:
@@ -46,3 +59,84 @@ def test_every_command_prints_what_stands_there(
     assert (failed, tried > 5) == (0, True)
     page = (tmp_path / "fit" / "report.html").read_text()
     assert "spring: 3 types of units" in page
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server whose store is fpbandits.db, beside the README's pricing.toml."""
+    monkeypatch.chdir(tmp_path)
+    problem = re.search(r'```toml\n(name = "pricing".*?)```', README.read_text(), re.DOTALL)
+    assert problem is not None
+    Path("pricing.toml").write_text(problem[1])
+    with serving(make_app(open_store("fpbandits.db", make=True))) as address:
+        yield address
+
+
+def test_the_lines_of_curl_decide_reward_and_look_at_a_unit(served: str) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl here")
+    _, _, section = README.read_text().partition("## How do I run it for a million users?")
+    section = section.partition("\n## ")[0].replace("localhost:8000", served)
+    (put,) = re.findall(r"^python3 .*", section, re.MULTILINE)
+    subprocess.check_call(put.replace("python3", sys.executable, 1), shell=True)
+    lines = re.findall(r"^\$ (curl .*)\n(.*)", section, re.MULTILINE)
+    assert len(lines) == 3
+    for command, expected in lines:
+        out = subprocess.check_output(shlex.split(command), text=True)
+        assert re.fullmatch(re.escape(expected).replace("…", "[0-9]*"), out), out
+
+
+def test_the_circle_closes(served: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was served is exported, fitted, evaluated, migrated and proved."""
+    problem, random = load_problem("pricing.toml"), Random(1)
+    kinds = {f"user-{n}": random.randrange(3) for n in range(200)}
+    with Client(served, experiment="pricing") as client:
+        client.create(problem, policy="thompson-theta:switch=0.3")
+        for visit in range(12):
+            asked = [{"unit": unit, "key": f"visit-{visit}"} for unit in kinds]
+            told = []
+            for decision in client.ask_all(asked):
+                assert isinstance(decision, Served)
+                price = int(decision.arm.split()[0])
+                chance = {9: (0.9, 0.6, 0.5), 12: (0.8, 0.5, 0.2), 15: (0.7, 0.3, 0.05)}[price]
+                told.append((decision, price * (random.random() < chance[kinds[decision.unit]])))
+            assert set(client.tell_all(told)) == {"told"}
+    page = (ROOT / "docs" / "service.md").read_text()
+    _, _, section = page.partition("## The circle")
+    commands = re.findall(r"^fpbandits (.*)", section.partition("\n## ")[0], re.MULTILINE)
+    names = [command.split()[0] for command in commands]
+    assert names == ["export", "fit", "evaluate", "migrate", "replay"]
+    for command in commands:
+        code, out, error = run(capsys, *shlex.split(command))
+        assert code == 0, error
+    assert out == "2,400 decisions, all as logged\n"
+
+
+def test_the_shop_asks_a_service_for_its_prices(served: str) -> None:
+    spec = importlib.util.spec_from_file_location("shop", ROOT / "examples" / "storefront.py")
+    assert spec is not None
+    assert spec.loader is not None
+    shop = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shop)
+    server = shop.opened(served, port=0)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}") as browser:
+            shown = browser.get("/").text
+            assert browser.get("/").text == shown
+            assert httpx.get(browser.base_url.join("/favicon.ico")).status_code == 404
+            sold = browser.post("/").text
+            assert browser.post("/").text == sold
+            visitor = browser.cookies["visitor"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        shop.Shop.client.close()
+    with Client(served, experiment="shop") as client:
+        unit = client.unit(visitor)
+    (arm,) = (arm for arm, plays in unit["plays"].items() if plays)
+    assert f"for you: {arm}" in shown
+    assert f"Sold for {arm}" in sold
+    assert (unit["plays"][arm], unit["outstanding"]) == (1, {})

@@ -31,6 +31,8 @@ READ = (1, 2)
 """The schema that is written, and those that are read."""
 
 LONGEST_LIST = 120
+LONGEST_NUMBER = 26
+"""Characters of a number in a list, at the most, its comma and space included."""
 
 _NOTHING_PENDING = np.zeros(0)
 """Live, nothing leaps."""
@@ -65,6 +67,8 @@ def to_json(numbers: Floats | Counts) -> list[Any] | str:
     <class 'str'>
     """
     listed: list[Any] = numbers.tolist()
+    if len(listed) * LONGEST_NUMBER <= LONGEST_LIST:
+        return listed
     length = len(str(listed)) - len(listed) + 1  # a file has no spaces between them
     if length <= LONGEST_LIST:
         return listed

@@ -11,16 +11,20 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from random import Random
 from threading import Event as Signal
 from typing import Any
 
 import pytest
 from stores import events, put
 
+from fpbandits.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service.desk import Desk
+from fpbandits.service import desk as desk_module
+from fpbandits.service.desk import Desk, Recent, handle_together
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import Ask, Request, Unit
+from fpbandits.service.replay import replay
+from fpbandits.service.step import Answer, Ask, Request, Tell, Unit
 from fpbandits.service.store import Place, Store, Transaction, open_store
 
 
@@ -213,3 +217,88 @@ def test_closing_serves_who_waits(gate: Gate) -> None:
 
     at_the_desk(gate, act)
     assert [answer["unit"] for answer in served] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("fields", [{}, {"reward_wait": 1000}])
+def test_units_kept_in_memory_decide_as_one_agent_whoever_else_writes(
+    gate: Gate, fields: dict[str, Any]
+) -> None:
+    """Three servers take turns, two of which remember; the third, and the store, have the truth."""
+    experiment, random = put(gate.store, policy="thompson-theta", **fields), Random(3)
+    servers = [Recent(), Recent(2), None]
+    agents = {
+        unit: Agent(experiment.problem, experiment.policy, seed=experiment.seed_of(unit))
+        for unit in "abc"
+    }
+    out: list[tuple[str, int]] = []
+    for _ in range(300):
+        server = servers[random.choice([0, 0, 0, 1, 1, 2])]
+        if out and random.random() < 0.5:
+            unit, number = out.pop(random.randrange(len(out)))
+            reward = float(random.random() < 0.6)
+            handle_together(gate.store, [(experiment, Tell(unit, number, reward))], server)
+            agents[unit].tell(number, reward)
+        else:
+            unit = random.choice("abc")
+            (answer,) = handle_together(gate.store, [(experiment, Ask(unit))], server)
+            decision = agents[unit].ask()
+            assert isinstance(answer, dict)
+            assert (answer["decision"], answer["arm"]) == (f"{decision.id}@{unit}", decision.arm)
+            out.append((unit, decision.id))
+    assert replay(gate.store).shown == []
+
+
+def test_what_was_not_committed_is_not_remembered(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment, recent = put(gate.store), Recent()
+
+    def ask() -> Any:
+        return handle_together(gate.store, [(experiment, Ask("u"))], recent)[0]
+
+    assert ask()["decision"] == "0@u"
+    with monkeypatch.context() as patch:
+        patch.setattr(Unit, "packed", fail)
+        with pytest.raises(ZeroDivisionError):
+            ask()
+    assert ask()["decision"] == "1@u"
+    assert [event.number for _, event in events(gate.store, experiment)] == [0, 1]
+
+
+def fail(unit: Unit) -> str:
+    raise ZeroDivisionError
+
+
+def test_only_so_many_units_are_remembered(gate: Gate) -> None:
+    experiment, recent = put(gate.store), Recent(3)
+    handle_together(gate.store, [(experiment, Ask(f"u{n}")) for n in range(10)], recent)
+    places = [(experiment.id, f"u{n}") for n in range(10)]
+    rows = {place: gate.store.unit(place) for place in places}
+    kept = [place for place, row in rows.items() if row and recent.take(place, row)]
+    assert kept == places[-3:]
+    assert [row for place, row in rows.items() if row and recent.take(place, row)] == []
+
+
+@pytest.mark.parametrize(("crowd", "transactions"), [(3, [2]), (4, [1, 1])])
+def test_where_several_came_together_the_next_are_waited_for(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, crowd: int, transactions: list[int]
+) -> None:
+    monkeypatch.setattr(desk_module, "CROWD", crowd)
+    monkeypatch.setattr(desk_module, "LINGER", 0.5)
+
+    async def act(desk: Desk, experiment: Experiment) -> None:
+        def ask(unit: str) -> asyncio.Task[list[Answer | Error]]:
+            return asyncio.create_task(desk.submit([(experiment, Ask(unit))]))
+
+        first = ask("a")
+        await asyncio.sleep(0.1)  # it is being served by now
+        together = [ask(unit) for unit in "bcd"]
+        await asyncio.sleep(0.1)
+        gate.may.set()
+        await asyncio.gather(first, *together)
+        one = ask("e")
+        await asyncio.sleep(0.1)
+        await asyncio.gather(one, ask("f"))
+        assert gate.sizes == [1, 3, *transactions]
+
+    at_the_desk(gate, act)

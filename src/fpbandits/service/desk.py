@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from typing import NamedTuple
 from fpbandits.errors import Error, InputError, StorageError, UnavailableError
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.step import Answer, Ask, Event, Request, Unit
-from fpbandits.service.store import Change, Place, Store, Transaction
+from fpbandits.service.store import Change, Place, Store, Transaction, UnitRow
 
 PATIENCE = 8.0
 """Seconds that a request waits for its answer: longer than a store may take, see `store`."""
@@ -33,17 +34,49 @@ MOST_WAITING = 20_000
 MOST_TOGETHER = 2_000
 """Requests that may wait, and that become one transaction."""
 
+CROWD, LINGER = 8, 0.002
+"""Where so many came together, the next are waited for, for so many seconds."""
+
+MOST_RECENT = 5_000
+"""Units that are kept in memory, a few kilobytes each."""
+
 _logger = logging.getLogger("fpbandits.service")
 
 Work = tuple[Experiment, Request]
 Outcome = Answer | Error
 
 
-def handle_together(store: Store, work: Sequence[Work]) -> list[Outcome]:
+class Recent:
+    """Units that were stepped lately, so that their states need not be read again.
+
+    A state that the store hands out decides: a unit counts only if it was packed into that very
+    text. So it does not matter who else has changed it meanwhile.
+    """
+
+    def __init__(self, most: int = MOST_RECENT) -> None:
+        self._most = most
+        self._units: dict[Place, tuple[str, Unit]] = {}
+
+    def take(self, place: Place, row: UnitRow) -> Unit | None:
+        """Return a unit as the store has it, if it is here; it must be kept again to stay."""
+        state, unit = self._units.pop(place, (None, None))
+        return unit if unit is not None and (unit.steps, state) == (row.steps, row.state) else None
+
+    def keep(self, place: Place, state: str, unit: Unit) -> None:
+        """Keep a unit that is as the store has it by now."""
+        self._units[place] = state, unit
+        if len(self._units) > self._most:
+            del self._units[next(iter(self._units))]
+
+
+def handle_together(
+    store: Store, work: Sequence[Work], recent: Recent | None = None
+) -> list[Outcome]:
     """Serve requests in one transaction, and return an answer or an error for each.
 
     An `UnavailableError` or `StorageError` concerns them all, and is raised.
     """
+    recent = Recent() if recent is None else recent
     asked = {(experiment.id, request.unit) for experiment, request in work if _makes(request)}
     touched = {(experiment.id, request.unit) for experiment, request in work} - asked
     keys = {
@@ -57,15 +90,16 @@ def handle_together(store: Store, work: Sequence[Work]) -> list[Outcome]:
     ):
         warnings.simplefilter("ignore")  # an agent's remarks are for who tells it, not for a log
         units: dict[Place, Unit] = {}
-        outcomes = [_handle(transaction, units, *each) for each in work]
-        transaction.write(
-            [
-                Change(place[0], transaction.rows[place].id, unit.steps, unit.packed(), unit.due,
-                       unit.events)
-                for place, unit in units.items()
-                if unit.events
-            ]
-        )  # fmt: skip
+        outcomes = [_handle(transaction, units, recent, *each) for each in work]
+        changes = {
+            place: Change(place[0], transaction.rows[place].id, unit.steps, unit.packed(), unit.due,
+                          unit.events)
+            for place, unit in units.items()
+            if unit.events
+        }  # fmt: skip
+        transaction.write(list(changes.values()))
+    for place, change in changes.items():
+        recent.keep(place, change.state, units[place])
     return outcomes
 
 
@@ -74,19 +108,23 @@ def _makes(request: Request) -> bool:
 
 
 def _handle(
-    transaction: Transaction, units: dict[Place, Unit], experiment: Experiment, request: Request
+    transaction: Transaction,
+    units: dict[Place, Unit],
+    recent: Recent,
+    experiment: Experiment,
+    request: Request,
 ) -> Outcome:
     place = experiment.id, request.unit
     unit = units.get(place)
     if unit is None:
-        unit = units[place] = _unit(transaction, experiment, request.unit)
+        unit = units[place] = _unit(transaction, recent, experiment, request.unit)
     try:
         return unit.step(request, transaction.now)
     except InputError as error:
         return error
 
 
-def _unit(transaction: Transaction, experiment: Experiment, name: str) -> Unit:
+def _unit(transaction: Transaction, recent: Recent, experiment: Experiment, name: str) -> Unit:
     """Return a unit ready to be stepped; one that is unknown is new, and will not be written."""
     place = experiment.id, name
     row = transaction.rows.get(place)
@@ -97,7 +135,11 @@ def _unit(transaction: Transaction, experiment: Experiment, name: str) -> Unit:
         return transaction.settlements(row.id, number)
 
     decided = transaction.decided.get(place, {})
-    return Unit(experiment, name, row.steps, row.state, decided, settlements)
+    unit = recent.take(place, row)
+    if unit is None:
+        return Unit(experiment, name, row.steps, row.state, decided, settlements)
+    unit.begin(decided, settlements)
+    return unit
 
 
 class _Submission(NamedTuple):
@@ -129,7 +171,7 @@ class Desk:
         committed: Callable[[int, float], None] = lambda requests, seconds: None,
     ) -> None:
         self._store, self._most_waiting, self._patience = store, most_waiting, patience
-        self._committed = committed
+        self._committed, self._recent = committed, Recent()
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
         # Each is changed by one thread only.
         self._given = self._taken = 0
@@ -162,23 +204,27 @@ class Desk:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        last = False
+        last, served = False, list[tuple[_Submission, list[Outcome]]]()
         while not last:
-            submissions, last = self._gathered()
+            submissions, last = self._gathered(len(served))
             # Who gave up waiting comes again.
             waiting = [each for each in submissions if not each.future.done()]
-            served: list[tuple[_Submission, list[Outcome]]] = []
-            if waiting:
-                served = self._serve(waiting)
+            served = self._serve(waiting) if waiting else []
             self._taken += sum(len(each.work) for each in submissions)
             with suppress(RuntimeError):  # the loop may be gone by now
                 self._loop.call_soon_threadsafe(_answer, served)
 
-    def _gathered(self) -> tuple[list[_Submission], bool]:
-        """Wait for requests, and return those that are there; and whether they are the last."""
+    def _gathered(self, before: int) -> tuple[list[_Submission], bool]:
+        """Wait for requests, and return those that are there; and whether they are the last.
+
+        Where several came together ``before``, those who were just answered are likely to come
+        again at once, and a transaction of them all costs little more than one of half of them.
+        """
         submissions: list[_Submission] = []
         requests = 0
         each = self._queue.get()
+        if each is not None and before >= CROWD:
+            time.sleep(LINGER)
         while each is not None:
             submissions.append(each)
             requests += len(each.work)
@@ -194,7 +240,7 @@ class Desk:
         work = [each for submission in submissions for each in submission.work]
         began = self._loop.time()
         try:
-            outcomes = handle_together(self._store, work)
+            outcomes = handle_together(self._store, work, self._recent)
         except Error as error:
             if isinstance(error, StorageError) and len(submissions) > 1:  # one unit's, perhaps
                 return [served for each in submissions for served in self._serve([each])]

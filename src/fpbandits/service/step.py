@@ -175,9 +175,15 @@ class Unit:
         settlements: Callable[[int], Sequence[Event]],
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
+        self.agent, self._due = unpacked(experiment, name, state)
+        self.begin(decided, settlements)
+
+    def begin(
+        self, decided: dict[str, Event], settlements: Callable[[int], Sequence[Event]]
+    ) -> None:
+        """Be ready for a transaction: it has had no events of this one yet."""
         self.events: list[Event] = []
         self._decided, self._settlements = decided, settlements
-        self.agent, self._due = unpacked(experiment, name, state)
 
     def packed(self) -> str:
         """Return the state as a text."""
