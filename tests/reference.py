@@ -345,6 +345,12 @@ def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple
 
 
 def divergences(problem: Problem) -> Any:
+    """D_i(φ‖θ), [φ][θ][i], over the largest of each arm if that is more than 1."""
+    found = np.array(_divergences(problem))
+    return (found / np.maximum(found.max(axis=(0, 1)), 1)).tolist()
+
+
+def _divergences(problem: Problem) -> Any:
     """D_i(φ‖θ), [φ][θ][i].
 
     Where θ rules out what φ pays, by adding up over the values. What is ruled out counts for ten

@@ -8,8 +8,10 @@ A play of arm i *tells* a rival from what else is likely, at the rate of D_i(φ�
 
     V_i = Σ_θ p(θ)·g(θ) Σ_φ p(φ)·D_i(φ‖θ),
 
-nats weighed by what is at stake. Play the arm of largest V_i/c_i, the most for its cost, if that is
-at least 1/h(t), with h(t) = κ t^{1+δ} for how long it will be of use; else the leader.
+nats weighed by what is at stake. (Where the largest D_i is more than 1, it is in units of that: to
+be told more than a nat at once is of no more use to the next decision.) Play the arm of largest
+V_i/c_i, the most for its cost, if that is at least 1/h(t), with h(t) = κ t^{1+δ} for how long it
+will be of use; else the leader.
 
 The leader costs next to nothing, so whatever it tells by itself is not paid for: waiting is cheaper
 than trying. What only other arms tell is bought where it is cheapest, on whichever arm.
@@ -93,7 +95,7 @@ class FrugalKnown(NamedTuple):
         best arms and promises more.
     base, cost, expected
         [arm, level], [arm, level, k], [arm, level, k]: a play costs base + Σ_k s_k·cost_k of
-        log-likelihood, and s_k is expected to be that.
+        log-likelihood, in units of at least a nat, and s_k is expected to be that.
     """
 
     theta: Theta
@@ -136,6 +138,8 @@ class Frugal(LikelihoodPolicy):
         else:
             win, base = _possible(theta.win), _possible(theta.loss)
             cost, expected = (win - base)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
+        most = _most_told(theta, base, cost, expected)
+        base, cost = base / most[:, np.newaxis], cost / most[:, np.newaxis, np.newaxis]
         return FrugalKnown(
             theta,
             self.delta,
@@ -231,6 +235,17 @@ def _possible(costs: Floats) -> Floats:
     possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
     counts = np.maximum(possible.max(axis=1, keepdims=True) + 2, _RULED_OUT)
     return np.where(costs >= IMPOSSIBLE, counts, costs)
+
+
+def _most_told(theta: Theta, base: Floats, cost: Floats, expected: Floats) -> Floats:
+    """Return the largest D(φ‖θ) of every pair, and at least 1."""
+    most = np.ones(len(base))
+    for pair, count in enumerate(theta.counts):
+        mean = expected[pair, :count]
+        costs = base[pair, :count] + mean @ cost[pair, :count].T  # [φ, θ]
+        apart = costs - np.diag(costs)[:, np.newaxis]
+        most[pair] = max(apart.max(), 1.0)
+    return most
 
 
 @jitted
