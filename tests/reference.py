@@ -345,9 +345,9 @@ def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple
 
 
 def divergences(problem: Problem) -> Any:
-    """D_i(φ‖θ), [φ][θ][i], over the largest of each arm if that is more than 1."""
+    """D_i(φ‖θ), [φ][θ][i], scaled for each arm so that none is above 3."""
     found = np.array(_divergences(problem))
-    return (found / np.maximum(found.max(axis=(0, 1)), 1)).tolist()
+    return (found / np.maximum(found.max(axis=(0, 1)) / 3, 1)).tolist()
 
 
 def _divergences(problem: Problem) -> Any:

@@ -8,10 +8,10 @@ A play of arm i *tells* a rival from what else is likely, at the rate of D_i(φ�
 
     V_i = Σ_θ p(θ)·g(θ) Σ_φ p(φ)·D_i(φ‖θ),
 
-nats weighed by what is at stake. (Where the largest D_i is more than 1, it is in units of that: to
-be told more than a nat at once is of no more use to the next decision.) Play the arm of largest
-V_i/c_i, the most for its cost, if that is at least 1/h(t), with h(t) = κ t^{1+δ} for how long it
-will be of use; else the leader.
+nats weighed by what is at stake. (Where the largest D_i is more than 3, all are scaled down to it:
+to be told more at once is of no more use to the next decision.) Play the arm of largest V_i/c_i,
+the most for its cost, if that is at least 1/h(t), with h(t) = κ t^{1+δ} for how long it will be of
+use; else the leader.
 
 The leader costs next to nothing, so whatever it tells by itself is not paid for: waiting is cheaper
 than trying. What only other arms tell is bought where it is cheapest, on whichever arm.
@@ -73,6 +73,9 @@ _RULED_OUT = 10.0
 infinite divergence would hide how seldom such a reward may come. But at least 2 more than what it
 costs a model that does not: so that a divergence is never less than the chance of such a reward."""
 
+_ENOUGH = 3.0
+"""Nats: to be told more at once is of no more use to the next decision."""
+
 _ROUNDING = 1 + 1e-11
 _SETTLED = 1 + 1e-13
 
@@ -95,7 +98,7 @@ class FrugalKnown(NamedTuple):
         best arms and promises more.
     base, cost, expected
         [arm, level], [arm, level, k], [arm, level, k]: a play costs base + Σ_k s_k·cost_k of
-        log-likelihood, in units of at least a nat, and s_k is expected to be that.
+        log-likelihood, scaled so that no more than enough is told, and s_k is expected to be that.
     """
 
     theta: Theta
@@ -238,13 +241,13 @@ def _possible(costs: Floats) -> Floats:
 
 
 def _most_told(theta: Theta, base: Floats, cost: Floats, expected: Floats) -> Floats:
-    """Return the largest D(φ‖θ) of every pair, and at least 1."""
+    """Return by how much the largest D(φ‖θ) of every pair is more than enough; at least 1."""
     most = np.ones(len(base))
     for pair, count in enumerate(theta.counts):
         mean = expected[pair, :count]
         costs = base[pair, :count] + mean @ cost[pair, :count].T  # [φ, θ]
         apart = costs - np.diag(costs)[:, np.newaxis]
-        most[pair] = max(apart.max(), 1.0)
+        most[pair] = max(apart.max() / _ENOUGH, 1.0)
     return most
 
 
