@@ -22,7 +22,7 @@ from fpbandits import (
     analyze,
     simulate,
 )
-from fpbandits.policies import POLICIES
+from fpbandits.policies import DEFAULT, POLICIES
 from fpbandits.policies.compiling import compiled, prepare
 from fpbandits.policies.levels import NOW
 from fpbandits.policies.likelihood import LikelihoodPolicy, weigh
@@ -226,5 +226,5 @@ def test_regret_of_beta_rewards_grows_as_their_law_allows(family: str) -> None:
 def test_six_prices_cost_no_more_than_thompson_sampling_in_ten_lines() -> None:
     """At most three times as much, over 45 runs of 300 plays each."""
     lost = by_law.prices(45, 300)
-    assert lost["optimist"][0] <= 3 * lost["ten lines"][0]
-    assert lost["optimist:likelihood=means"][0] > 5 * lost["optimist"][0]
+    assert lost[DEFAULT.name][0] <= 3 * lost["ten lines"][0]
+    assert lost[f"{DEFAULT.name}:likelihood=means"][0] > 5 * lost[DEFAULT.name][0]

@@ -13,8 +13,8 @@ to be told more at once is of no more use to the next decision.) Play the arm of
 the most for its cost, if that is at least 1/h(t), with h(t) = κ t^{1+δ} for how long it will be of
 use; else the leader.
 
-The leader costs next to nothing, so whatever it tells by itself is not paid for: waiting is cheaper
-than trying. What only other arms tell is bought where it is cheapest, on whichever arm.
+To play the leader costs next to nothing, so whatever it tells by itself is not paid for: waiting is
+cheaper than trying. What only other arms tell is bought where it is cheapest, on whichever arm.
 
 With two models and rewards that tell little each, the largest ratio of nats to cost minimises all
 regret to come: R(p) solves min_i c_i(p) + D_i·p²(1 − p)²·R″(p) = 0.
@@ -27,10 +27,10 @@ with θ° on all its best arms and promises more.
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
 what others would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂
-too. If all comes for free under one that trusts the leader and has more than e^{−√n} of the
-posterior of θ̂, and another of its best arms tells it from the rival with most at stake, play that
-arm. If one does not trust the leader and has more than (1 + n/4)^{−2}, play what tells it from θ̂:
-its best arm, or the leader.
+too. One under which all comes for free, that trusts the leader and has more than e^{−√n} of the
+posterior of θ̂, asks for its other best arms, those that tell it from the rival with most at stake.
+One that does not trust the leader and has more than (1 + n/4)^{−2} asks for its best arms and the
+leader, those that tell it from θ̂. Of what is asked for, play what is worth most for its cost.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.

@@ -10,6 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
+_WIDTH = 68
+"""Letters beside the heads of a page that is 80 wide."""
+
 _SIMULATED = ("A cycle", "The cycle", "How long", "Leaps", "With 0/1", "The leader", "The index ")
 """How paragraphs begin that are about leaps, which are of no use to who chooses a policy."""
 
@@ -31,17 +34,28 @@ def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
 def policy_page(row: Mapping[str, Any], definition: str) -> RenderableType:
     """Show all about one policy."""
     table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2, 0, 0))
-    name, options = row["name"], row["options"]
-    written = ":".join([name, *(f"{option}={value}" for option, value in options.items())])
     lines = {
         "knows": row["knows"],
         "proven": row["guarantee"],
-        "options": f"--policy {written}" if options else "none",
+        "options": _options(row["name"], row["options"]),
         "plays": "in leaps" if row["leaps"] else "step by step",
     }
     for head, line in lines.items():
         table.add_row(Text(head), Text(line))
     return Group(_policy_name(row), table, "", Text(_reflowed(_rule(definition.strip()))))
+
+
+def _options(name: str, options: Mapping[str, Any]) -> str:
+    """Return how all options are written; where that takes several lines, none is cut."""
+    if not options:
+        return "none"
+    lines = [f"--policy {name}"]
+    for option, value in options.items():
+        written = f":{option}={value}"
+        if len(lines[-1]) + len(written) > _WIDTH:
+            lines.append("")
+        lines[-1] += written
+    return "\n".join(lines)
 
 
 def _rule(definition: str) -> str:
