@@ -61,7 +61,7 @@ def test_in_contexts_each_context_doubts_its_own_arms(arm: int) -> None:
         contexts=["x", "y"],
     )
     agent = Agent(problem, Frugal(safe=50, trust=0.001))
-    played = {"x": set(), "y": set()}  # type: dict[str, set[str]]
+    played: dict[str, set[str]] = {"x": set(), "y": set()}
     for _ in range(40):
         for context in "xy":
             decision = agent.ask(context=context)
