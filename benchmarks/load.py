@@ -105,7 +105,7 @@ async def load(
         host = hosts[number % len(hosts)]
         name, _, port = host.rpartition(":")
         connection = Connection(talk(kind, host, experiment, int(units)), start + float(seconds))
-        await loop.create_connection(lambda each=connection: each, name, int(port))  # type: ignore[misc]
+        await loop.create_connection(lambda each=connection: each, name, int(port))  # type: ignore[misc]  # bound
         opened.append(connection)
     await asyncio.gather(*(each.done for each in opened))
     took = np.concatenate([each.took for each in opened])

@@ -444,16 +444,6 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
 
 
 @jitted
-def _apart(known: Any, pair: int, true: int, level: int) -> float:
-    """Return D(true‖level) of two levels of a pair."""
-    apart = known.base[pair, level] - known.base[pair, true]
-    for k in range(known.cost.shape[2]):
-        cost = known.cost[pair, level, k] - known.cost[pair, true, k]
-        apart += known.expected[pair, true, k] * cost
-    return apart if level != true else 0.0
-
-
-@jitted
 def _is_settled(known: Any, scratch: Any, now: float, end: float) -> bool:
     """Tell from a `bracket` whether the posterior is sure to stay, h(t) from ``now`` to ``end``.
 
