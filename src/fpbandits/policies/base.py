@@ -249,7 +249,7 @@ class Policy(ABC):
             notes=np.zeros(2, np.int64),
             values=np.zeros(2),
             marks=np.zeros((4, arms), np.int64),
-            numbers=np.zeros((4, arms)),
+            numbers=np.zeros((7, arms)),
             by_model=np.zeros((4, models)),
             by_level=np.zeros((3, arms, levels)),
             by_context=np.zeros((2, contexts, models)),

@@ -81,8 +81,8 @@ _SETTLED = 1 + 1e-13
 
 # Rows of scratch space: by model, the posterior, and what the leaders lose;
 _POSTERIOR, _GAP = 1, 3
-# by arm, what it costs and is worth; what it costs at least, and what it may be worth;
-_COST, _WORTH, _LEAST_COST, _MOST_WORTH = range(4)
+# by arm, what it costs and is worth; what it costs at least, and what it may be worth; and sums;
+_COST, _WORTH, _LEAST_COST, _MOST_WORTH, _ITSELF, _EXPECTED, _COSTS = range(7)
 # by context, who leads, and an arm for each, found and tried.
 _LEADER, _FOUND, _TRIED = range(3)
 _HAT = 1  # among the notes, behind the reference
@@ -296,13 +296,13 @@ def _costs(known: Any, scratch: Any) -> None:
     posterior, cost, theta = scratch.by_model[_POSTERIOR], scratch.numbers[_COST], known.theta
     arms = theta.arms
     for pair in range(cost.size):
-        top, total = theta.top[pair // arms], 0.0
-        for model in range(posterior.size):
-            if posterior[model] > 0 and not theta.is_best[pair, model]:
-                total += posterior[model] * (
-                    top[model] - theta.levels[pair, theta.codes[pair, model]]
-                )
-        cost[pair] = total
+        cost[pair] = 0.0
+    for model in range(posterior.size):
+        if posterior[model] > 0:  # soon few are left
+            for pair in range(cost.size):
+                if not theta.is_best[pair, model]:
+                    mean = theta.levels[pair, theta.codes[pair, model]]
+                    cost[pair] += posterior[model] * (theta.top[pair // arms, model] - mean)
 
 
 @jitted
@@ -342,33 +342,51 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
     sum is made of single ones. Costs are counted from those of θ̂: what all agree on is exactly 0.
     """
     theta, gap = known.theta, scratch.by_model[_GAP]
+    mass, stakes = 0.0, 0.0
+    for model in range(gap.size):
+        mass += posterior[model]
+        stakes += posterior[model] * gap[model]
     for pair in range(worth.size):
-        own = theta.codes[pair, hat]
-        mass, stakes, staked, itself = 0.0, 0.0, 0.0, 0.0
-        for model in range(gap.size):
-            if posterior[model] > 0:
-                level = theta.codes[pair, model]
-                stake = posterior[model] * gap[model]
-                mass += posterior[model]
-                stakes += stake
+        worth[pair] = 0.0
+    if stakes == 0:
+        return
+    itself, expected, costs = (
+        scratch.numbers[_ITSELF],
+        scratch.numbers[_EXPECTED],
+        scratch.numbers[_COSTS],
+    )
+    for pair in range(worth.size):
+        itself[pair] = 0.0
+    for model in range(gap.size):
+        if posterior[model] > 0:
+            stake = posterior[model] * gap[model]
+            for pair in range(worth.size):
+                own, level = theta.codes[pair, hat], theta.codes[pair, model]
                 if level != own:
                     base = known.base[pair, level] - known.base[pair, own]
-                    staked += stake * base
-                    itself += posterior[model] * base
-        total = 0.0
-        for k in range(known.cost.shape[2]):
-            expected, costs = 0.0, 0.0
-            for model in range(gap.size):
-                if posterior[model] > 0:
-                    level = theta.codes[pair, model]
+                    worth[pair] += stake * base
+                    itself[pair] += posterior[model] * base
+    for pair in range(worth.size):
+        worth[pair] *= mass
+    for k in range(known.cost.shape[2]):
+        for pair in range(worth.size):
+            expected[pair] = 0.0
+            costs[pair] = 0.0
+        for model in range(gap.size):
+            if posterior[model] > 0:
+                stake = posterior[model] * gap[model]
+                for pair in range(worth.size):
+                    own, level = theta.codes[pair, hat], theta.codes[pair, model]
                     statistic = posterior[model] * known.expected[pair, level, k]
-                    expected += statistic
+                    expected[pair] += statistic
                     if level != own:
                         cost = known.cost[pair, level, k] - known.cost[pair, own, k]
-                        costs += posterior[model] * gap[model] * cost
-                        itself += statistic * cost
-            total += expected * costs
-        worth[pair] = max(mass * staked + total - stakes * itself, 0.0)
+                        costs[pair] += stake * cost
+                        itself[pair] += statistic * cost
+        for pair in range(worth.size):
+            worth[pair] += expected[pair] * costs[pair]
+    for pair in range(worth.size):
+        worth[pair] = max(worth[pair] - stakes * itself[pair], 0.0)
 
 
 @jitted
