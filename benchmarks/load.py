@@ -25,11 +25,12 @@ Talk = Generator[bytes, bytes | None]
 """Requests; each is sent the body of the last one's answer."""
 
 
-def talk(kind: str, host: str, experiment: str, units: int) -> Talk:
-    """Yield what one connection says, for ever."""
+def talk(kind: str, host: str, experiment: str, units: int, until: float) -> Talk:
+    """Yield what one connection says until some time; a decision's reward is told even then."""
     if kind == "empty":
-        while True:
+        while time.perf_counter() < until:
             yield f"GET /health HTTP/1.1\r\nhost: {host}\r\n\r\n".encode()
+        return
 
     def post(what: str, body: object) -> bytes:
         content = json.dumps(body).encode()
@@ -44,17 +45,17 @@ def talk(kind: str, host: str, experiment: str, units: int) -> Talk:
     def tell(decision: dict[str, str]) -> dict[str, object]:
         return {"decision": decision["decision"], "reward": float(random.random() < 0.5)}
 
-    while True:
+    while time.perf_counter() < until:
         asked = ask() if kind == "single" else [ask() for _ in range(int(kind))]
         found = json.loads((yield post("decisions", asked)) or b"")
         yield post("rewards", tell(found) if kind == "single" else list(map(tell, found)))
 
 
 class Connection(asyncio.Protocol):
-    """One of many: sends a request, waits for the answer, and so on until it is told to stop."""
+    """One of many: sends a request, waits for the answer, and so on until all is said."""
 
-    def __init__(self, say: Talk, until: float) -> None:
-        self._say, self._until = say, until
+    def __init__(self, say: Talk) -> None:
+        self._say = say
         self._got = b""
         self.took: list[float] = []
         self.done = asyncio.get_running_loop().create_future()
@@ -66,10 +67,10 @@ class Connection(asyncio.Protocol):
 
     def _send(self, answer: bytes | None) -> None:
         self._sent = time.perf_counter()
-        if self._sent >= self._until:
-            self._transport.close()
-        else:
+        try:
             self._transport.write(self._say.send(answer))
+        except StopIteration:
+            self._transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Go on once the answer is there in full."""
@@ -104,7 +105,7 @@ async def load(
         hosts = addresses.split(",")
         host = hosts[number % len(hosts)]
         name, _, port = host.rpartition(":")
-        connection = Connection(talk(kind, host, experiment, int(units)), start + float(seconds))
+        connection = Connection(talk(kind, host, experiment, int(units), start + float(seconds)))
         await loop.create_connection(lambda each=connection: each, name, int(port))  # type: ignore[misc]  # bound
         opened.append(connection)
     await asyncio.gather(*(each.done for each in opened))

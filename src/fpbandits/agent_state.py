@@ -109,7 +109,9 @@ def tally_state(tally: Tally) -> dict[str, Any]:
 def _beyond_sums(tally: Tally) -> list[Any] | str | None:
     """Return the statistics as a state holds them: none where they only repeat the sums."""
     statistics = tally.statistics.reshape(-1)
-    if np.array_equal(statistics, tally.sums):
+    if statistics.size == 0:
+        return []
+    if statistics.tolist() == tally.sums.tolist():
         return None
     return to_json(statistics) if statistics.any() else []
 

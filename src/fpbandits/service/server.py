@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 from collections.abc import Callable
@@ -50,6 +51,7 @@ def run_server(
             lifespan="on",
         )
         ready(address)
+        gc.freeze()  # what is there by now stays: it need not be looked through again and again
         try:
             uvicorn.Server(config).run(sockets=[listening])
         finally:
