@@ -13,7 +13,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator
-from functools import cache, partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -23,7 +22,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from fpbandits.errors import InputError
 from fpbandits.lab import page
-from fpbandits.lab.playing import warm_up
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
@@ -36,9 +34,6 @@ _PATIENCE = 3.0
 
 _FORGET = 300.0
 """Seconds after which a tab that is gone will not come back, and what it plays is stopped."""
-
-_PAGE_FIRST = 2.0
-"""Seconds that a page has for itself before anything is compiled beside it."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -90,7 +85,6 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
         await page.build(problem, store)
 
     pages.on_shutdown(stop_all)
-    pages.on_connect(partial(_warm_up_once, problem))
     # A browser that goes away in the middle of an answer is nobody's fault.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "timeout" not in record.getMessage()
@@ -107,14 +101,6 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
         message_history_length=300,
     )
     return lab
-
-
-@cache
-def _warm_up_once(problem: Problem) -> None:
-    """Compile beside the page, once it is there: nobody waits for this thread."""
-    timer = threading.Timer(_PAGE_FIRST, warm_up, [problem])
-    timer.daemon = True
-    timer.start()
 
 
 class _Server(uvicorn.Server):

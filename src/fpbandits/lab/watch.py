@@ -10,8 +10,8 @@ from nicegui import events, run, ui
 
 from fpbandits.checks import amount, visible, whole_number
 from fpbandits.errors import Error, InputError
+from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import STARTERS
 from fpbandits.lab.run import MOST_STEPS, Run, told
 from fpbandits.lab.workbook import Workbook
 from fpbandits.markup import html_table
