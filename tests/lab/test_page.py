@@ -12,11 +12,12 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from command import COMMAND
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, expect, sync_playwright
 from stores import one, put
 
 import fpbandits as fpb
@@ -75,22 +76,24 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[BrowserContext]:
+    """A browser as a person has one: its tabs share what it has loaded once."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
+        yield chromium.new_context()
         chromium.close()
 
 
 @pytest.fixture
-def new_tab(lab: tuple[str, Path], browser: Browser) -> Iterator[NewTab]:
+def new_tab(lab: tuple[str, Path], browser: BrowserContext) -> Iterator[NewTab]:
     address, said = lab
     wrong: list[str] = []
     tabs: list[Page] = []
 
-    def open_tab(width: int = 1300, scheme: str = "light") -> Page:
-        how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-        tab = browser.new_page(**how)  # type: ignore[arg-type]  # its types are too narrow for **
+    def open_tab(width: int = 1300, scheme: Literal["light", "dark"] = "light") -> Page:
+        tab = browser.new_page()
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=scheme)
         tab.set_default_timeout(PATIENCE)
         tab.on("console", lambda each: wrong.append(each.text) if each.type == "error" else None)
         tab.on("pageerror", lambda error: wrong.append(str(error)))
@@ -483,7 +486,7 @@ NAMELESS = """() => [...document.querySelectorAll("input, button, [role=slider],
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1300, "dark")])
 def test_it_fits_can_be_read_and_everything_has_a_name(
-    width: int, scheme: str, new_tab: NewTab
+    width: int, scheme: Literal["light", "dark"], new_tab: NewTab
 ) -> None:
     tab = new_tab(width, scheme)
     for part in ("Models", "Play", "Watch"):
