@@ -12,6 +12,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 
 from fpbandits.agent import Agent
+from fpbandits.builtin import built_in
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.policies.base import BlindPolicy, Policy
 from fpbandits.policies.plain import PlainPolicy
@@ -72,3 +73,7 @@ def _all(words: tuple[str, ...], problem: Problem) -> None:
         compiling(word, problem).join()
     for word in words[:1]:
         Agent(problem, word).ask(problem.contexts[0] if problem.contexts else None)
+
+
+if __name__ == "__main__":  # as a part of installing
+    compile_ahead(STARTERS, built_in("paper:two")).join()
