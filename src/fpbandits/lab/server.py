@@ -20,8 +20,10 @@ from nicegui import app as pages
 from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from fpbandits.builtin import built_in
 from fpbandits.errors import InputError
 from fpbandits.lab import page
+from fpbandits.lab.free import answer
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
@@ -118,3 +120,6 @@ class _Server(uvicorn.Server):
         if self._open_browser:
             # In a thread, since a browser of the terminal's own does not return.
             threading.Thread(target=webbrowser.open, args=[self._address], daemon=True).start()
+        # What the first answer needs is loaded while the browser is on its way.
+        small = built_in("paper:two")
+        threading.Thread(target=answer, args=[small, small.true], daemon=True).start()
