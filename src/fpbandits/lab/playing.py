@@ -87,10 +87,12 @@ def instalments(question: Question, stop: Stop, watcher: Watcher) -> None:
 def _wait_for_compiler(question: Question, stop: Stop, watcher: Watcher) -> None:
     """Wait until all policies are compiled, and show those that are while others are not."""
     there: list[str] = []
+    patience = _SOON
     for word in soonest_first(question.policies):
         compiler = compiling(word, question.problem)
-        compiler.join(_SOON)
+        compiler.join(patience)
         if compiler.is_alive():
+            patience = 0.0  # nothing is on disk yet
             watcher.compiles(word)
             if there:
                 some = tuple(each for each in question.policies if each in there)
