@@ -45,6 +45,8 @@ def test_nothing_is_said_of_what_cannot_be_compiled_and_no_file_is_run(
     (tmp_path / "mine.py").write_text("print('someone has run me')")
     for word in ("ucb2", "fp-ucb:slack=", "fp-ucb:slack", f"{tmp_path}/mine.py:Mine"):
         compile_ahead([word], TWO).join()
-    # FP-UCB knows nothing of contexts.
-    compiling("fp-ucb", EXAMPLES["cold start"].make()).join()
+    # FP-UCB knows nothing of contexts; what it refuses is no hindrance to what comes next.
+    refused = compiling("fp-ucb", EXAMPLES["cold start"].make())
+    refused.join()
+    assert compiling("fp-ucb", EXAMPLES["cold start"].make()) is not refused
     assert capfd.readouterr() == ("", "")

@@ -8,7 +8,6 @@ waits for. Whoever plays before it is done waits for that thread: nothing is com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from threading import Lock, Thread
 
 from fpbandits.agent import Agent
@@ -52,14 +51,17 @@ def _once(what: object, problem: Problem, work: Callable[[], None]) -> Thread:
     key = what, problem.rewards.law_type, len(problem.contexts) > 1
     with _guard:
         if key not in _begun:
-            _begun[key] = Thread(target=_quietly, args=[work], daemon=True)
+            _begun[key] = Thread(target=_quietly, args=[work, key], daemon=True)
             _begun[key].start()
         return _begun[key]
 
 
-def _quietly(work: Callable[[], None]) -> None:
-    with suppress(Exception):  # whoever plays will be told what is wrong
+def _quietly(work: Callable[[], None], key: object) -> None:
+    try:
         work()
+    except Exception:  # whoever plays will be told what is wrong; another problem may do
+        with _guard:
+            del _begun[key]
 
 
 def _play(policy: Policy, problem: Problem) -> None:
