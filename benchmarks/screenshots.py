@@ -5,6 +5,7 @@ They go to docs/figures, and need Chromium: ``.venv/bin/python benchmarks/screen
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -21,13 +22,15 @@ PATIENCE = 120_000
 
 
 @contextmanager
-def a_lab() -> Iterator[str]:
-    """Start a lab, and end it when it is no longer needed."""
+def a_lab(**environment: str) -> Iterator[tuple[str, int]]:
+    """Start a lab: where it is, and its process; end it when it is no longer needed."""
     command = [sys.executable, "-m", "fpbandits", "lab", "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
     assert process.stdout is not None
     try:
-        yield process.stdout.readline().split()[-1]
+        yield process.stdout.readline().split()[-1], process.pid
     finally:
         process.terminate()
         process.wait()
@@ -70,7 +73,7 @@ def watch(page: Page) -> None:
 def main() -> None:
     """Take all pictures."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    with a_lab() as address, sync_playwright() as playwright:
+    with a_lab() as (address, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for name, use, width, scheme in (
             ("lab-models", models, 1200, "light"),

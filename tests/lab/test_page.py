@@ -12,11 +12,12 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from command import COMMAND
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, expect, sync_playwright
 from stores import one, put
 
 import fpbandits as fpb
@@ -75,22 +76,24 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[BrowserContext]:
+    """A browser as a person has one: its tabs share what it has loaded once."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
+        yield chromium.new_context()
         chromium.close()
 
 
 @pytest.fixture
-def new_tab(lab: tuple[str, Path], browser: Browser) -> Iterator[NewTab]:
+def new_tab(lab: tuple[str, Path], browser: BrowserContext) -> Iterator[NewTab]:
     address, said = lab
     wrong: list[str] = []
     tabs: list[Page] = []
 
-    def open_tab(width: int = 1300, scheme: str = "light") -> Page:
-        how = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-        tab = browser.new_page(**how)  # type: ignore[arg-type]  # its types are too narrow for **
+    def open_tab(width: int = 1300, scheme: Literal["light", "dark"] = "light") -> Page:
+        tab = browser.new_page()
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=scheme)
         tab.set_default_timeout(PATIENCE)
         tab.on("console", lambda each: wrong.append(each.text) if each.type == "error" else None)
         tab.on("pageerror", lambda error: wrong.append(str(error)))
@@ -262,9 +265,16 @@ def test_examples_contexts_fields_and_files(new_tab: NewTab, tmp_path: Path) -> 
         choose(tab, name)
         expect(tab.locator(".sentence")).to_have_text(EXAMPLES[name].sentence)
     expect(cell(tab, 0, "a0")).to_have_text("0.3")
-    tab.get_by_role("tab", name="evening").click()
-    expect(cell(tab, 0, "a0")).to_have_text("0.22")
-    type_into(tab, 0, "a0", "0.9")
+    for row in range(4):  # whoever leaves a cell by way of a tab has edited it all the same
+        here, there = [("evening", "morning"), ("morning", "evening")][row % 2]
+        tab.get_by_role("tab", name=here).click()
+        expect(cell(tab, 0, "a1")).to_have_text("0.2" if here == "evening" else "0.12")
+        cell(tab, row, "a0").click()
+        tab.keyboard.press("F2")
+        tab.keyboard.press("Control+a")
+        tab.keyboard.type(f"0.9{row}")
+        tab.get_by_role("tab", name=there).click()
+        expect(cell(tab, 0, "a1")).to_have_text("0.2" if there == "evening" else "0.12")
     tab.get_by_label("share of decisions").fill("0.5, 0.6")
     tab.keyboard.press("Enter")
     expect(tab.get_by_text("add up to 1.1, not 1").first).to_be_visible()
@@ -273,7 +283,8 @@ def test_examples_contexts_fields_and_files(new_tab: NewTab, tmp_path: Path) -> 
     expect(notice(tab, "Models")).to_contain_text("2 contexts")
     (tmp_path / "cold.toml").write_bytes(saved(tab))
     problem = fpb.load_problem(tmp_path / "cold.toml")
-    assert problem.means[0, :, 0].tolist() == [0.3, 0.9]
+    morning, evening = problem.means[:, :, 0].T.tolist()
+    assert (morning, evening) == ([0.3, 0.91, 0.05, 0.93], [0.9, 0.08, 0.92, 0.08])
     assert problem.shares == (0.5, 0.5)
     choose(tab, "trial")
     open_file(tab, "cold.toml", (tmp_path / "cold.toml").read_bytes())
@@ -475,7 +486,7 @@ NAMELESS = """() => [...document.querySelectorAll("input, button, [role=slider],
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1300, "dark")])
 def test_it_fits_can_be_read_and_everything_has_a_name(
-    width: int, scheme: str, new_tab: NewTab
+    width: int, scheme: Literal["light", "dark"], new_tab: NewTab
 ) -> None:
     tab = new_tab(width, scheme)
     for part in ("Models", "Play", "Watch"):

@@ -1,48 +1,108 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 import fpbandits as fpb
+from fpbandits.lab import playing
+from fpbandits.lab.ahead import compiling
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
+from fpbandits.problem import Problem
 from fpbandits.simulation.result import Result
 
 TWO = EXAMPLES["paper:two"].make()
 QUESTION = Question(TWO, ("fp-ucb", "ucb1"), "theta2", 10**12, 60, seed=3)
 
 
+class Notes:
+    """Notes all that there is to see, and what was being compiled then."""
+
+    def __init__(self, look: Callable[[Result], None] = lambda result: None) -> None:
+        self.look = look
+        self.compiled: list[str | None] = []
+        self.shares: list[float] = []
+        self.shown: list[Result] = []
+
+    def compiles(self, policy: str | None) -> None:
+        self.compiled.append(policy)
+
+    def plays(self, share: float) -> None:
+        self.shares.append(share)
+
+    def shows(self, result: Result) -> None:
+        self.shown.append(result)
+        self.look(result)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Have FP-UCB compiled only when someone says so."""
+    done = Event()
+
+    def compile_slowly(word: str, problem: Problem) -> Thread:
+        thread = Thread(target=done.wait if word == "fp-ucb" else list, daemon=True)
+        thread.start()
+        return thread
+
+    monkeypatch.setattr(playing, "compiling", compile_slowly)
+    return done
+
+
 def test_instalments_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
-    shown: list[Result] = []
-    shares: list[float] = []
-    instalments(QUESTION, Stop(), shown.append, shares.append)
+    for word in QUESTION.policies:
+        compiling(word, TWO).join()
+    notes = Notes()
+    instalments(QUESTION, Stop(), notes)
     whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], true="theta2", horizon=10**12, runs=60, seed=3)
-    runs = [result.runs for result in shown]
+    runs = [result.runs for result in notes.shown]
     assert runs[0] == 2
     assert runs == sorted(set(runs))
-    for result in shown:
+    for result in notes.shown:
+        assert list(result.policies) == ["fp-ucb", "ucb1"]
         for policy in result.policies:
             assert np.array_equal(result.pulls[policy], whole.pulls[policy][: result.runs])
     assert runs[-1] == 60
-    assert shares == sorted(shares)
-    assert shares[-1] == 1
+    assert notes.compiled == []
+    assert notes.shares == sorted(notes.shares)
+    assert notes.shares[-1] == 1
     whole.to_csv(tmp_path / "regret.csv")
-    assert as_csv(shown[-1]) == (tmp_path / "regret.csv").read_bytes()
+    assert as_csv(notes.shown[-1]) == (tmp_path / "regret.csv").read_bytes()
+
+
+def test_what_is_compiled_is_shown_while_the_rest_is_not(slow: Event) -> None:
+    notes = Notes(lambda result: slow.set())
+    instalments(QUESTION, Stop(), notes)
+    assert [list(result.policies) for result in notes.shown[:2]] == [["ucb1"], ["fp-ucb", "ucb1"]]
+    first, second = notes.shown[:2]
+    assert np.array_equal(first.pulls["ucb1"], second.pulls["ucb1"])
+    assert notes.compiled == ["fp-ucb", None]
+    assert notes.shown[-1].runs == 60
+
+
+def test_whoever_waits_for_the_compiler_may_stop(slow: Event) -> None:
+    stop = Stop()
+    notes = Notes(lambda result: stop.set())
+    with pytest.raises(StoppedError):
+        instalments(QUESTION, stop, notes)
+    assert not slow.is_set()
+    assert [list(result.policies) for result in notes.shown] == [["ucb1"]]
+    assert notes.compiled == ["fp-ucb"]
 
 
 def test_stopped_in_the_middle_what_was_shown_stays() -> None:
-    stop, shown = Stop(), list[Result]()
-
-    def show(result: Result) -> None:
-        shown.append(result)
-        stop.set()
-
+    for word in QUESTION.policies:
+        compiling(word, TWO).join()
+    stop = Stop()
+    notes = Notes(lambda result: stop.set())
     with pytest.raises(StoppedError):
-        instalments(QUESTION, stop, show, lambda share: None)
-    assert [result.runs for result in shown] == [2]
+        instalments(QUESTION, stop, notes)
+    assert [result.runs for result in notes.shown] == [2]
 
 
 def test_the_figure_is_the_librarys(tmp_path: Path) -> None:
@@ -61,11 +121,11 @@ def test_the_lines_do_the_same(
     problem = EXAMPLES[name].make()
     fpb.save_problem(problem, "pricing.toml")
     question = Question(problem, ("ucb1",), problem.parameters[-1], 1000, 5, seed=2, shuffle=True)
-    shown: list[Result] = []
-    instalments(question, Stop(), shown.append, lambda share: None)
+    notes = Notes()
+    instalments(question, Stop(), notes)
     exec(python_lines(question, band="std", bounds=True), {})
-    assert Path("regret.csv").read_bytes() == as_csv(shown[-1])
-    assert Path("regret.svg").read_bytes() == drawn(shown[-1], "svg", band="std", bounds=True)
+    assert Path("regret.csv").read_bytes() == as_csv(notes.shown[-1])
+    assert Path("regret.svg").read_bytes() == drawn(notes.shown[-1], "svg", band="std", bounds=True)
     assert "ucb1" in capsys.readouterr().out
 
 

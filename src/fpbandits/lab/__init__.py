@@ -6,8 +6,8 @@ The way of the data::
     (workbook: undo, tell) ←── edits, pasted cells, files        ├→ play: simulations that grow
                                                                  └→ watch: one run, step by step
 
-`sheet`, `examples`, `heat`, `playing`, `run` and `following` are plain functions and classes, which
-know no page. `workbook` holds what one browser tab has open. `models`, `free`, `play`, `watch` and
-`live` are the parts of the page, `page` puts them together, and `server` serves it, on this machine
-alone.
+`sheet`, `examples`, `heat`, `ahead`, `playing`, `run` and `following` are plain functions and
+classes, which know no page. `workbook` holds what one browser tab has open. `models`, `free`,
+`play`, `watch` and `live` are the parts of the page, `page` puts them together, and `server` serves
+it, on this machine alone.
 """

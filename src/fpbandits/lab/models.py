@@ -55,6 +55,7 @@ class ModelsPart:
 
     def __init__(self, workbook: Workbook) -> None:
         self._book, self._context = workbook, 0
+        self._editing: int | None = None
         self._focus = (0, 0)
         self._shown_contexts: object = None
         heading("Models")
@@ -137,6 +138,10 @@ class ModelsPart:
         self._grid.on(
             "cellValueChanged", self._edit, ["rowIndex", "rowPinned", "colId", "newValue"]
         )
+        # Whoever leaves a cell by way of a tab has edited what the cell belonged to then: the grid
+        # tells of the edit a moment after the tab tells that it is pressed.
+        self._grid.on("cellEditingStarted", lambda: self._note_editing(self._context), [])
+        self._grid.on("cellEditingStopped", lambda: self._note_editing(None), [])
         self._grid.on("cellFocused", self._note_focus, ["rowIndex", "rowPinned", "colId"])
         self._grid.on("paste", self._paste, js_handler=_PASTE.replace("GRID", str(self._grid.id)))
 
@@ -172,6 +177,7 @@ class ModelsPart:
         rows: list[dict[str, Any]] = [
             {
                 "key": row,
+                "context": context,
                 "name": sheet.parameters[row],
                 **{f"a{arm}": own[start + arm] for arm in arms},
                 "prior": sheet.prior[row],
@@ -281,7 +287,15 @@ class ModelsPart:
         given = event.args
         row, column = self._place(given["rowIndex"], given.get("rowPinned"), given["colId"])
         text = str(given.get("newValue") or "")
-        self._change(sheets.edited(self._book.sheet, row, column, text, self._context))
+        sheet, context = self._book.sheet, self._context
+        if self._editing is not None and self._editing < len(sheet.contexts):
+            context = self._editing
+        if row < len(sheet.parameters) and column <= len(sheet.arms) + 1:  # else it has gone since
+            self._change(sheets.edited(sheet, row, column, text, context))
+
+    def _note_editing(self, context: int | None) -> None:
+        """Note of which context a cell is being edited, if one is."""
+        self._editing = context
 
     def _note_focus(self, event: events.GenericEventArguments) -> None:
         given = event.args

@@ -11,19 +11,21 @@ from nicegui import run, ui
 
 from fpbandits.checks import whole_number
 from fpbandits.errors import counted
+from fpbandits.lab.ahead import STARTERS, compile_ahead
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import STARTERS, Question, as_csv, drawn, instalments, python_lines
+from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
-from fpbandits.policies.compilations import compilations
 from fpbandits.report.regret import BANDS
 from fpbandits.report.text import regret_html
 from fpbandits.simulation.result import Result
 
 _FURTHEST = 15
 _PRIOR = "drawn from the prior in each run"
-_COMPILING = "compiling … (for the first time only)"
+
+_PAGE_FIRST = 1.0
+"""Seconds that a page has for itself before anything is compiled beside it."""
 
 
 class _Slider(ui.slider):
@@ -38,23 +40,28 @@ class _Work:
     def __init__(self, question: Question, band: str, bounds: bool) -> None:
         self.question, self.band, self.bounds = question, band, bounds
         self.stop = Stop()
-        self.share, self.compiling = 0.0, 0
+        self.share = 0.0
+        self.being_compiled: str | None = None
         self.result: Result | None = None
         self.picture = b""
 
     def play(self) -> None:
-        with compilations(self._compile):
-            instalments(self.question, self.stop, self._show, self._note)
+        instalments(self.question, self.stop, self)
 
-    def _compile(self, more: int) -> None:
-        self.compiling += more
+    def compiles(self, policy: str | None) -> None:
+        self.being_compiled = policy
 
-    def _note(self, share: float) -> None:
+    def plays(self, share: float) -> None:
         self.share = share
 
-    def _show(self, result: Result) -> None:
+    def shows(self, result: Result) -> None:
         self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
         self.result = result
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all policies are there."""
+        return self.result is not None and len(self.result.policies) == len(self.question.policies)
 
 
 class PlayPart:
@@ -85,6 +92,9 @@ class PlayPart:
         self._timer = ui.timer(0.2, self._look, active=False)
         workbook.listen(self._show_problem)
         self._show_problem()
+        ui.timer(_PAGE_FIRST, self._compile_ahead, once=True)
+        workbook.listen(self._compile_ahead)
+        self._policies.on_value_change(self._compile_ahead)
         ui.context.client.on_delete(self._halt)
 
     def _build_choices(self) -> None:
@@ -122,6 +132,9 @@ class PlayPart:
         if self._shown is not None and self._shown.problem != self._book.problem:
             self._notice.say("The models have changed since this was played.")
 
+    def _compile_ahead(self) -> None:
+        compile_ahead(self._policies.value or (), self._book.problem)
+
     def _asked(self) -> _Work:
         question = Question(
             self._book.problem,
@@ -157,6 +170,9 @@ class PlayPart:
         if self._picture.is_deleted or self._work is None:  # nobody looks any more
             return
         self._look()
+        if self._work.being_compiled:
+            self._notice.say(f"stopped while {self._work.being_compiled} was being compiled")
+            return
         runs = 0 if self._work.result is None else self._work.result.runs
         self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
 
@@ -171,17 +187,15 @@ class PlayPart:
             return
         self._bar.value = work.share
         result = work.result
-        if result is None:
-            self._notice.say(_COMPILING if work.compiling else "playing …")
+        if self._timer.active:
+            self._notice.say(_progress(work))
         if result is None or result is self._shown:
             return
         self._shown = result
-        if work.share < 1:
-            self._notice.say(f"playing … {result.runs:,} of {work.question.runs:,} runs")
         self._picture.content = _image(work.picture, result)
         self._table.content = regret_html(result)
         self._lines.content = python_lines(work.question, band=work.band, bounds=work.bounds)
-        self._show_downloads(True)
+        self._show_downloads(work.is_whole)
 
     def _show_downloads(self, visible: bool) -> None:
         self._downloads.set_visibility(visible)
@@ -213,6 +227,15 @@ class PlayPart:
                 )
             if content is not None:
                 ui.download.content(content, f"regret.{kind}")
+
+
+def _progress(work: _Work) -> str:
+    """Say what a simulation under way is doing."""
+    if work.being_compiled:
+        return f"compiling {work.being_compiled} …: up to half a minute, and once per machine"
+    if work.result is None:
+        return "playing …"
+    return f"playing … {work.result.runs:,} of {work.question.runs:,} runs"
 
 
 def _image(picture: bytes, result: Result) -> str:

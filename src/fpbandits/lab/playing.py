@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
-from fpbandits.agent import Agent
 from fpbandits.builtin import BUILT_IN, built_in
+from fpbandits.lab.ahead import compiling, soonest_first
 from fpbandits.lab.tasks import Stop
 from fpbandits.lab.workbook import file_name
-from fpbandits.policies import DEFAULT, parse_policy
-from fpbandits.policies.ready import refusal
 from fpbandits.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.report.regret import regret_figure
-from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.kernel import new_meter
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.runner import Progress
 from fpbandits.simulation.simulate import simulate
 
 _FIRST = 2
@@ -33,8 +30,8 @@ _FIRST = 2
 
 _SECONDS = 1.0
 
-STARTERS = (DEFAULT.name, "ucb1")
-"""The policies that are chosen until someone chooses others."""
+_SOON = 0.7
+"""Seconds: machine code that is on disk is found sooner."""
 
 _pen = Lock()
 """Matplotlib's style is one for all threads."""
@@ -53,49 +50,75 @@ class Question:
     shuffle: bool = False
 
 
-def instalments(
-    question: Question,
-    stop: Stop,
-    show: Callable[[Result], None],
-    progress: Callable[[float], None],
-) -> None:
+class Watcher(Protocol):
+    """Who looks at a simulation under way."""
+
+    def compiles(self, policy: str | None) -> None:
+        """Note which policy is being compiled, if one is."""
+
+    def plays(self, share: float) -> None:
+        """Note which share of all runs is played."""
+
+    def shows(self, result: Result) -> None:
+        """Show what there is; it may lack policies that are not compiled yet."""
+
+
+def instalments(question: Question, stop: Stop, watcher: Watcher) -> None:
     """Play all runs, and show what there is after every instalment; told to stop, raise."""
+    _wait_for_compiler(question, stop, watcher)
     with tempfile.TemporaryDirectory() as folder:
         played, wanted = 0, min(_FIRST, question.runs)
         while played < question.runs:
 
-            def watch(policy: str, share: float, share_of_all: float, upto: int = wanted) -> None:
+            def note(policy: str, share: float, share_of_all: float, upto: int = wanted) -> None:
                 stop.check()
-                progress(share_of_all * upto / question.runs)
+                watcher.plays(share_of_all * upto / question.runs)
 
             begun = time.perf_counter()
-            result = simulate(
-                question.problem,
-                list(question.policies),
-                true=question.true,
-                horizon=question.horizon,
-                runs=wanted,
-                seed=question.seed,
-                shuffle=question.shuffle,
-                out=Path(folder, "runs"),
-                progress=watch,
-            )
+            result = _simulated(question, wanted, note, Path(folder, "runs"))
             pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
             played = wanted
-            show(result)
+            watcher.shows(result)
             stop.check()
             more = max(played // 2, int(pace * _SECONDS), 1)
             wanted = min(question.runs, played + more)
 
 
-def warm_up(problem: Problem) -> None:
-    """Have the policies that the lab begins with compiled, or their machine code found on disk."""
-    for word in STARTERS:
-        policy = parse_policy(word)
-        if refusal(policy, problem) is None:
-            cell = make_cell(problem, policy, true=problem.parameters[0], horizon=10, runs=1)
-            cell.play(range(1), new_meter())
-    Agent(problem, STARTERS[0]).ask(problem.contexts[0] if problem.contexts else None)
+def _wait_for_compiler(question: Question, stop: Stop, watcher: Watcher) -> None:
+    """Wait until all policies are compiled, and show those that are while others are not."""
+    there: list[str] = []
+    patience = _SOON
+    for word in soonest_first(question.policies):
+        compiler = compiling(word, question.problem)
+        compiler.join(patience)
+        if compiler.is_alive():
+            patience = 0.0  # nothing is on disk yet
+            watcher.compiles(word)
+            if there:
+                some = tuple(each for each in question.policies if each in there)
+                some_of_it = replace(question, policies=some)
+                watcher.shows(_simulated(some_of_it, _FIRST, lambda *shares: stop.check()))
+            while compiler.is_alive():
+                stop.check()
+                compiler.join(0.1)
+            watcher.compiles(None)
+        there.append(word)
+
+
+def _simulated(
+    question: Question, runs: int, progress: Progress, out: Path | None = None
+) -> Result:
+    return simulate(
+        question.problem,
+        list(question.policies),
+        true=question.true,
+        horizon=question.horizon,
+        runs=min(runs, question.runs),
+        seed=question.seed,
+        shuffle=question.shuffle,
+        out=out,
+        progress=progress,
+    )
 
 
 def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:

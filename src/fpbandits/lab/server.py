@@ -13,7 +13,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator
-from functools import cache, partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,9 +20,10 @@ from nicegui import app as pages
 from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from fpbandits.builtin import built_in
 from fpbandits.errors import InputError
 from fpbandits.lab import page
-from fpbandits.lab.playing import warm_up
+from fpbandits.lab.free import answer
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem import Problem
@@ -36,9 +36,6 @@ _PATIENCE = 3.0
 
 _FORGET = 300.0
 """Seconds after which a tab that is gone will not come back, and what it plays is stopped."""
-
-_PAGE_FIRST = 2.0
-"""Seconds that a page has for itself before anything is compiled beside it."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -90,7 +87,6 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
         await page.build(problem, store)
 
     pages.on_shutdown(stop_all)
-    pages.on_connect(partial(_warm_up_once, problem))
     # A browser that goes away in the middle of an answer is nobody's fault.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "timeout" not in record.getMessage()
@@ -109,14 +105,6 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
     return lab
 
 
-@cache
-def _warm_up_once(problem: Problem) -> None:
-    """Compile beside the page, once it is there: nobody waits for this thread."""
-    timer = threading.Timer(_PAGE_FIRST, warm_up, [problem])
-    timer.daemon = True
-    timer.start()
-
-
 class _Server(uvicorn.Server):
     def __init__(self, settings: uvicorn.Config, address: str, open_browser: bool) -> None:
         super().__init__(settings)
@@ -132,3 +120,6 @@ class _Server(uvicorn.Server):
         if self._open_browser:
             # In a thread, since a browser of the terminal's own does not return.
             threading.Thread(target=webbrowser.open, args=[self._address], daemon=True).start()
+        # What the first answer needs is loaded while the browser is on its way.
+        small = built_in("paper:two")
+        threading.Thread(target=answer, args=[small, small.true], daemon=True).start()

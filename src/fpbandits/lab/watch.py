@@ -10,8 +10,8 @@ from nicegui import events, run, ui
 
 from fpbandits.checks import amount, visible, whole_number
 from fpbandits.errors import Error, InputError
+from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import STARTERS
 from fpbandits.lab.run import MOST_STEPS, Run, told
 from fpbandits.lab.workbook import Workbook
 from fpbandits.markup import html_table
@@ -99,7 +99,10 @@ class WatchPart:
         self._busy = True
         try:
             if self._run is None:
-                self._notice.say("getting ready … (a policy is compiled when it first plays)")
+                self._notice.say(
+                    "getting ready …: a policy is compiled when it first plays, for up to half a "
+                    "minute, and once per machine"
+                )
                 seed = whole_number("the seed", number_of(self._seed.value))
                 policy, true = str(self._policy.value), str(self._true.value)
                 self._run = await run.io_bound(Run, self._book.problem, policy, true, seed)

@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILED: Any = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+COMPILED: Any = {
+    "error_model": "numpy",
+    "forceinline": True,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 """How rules are compiled: into their caller, and without counting references to arrays, which would
-cost more than the rules themselves. So they allocate nothing: the caller provides a `Scratch`."""
+cost more than the rules themselves. So they allocate nothing: the caller provides a `Scratch`. No
+one calls them from C, and what would be needed for that is left out."""
 
 _ALLOCATING: Any = {**COMPILED, "_nrt": True}
 """Rules from elsewhere may allocate: their authors should not have to think of it."""

@@ -48,16 +48,20 @@ def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> 
         return 1
     sure, unsure = 1, most + 1
     rounds = min(most, max(2, tally.counters[REACH]))
-    while sure < rounds < unsure:
+    last = False
+    while not last:
+        last = not sure < rounds < unsure
+        if last:
+            rounds = (sure + unsure) // 2
+            if rounds == sure:
+                break
+        # Named once: what is compiled here is long, and each name of it would be another copy.
         if repeats(known, tally, envelope, scratch, rounds):
             sure = rounds
             rounds = min(2 * rounds, most)
         else:
             unsure = rounds
             rounds //= 2
-    rounds = (sure + unsure) // 2
-    if sure < rounds <= most and repeats(known, tally, envelope, scratch, rounds):
-        sure = rounds
     tally.counters[REACH] = sure
     return sure
 

@@ -177,31 +177,10 @@ class Frugal(LikelihoodPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-            return 1, blind_plan(known, tally, envelope, scratch, budget)
-        reference = weigh(known.theta, tally, scratch)
-        if gives_up(known, tally, scratch, reference):
-            return 1, 1
-        if known.switch > 0:
-            leak(known.theta.prior, tally, scratch, known.switch)
-        horizon = _horizon(known, tally.counters[CLOCK])
-        hat = _posterior(known, scratch, horizon)
-        _costs(known, scratch)
-        _leaders(known, scratch, hat, horizon)
-        _gaps(known, scratch)
-        _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
-        context = tally.counters[CONTEXT]
-        _choose(known, scratch, horizon)
-        arm = scratch.marks[_FOUND, context]
-        if known.shares.size == 1 and not known.theta.is_best[arm, hat]:
-            arm = _before_paying(known, tally, scratch, hat, arm)
-        if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
-            arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
-        scratch.cycle[0] = arm
-        if known.switch > 0 or arm != scratch.marks[_LEADER, context]:
-            return 1, 1
-        scratch.notes[REFERENCE] = reference
-        scratch.notes[_HAT] = hat
-        return 1, furthest(known, tally, envelope, scratch, budget)
+            may_follow = blind_plan(known, tally, scratch)
+        else:
+            may_follow = _decide(known, tally, scratch)
+        return 1, furthest(known, tally, envelope, scratch, budget) if may_follow else 1
 
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
@@ -249,6 +228,35 @@ def _most_told(theta: Theta, base: Floats, cost: Floats, expected: Floats) -> Fl
         apart = costs - np.diag(costs)[:, np.newaxis]
         most[pair] = max(apart.max() / _ENOUGH, 1.0)
     return most
+
+
+@jitted
+def _decide(known: Any, tally: Any, scratch: Any) -> bool:
+    """Put the arm to play into the cycle, and tell whether the same may follow."""
+    reference = weigh(known.theta, tally, scratch)
+    if gives_up(known, tally, scratch, reference):
+        return False
+    if known.switch > 0:
+        leak(known.theta.prior, tally, scratch, known.switch)
+    horizon = _horizon(known, tally.counters[CLOCK])
+    hat = _posterior(known, scratch, horizon)
+    _costs(known, scratch)
+    _leaders(known, scratch, hat, horizon)
+    _gaps(known, scratch)
+    _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
+    context = tally.counters[CONTEXT]
+    _choose(known, scratch, horizon)
+    arm = scratch.marks[_FOUND, context]
+    if known.shares.size == 1 and not known.theta.is_best[arm, hat]:
+        arm = _before_paying(known, tally, scratch, hat, arm)
+    if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
+        arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
+    scratch.cycle[0] = arm
+    if known.switch > 0 or arm != scratch.marks[_LEADER, context]:
+        return False
+    scratch.notes[REFERENCE] = reference
+    scratch.notes[_HAT] = hat
+    return True
 
 
 @jitted

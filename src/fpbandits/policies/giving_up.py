@@ -11,7 +11,7 @@ from typing import Any
 
 from fpbandits.policies.base import CONTEXT, MISFITS, REFERENCE, STAGE, in_context
 from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import corners, furthest
+from fpbandits.policies.envelope import corners
 from fpbandits.policies.imed import imed_plan
 from fpbandits.policies.likelihood import nothing_fits
 from fpbandits.policies.misfit import allowance, surprise
@@ -21,13 +21,11 @@ _COUNTED = 7.0
 
 
 @jitted
-def blind_plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int) -> int:
-    """Plan as IMED does, from now on; return how many rounds."""
+def blind_plan(known: Any, tally: Any, scratch: Any) -> bool:
+    """Plan as IMED does, from now on; tell whether the same may follow."""
     tally.counters[MISFITS] += 1
     here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
-    if imed_plan(here, scratch, known.theta.normal) and budget > 1:
-        return furthest(known, tally, envelope, scratch, budget)
-    return 1
+    return imed_plan(here, scratch, known.theta.normal)
 
 
 @jitted

@@ -94,38 +94,10 @@ class Optimist(LikelihoodPolicy):
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-            return 1, blind_plan(known, tally, envelope, scratch, budget)
-        reference = weigh(known.theta, tally, scratch)
-        if gives_up(known, tally, scratch, reference):
-            return 1, 1
-        if known.switch > 0:
-            leak(known.theta.prior, tally, scratch, known.switch)
-        misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
-        arms, models = known.theta.arms, known.theta.codes.shape[1]
-        tops = known.theta.top[tally.counters[CONTEXT]]
-        first = tally.counters[CONTEXT] * arms  # of the pairs in this context
-        threshold = _threshold(known, tally.counters[CLOCK])
-        top = -math.inf
-        for parameter in range(models):
-            if misfit[parameter] <= threshold + EQUAL:
-                top = max(top, tops[parameter])
-        for arm in range(arms):
-            mass[arm] = -1.0
-        for parameter in range(models):
-            if misfit[parameter] <= threshold + EQUAL and tops[parameter] >= top - TOLERANCE:
-                weight = math.exp(-misfit[parameter] - known.theta.prior[parameter])
-                for arm in range(arms):
-                    if known.theta.is_best[first + arm, parameter]:
-                        mass[arm] = max(mass[arm], 0.0) + weight
-        scratch.cycle[0] = 0
-        for arm in range(1, arms):
-            if mass[arm] > max(mass[scratch.cycle[0]], 0.0) * (1 + EQUAL):
-                scratch.cycle[0] = arm
-        scratch.notes[REFERENCE] = reference
-        scratch.values[TOP] = top
-        if known.switch > 0:
-            return 1, 1
-        return 1, furthest(known, tally, envelope, scratch, budget)
+            may_follow = blind_plan(known, tally, scratch)
+        else:
+            may_follow = _decide(known, tally, scratch)
+        return 1, furthest(known, tally, envelope, scratch, budget) if may_follow else 1
 
     @staticmethod
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
@@ -165,6 +137,40 @@ class Optimist(LikelihoodPolicy):
         for arm in range(played):
             sure = sure and told_apart[arm] == 1
         return sure
+
+
+@jitted
+def _decide(known: Any, tally: Any, scratch: Any) -> bool:
+    """Put the arm to play into the cycle, and tell whether the same may follow."""
+    reference = weigh(known.theta, tally, scratch)
+    if gives_up(known, tally, scratch, reference):
+        return False
+    if known.switch > 0:
+        leak(known.theta.prior, tally, scratch, known.switch)
+    misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
+    arms, models = known.theta.arms, known.theta.codes.shape[1]
+    tops = known.theta.top[tally.counters[CONTEXT]]
+    first = tally.counters[CONTEXT] * arms  # of the pairs in this context
+    threshold = _threshold(known, tally.counters[CLOCK])
+    top = -math.inf
+    for parameter in range(models):
+        if misfit[parameter] <= threshold + EQUAL:
+            top = max(top, tops[parameter])
+    for arm in range(arms):
+        mass[arm] = -1.0
+    for parameter in range(models):
+        if misfit[parameter] <= threshold + EQUAL and tops[parameter] >= top - TOLERANCE:
+            weight = math.exp(-misfit[parameter] - known.theta.prior[parameter])
+            for arm in range(arms):
+                if known.theta.is_best[first + arm, parameter]:
+                    mass[arm] = max(mass[arm], 0.0) + weight
+    scratch.cycle[0] = 0
+    for arm in range(1, arms):
+        if mass[arm] > max(mass[scratch.cycle[0]], 0.0) * (1 + EQUAL):
+            scratch.cycle[0] = arm
+    scratch.notes[REFERENCE] = reference
+    scratch.values[TOP] = top
+    return bool(known.switch == 0)
 
 
 @jitted

@@ -1,0 +1,81 @@
+"""Rules that are compiled ahead of those who will play them.
+
+To compile a policy's rule takes seconds, once per machine and kind of problem; then its machine
+code is found on disk. It is begun when someone has a problem before them, in a thread that nobody
+waits for. Whoever plays before it is done waits for that thread: nothing is compiled twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from threading import Lock, Thread
+
+from fpbandits.agent import Agent
+from fpbandits.builtin import built_in
+from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+from fpbandits.policies.base import BlindPolicy, Policy
+from fpbandits.policies.plain import PlainPolicy
+from fpbandits.problem import Problem
+from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.kernel import new_meter
+
+STARTERS = (DEFAULT.name, "ucb1")
+"""The policies that are chosen until someone chooses others."""
+
+_begun: dict[object, Thread] = {}
+_guard = Lock()
+
+
+def soonest_first(words: Iterable[str]) -> list[str]:
+    """Return policies in the order in which they are soon compiled: what is blind to Θ is short."""
+    return sorted(words, key=lambda word: not isinstance(parse_policy(word), BlindPolicy))
+
+
+def compiling(word: str, problem: Problem) -> Thread:
+    """Have a policy compiled to simulate problems like this one; return the thread that does it."""
+    policy = parse_policy(word)
+    return _once(("play", type(policy)), problem, lambda: _play(policy, problem))
+
+
+def compile_ahead(words: Iterable[str], problem: Problem) -> Thread:
+    """Have all compiled that may be asked for next: to play these policies, and to watch the first.
+
+    Policies from people's own files wait until they are played: to read these is to run them.
+    """
+    known = tuple(word for word in words if word.partition(":")[0] in POLICIES)
+    return _once(("ahead", known), problem, lambda: _all(known, problem))
+
+
+def _once(what: object, problem: Problem, work: Callable[[], None]) -> Thread:
+    """Begin a piece of work, once for all problems whose rewards and contexts are of one kind."""
+    key = what, problem.rewards.law_type, len(problem.contexts) > 1
+    with _guard:
+        if key not in _begun:
+            _begun[key] = Thread(target=_quietly, args=[work, key], daemon=True)
+            _begun[key].start()
+        return _begun[key]
+
+
+def _quietly(work: Callable[[], None], key: object) -> None:
+    try:
+        work()
+    except Exception:  # whoever plays will be told what is wrong; another problem may do
+        with _guard:
+            del _begun[key]
+
+
+def _play(policy: Policy, problem: Problem) -> None:
+    if not isinstance(policy, PlainPolicy):
+        cell = make_cell(problem, policy, true=problem.parameters[0], horizon=10, runs=1)
+        cell.play(range(1), new_meter())
+
+
+def _all(words: tuple[str, ...], problem: Problem) -> None:
+    for word in soonest_first(words):
+        compiling(word, problem).join()
+    for word in words[:1]:
+        Agent(problem, word).ask(problem.contexts[0] if problem.contexts else None)
+
+
+if __name__ == "__main__":  # as a part of installing
+    compile_ahead(STARTERS, built_in("paper:two")).join()

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fpbandits as fpb
+from fpbandits.lab.ahead import compile_ahead, compiling, soonest_first
+from fpbandits.lab.examples import EXAMPLES
+from fpbandits.policies.compilations import compilations
+
+TWO = EXAMPLES["paper:two"].make()
+DOSES = EXAMPLES["doses"].make()
+
+
+def test_what_is_blind_comes_first() -> None:
+    assert soonest_first(["frugal", "ucb1", "fp-ucb:slack=0.1"]) == [
+        "ucb1",
+        "frugal",
+        "fp-ucb:slack=0.1",
+    ]
+
+
+def test_each_kind_of_problem_is_compiled_once() -> None:
+    first = compiling("ucb1", TWO)
+    assert compiling("ucb1", EXAMPLES["paper:permutations"].make()) is first
+    other = compiling("ucb1", DOSES)
+    assert other is not first
+    for thread in (first, other):
+        thread.join()
+
+
+def test_what_was_compiled_ahead_plays_at_once() -> None:
+    compile_ahead(["moss", "ucb1"], DOSES).join()
+    begun: list[int] = []
+    with compilations(begun.append):
+        fpb.simulate(DOSES, ["moss", "ucb1"], true=DOSES.parameters[0], horizon=100, runs=3)
+        fpb.Agent(DOSES, "moss").ask()
+    assert begun == []
+
+
+def test_nothing_is_said_of_what_cannot_be_compiled_and_no_file_is_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text("print('someone has run me')")
+    for word in ("ucb2", "fp-ucb:slack=", "fp-ucb:slack", f"{tmp_path}/mine.py:Mine"):
+        compile_ahead([word], TWO).join()
+    # FP-UCB knows nothing of contexts; what it refuses is no hindrance to what comes next.
+    refused = compiling("fp-ucb", EXAMPLES["cold start"].make())
+    refused.join()
+    assert compiling("fp-ucb", EXAMPLES["cold start"].make()) is not refused
+    assert capfd.readouterr() == ("", "")
