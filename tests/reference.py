@@ -269,7 +269,7 @@ def frugal(
             yield from imed_from(arms, n, S)
         h = kappa * max(sum(n), 1) ** (1 + delta)
         p, hat = posterior(known.misfits(n, S), prior, h)
-        arm, pays = frugal_arm(means, p, hat, h, apart, paid, sum(n))
+        arm, pays = frugal_arm(means, p, hat, h, apart, paid)
         paid += pays
         if safe < math.inf and arm == frugal_leader(means, p, hat, h):
             arm = doubted(n, S, max(means[hat]), trust, arm)
@@ -302,9 +302,9 @@ def frugal_leader(means: list[list[float]], p: list[float], hat: int, h: float) 
 
 
 def frugal_arm(
-    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, paid: int, t: int
+    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, paid: int
 ) -> tuple[int, bool]:
-    """What frugality plays at t, and whether it pays for it, if it has ``paid`` so often before."""
+    """What frugality plays, and whether it pays for it, if it has ``paid`` so often before."""
     models, arms = range(len(means)), range(len(means[0]))
     best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
     gap = [[0.0 if i in best[m] else max(means[m]) - means[m][i] for i in arms] for m in models]
@@ -321,16 +321,16 @@ def frugal_arm(
     arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
     if arm in best[hat]:
         return arm, False
-    rival, asked = stake.index(max(stake)), set()
+    rival, asked, part = stake.index(max(stake)), set(), (1 + paid / 4) ** -2
     for m in models:
         trusts = leader in best[m]
         alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
         free = all(best[m] <= best[f] for f in alike)
-        if (free or not trusts) and p[m] > p[hat] * (1 + EQUAL) / (1 + paid) ** 2:
+        if (free or not trusts) and p[m] > part * p[hat] * (1 + EQUAL):
             among = best[m] - {leader} if trusts else best[m] | {leader}
             asked |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
     most = max((ratio[i] for i in asked), default=-math.inf)
-    if most >= ratio[arm] / (1 + math.log(max(t, 1))) ** 2:
+    if most >= part * ratio[arm]:
         return min(i for i in asked if ratio[i] * (1 + EQUAL) >= most), False
     return arm, True
 

@@ -107,7 +107,7 @@ def test_with_late_rewards_it_decides_as_plain_python_does(kind: str) -> None:
                 told += 1
             h = 5 * max(told, 1) ** 1.1
             p, hat = posterior([c - min(costs) for c in costs], [1.0] * len(means), h)
-            arm, pays = frugal_arm(means, p, hat, h, apart, count, told)
+            arm, pays = frugal_arm(means, p, hat, h, apart, count)
             count += pays
             elsewhere += arm != reference.best_arm(means[hat])
             decision = agent.ask()

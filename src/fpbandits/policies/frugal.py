@@ -27,11 +27,11 @@ with θ° on all its best arms and promises more.
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
 what others would pay for. So after n plays that cost under θ̂, before the next, ask the models that
-have more than (1 + n)^{−2} of the posterior of θ̂. One under which all comes for free, and that
-trusts the leader, asks for its other best arms, those that tell it from the rival with most at
+have more than y_n = (1 + n/4)^{−2} of the posterior of θ̂. One under which all comes for free, and
+that trusts the leader, asks for its other best arms, those that tell it from the rival with most at
 stake. One that does not trust the leader asks for its best arms and the leader, those that tell it
-from θ̂. Of what is asked for, play what is worth most for its cost, if that is at least a part of
-(1 + ln t)^{−2} of what would be had for paying.
+from θ̂. Of what is asked for, play what is worth most for its cost, if it is worth at least y_n
+times as much for its cost as what would be paid for.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -65,6 +65,9 @@ from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, Theta
 from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.policies.misfit import EQUAL
 from fpbandits.problem import Problem
+
+_PATIENCE = 4.0
+"""How many plays are paid for before models that are less likely are asked."""
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
@@ -443,11 +446,11 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
     cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
-    heard, enough = (1 + paid) ** -2, (1 + math.log(max(float(tally.counters[CLOCK]), 1.0))) ** -2
+    part = (1 + paid / _PATIENCE) ** -2
     best = -1
     for model in range(posterior.size):
         trusts = theta.is_best[leader, model]
-        if posterior[model] <= heard * posterior[hat] * (1 + EQUAL):
+        if posterior[model] <= part * posterior[hat] * (1 + EQUAL):
             continue
         if trusts and not known.free[model]:
             continue
@@ -459,7 +462,7 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
                 continue
             if best < 0 or worth[other] * cost[best] > worth[best] * cost[other] * (1 + EQUAL):
                 best = other
-    if best >= 0 and worth[best] * cost[arm] >= enough * worth[arm] * cost[best]:
+    if best >= 0 and worth[best] * cost[arm] >= part * worth[arm] * cost[best]:
         return best
     tally.beliefs[-1] += 1
     return arm
