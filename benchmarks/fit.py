@@ -131,8 +131,8 @@ def told_from_truth(log: Any, family: str, means: Floats, shares: Floats) -> tup
             fewer += merged(more, first.sample, combinations(range(types), 2))
             short = [first.sample.climb(each, 30, 1e-5) for each in fewer]
             mixture = max(short, key=lambda found: found[1])[0]
-    pull(splits, len(means))
     scores = {types: score_of(splits, types) for types in range(1, len(means) + 1)}
+    scores = pull(splits, scores)
     chosen = smallest(scores, 2.0)
     if len(means) == 1:
         return chosen, ""

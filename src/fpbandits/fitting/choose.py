@@ -1,9 +1,8 @@
 """How many types: by the likelihood of units held out. How far thin cells are pulled: by their own.
 
-Units, not rows, are held out: a unit's rows share its type. They are split into folds, and each is
-held out in turn. For T = 1, 2, … a mixture is found on the other units, and those held out are
-scored, unit by unit. Two mixtures are compared by the differences of the same units, whose standard
-error says what is noise.
+Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
+the other units, and the held-out ones are scored, unit by unit. Two mixtures are compared by the
+differences of the same units, whose standard error says what is noise.
 
 Were its law known, a type more would gain x nats. It must be learnt, though: with p numbers to
 learn, it gains about p/2 more than x on the units that it was learnt from, and as much less than x
@@ -13,9 +12,10 @@ the smallest T that none is clearly better than. The best T alone is a type too 
 ten or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
-The search is made on the first split, and others go on from what it found, to the end: what it
-knew of their held-out units must be forgotten. Of very many units only some are looked at, as many
-as the work allows; the final fit has all of them.
+Units of few distinct cells are split into folds, each held out in turn; the search is made on the
+first, and others go on from what it found, to the very end: what it knew of their held-out units
+must be forgotten. Units of many cells are split once, and of very many only some are looked at, as
+many as the work allows; the final fit has all of them.
 """
 
 from __future__ import annotations
@@ -42,12 +42,14 @@ _STRENGTH = 1.0
 _WEAKEST, _STRONGEST = 0.1, 1e4
 _FOLDS = 4
 """One unit in so many is held out at a time."""
-_CLEARLY, _PERHAPS = 2.0, 1.0
-"""So many standard errors are no noise; so many may be none."""
+_PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 10.0
+"""So many standard errors may be no noise; so many are none; so many leave no doubt."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_MANY, _SMALL = 200_000, 12_000
-"""Cells of units: at most to choose by; to try starts on."""
+_FEW, _MANY, _SMALL = 30_000, 330_000, 12_000
+"""Cells of units: for folds in turn; at most to choose by; to try starts on."""
+_WORK = 40_000_000
+"""As many cells are gone through where scores are close."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
 _ROUNDS, _MOVES, _MERGES = 6, 12, 50
@@ -229,8 +231,7 @@ def choose(
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
         _seek_again(splits, number, seed)
         scores[number] = score_of(splits, number)
-    pull(splits, _best_of(scores))
-    scores = {number: score_of(splits, number) for number in scores}
+    scores = pull(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
     held_out = {number: score.held_out / rewards for number, score in scores.items()}
     bic, fits = {}, {}
@@ -254,12 +255,13 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 
 
 def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[Split]:
-    """Yield folds, of all units or of as many as the work allows, each held out in turn."""
+    """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
+    few = len(cells.members) <= _FEW
     if len(cells.members) > _MANY:  # groups are few where units are alike, and all can be kept
         lengths = np.diff(cells.starts)[cells.group_of[order]]
         order = order[: int(np.searchsorted(np.cumsum(lengths), _MANY))]
-    for fold in range(_FOLDS):
+    for fold in range(_FOLDS if few else 1):
         held = np.s_[fold::_FOLDS]
         yield Split(cells, np.delete(order, held), order[held], estimator)
 
@@ -284,16 +286,21 @@ def _seek_again(splits: list[Split], types: int, seed: int) -> None:
             split.best[types] = _best([split.best[types], again], 1)[0]
 
 
-def pull(splits: list[Split], types: int) -> None:
-    """Let all mixtures be found with the strength that those of so many types call for.
+def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
+    """Return the scores of mixtures with the strength that those of the best number call for.
 
-    Numbers that need not be learnt from scratch cost less: rare types are told apart sooner.
+    Numbers that need not be learnt from scratch cost less: rare types are told apart sooner. Where
+    the scores are close, mixtures are climbed to the very end, for a plateau may look like one.
     """
-    strength = pulled(splits[0].sample, splits[0].best[types][0])[0].strength
+    best = _best_of(scores)
+    strength = pulled(splits[0].sample, splits[0].best[best][0])[0].strength
     for split in splits:
         split.sample = replace(split.sample, strength=strength)
         for number, (mixture, _) in split.best.items():
-            split.best[number] = split.sample.climb(mixture, 1500, 1e-8)
+            close = gain(scores[best], scores[number]) < _FAR
+            how = (_WORK // len(split.sample.cells.members), 1e-10) if close else (60, 1e-6)
+            split.best[number] = split.sample.climb(mixture, *how)
+    return {number: score_of(splits, number) for number in scores}
 
 
 def score_of(splits: list[Split], types: int) -> Score:
