@@ -12,10 +12,10 @@ the smallest T that none is clearly better than. The best T alone is a type too 
 ten or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
-Units of few distinct cells are split into folds, each held out in turn; the search is made on the
-first, and others go on from what it found, to the very end: what it knew of their held-out units
-must be forgotten. Units of many cells are split once, and of very many only some are looked at, as
-many as the work allows; the final fit has all of them.
+Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
+its own: one that went on from what another had found would know of the units that it holds out, and
+a type too many would look true. Units of many cells are split once, and of very many only some are
+looked at, as many as the work allows; the final fit has all of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 10.0
 """So many standard errors may be no noise; so many are none; so many leave no doubt."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 30_000, 330_000, 12_000
+_FEW, _MANY, _SMALL = 20_000, 330_000, 12_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
 _WORK = 40_000_000
 """As many cells are gone through where scores are close."""
@@ -223,13 +223,18 @@ def choose(
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
         progress(f"fitting {counted(number, 'type')}", 0.0, 0.0)
-        _seek(splits, number, seed)
+        for fold, split in enumerate(splits):
+            before = split.best.get(number - 1, (None, 0.0))[0]
+            random = _stream(seed, number, fold)
+            split.best[number] = search(split.sample, number, before, random)
         scores[number] = score_of(splits, number)
         if number >= _best_of(scores) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
-        _seek_again(splits, number, seed)
+        for fold, split in enumerate(splits):
+            more, random = split.best[number + 1][0], _stream(seed, number, fold, 1)
+            split.best[number] = shrunk(split.sample, split.best[number], more, random)
         scores[number] = score_of(splits, number)
     scores = pull(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
@@ -264,26 +269,6 @@ def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> It
     for fold in range(_FOLDS if few else 1):
         held = np.s_[fold::_FOLDS]
         yield Split(cells, np.delete(order, held), order[held], estimator)
-
-
-def _seek(splits: list[Split], types: int, seed: int) -> None:
-    """Find a mixture in each split: the first makes a search, the others go on from there."""
-    first, *others = splits
-    before = first.best.get(types - 1, (None, 0.0))[0]
-    first.best[types] = search(first.sample, types, before, _stream(seed, types))
-    for split in others:
-        split.best[types] = split.sample.climb(first.best[types][0], 600, 1e-6)
-
-
-def _seek_again(splits: list[Split], types: int, seed: int) -> None:
-    """Try to do better by the mixtures with a type more."""
-    first, *others = splits
-    there, more = first.best[types], first.best[types + 1][0]
-    first.best[types] = shrunk(first.sample, there, more, _stream(seed, types, 1))
-    if first.best[types] is not there:
-        for split in others:
-            again = split.sample.climb(first.best[types][0], 600, 1e-6)
-            split.best[types] = _best([split.best[types], again], 1)[0]
 
 
 def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
