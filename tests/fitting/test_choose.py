@@ -92,7 +92,7 @@ def test_a_rare_type_is_found() -> None:
 
 
 def test_a_type_too_many_is_rare() -> None:
-    # Of 334 logs of 14 kinds three had a type too many: two or more in ten are one case in 300.
+    # A type too many is found in one log of a hundred or so: in two of ten, one time in 200.
     found = []
     for seed in range(10):
         truth = drawn(seed, units=250, means=FOUR[:2], shares=(0.5, 0.5), shown=3)

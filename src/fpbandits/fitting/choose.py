@@ -8,8 +8,8 @@ Were its law known, a type more would gain x nats. It must be learnt, though: wi
 learn, it gains about p/2 more than x on the units that it was learnt from, and as much less than x
 on as many held out. So x is half way between both gains, whatever p is. The best T on units held
 out is clearly better than a smaller one if x is more than two standard errors, and the choice is
-the smallest T that none is clearly better than. The best T alone is a type too many in one log of
-ten or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
+the smallest T that it is not clearly better than. The best T alone is a type too many in one log of
+five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
 Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
