@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from scipy.optimize import linear_sum_assignment
 from fpbandits import FPUCB, Frugal, Policy, Problem, Thompson, fit, simulate
 from fpbandits.arrays import Floats
 from fpbandits.families import ESTIMATORS
-from fpbandits.families.estimator import Rewards
-from fpbandits.fitting.cells import cells_of
-from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.fitting.cells import Cells, cells_of
+from fpbandits.fitting.choose import folds, gain, pull, score_of, smallest
+from fpbandits.fitting.em import Mixture, Sample, merged, without
 from fpbandits.fitting.result import Fit
 from fpbandits.log import read_log
 
@@ -39,11 +41,23 @@ def draw(
     arms: int = 20,
     shown: int = 2,
     repeats: int = 5,
+    law: tuple[float, float] | None = None,
+    rarest: float | None = None,
+    deviation: float = 1 / 3,
 ) -> tuple[Floats, Floats, dict[str, Any]]:
-    """Return means, shares and a log: every user sees some arms, a few times each."""
+    """Return means, shares and a log: every user sees some arms, a few times each.
+
+    Means are uniform, or of a Beta law; the last type has the share ``rarest``, if that is given.
+    """
     random = np.random.default_rng(seed)
-    means = random.uniform(0.05, 0.95, (types, arms))
-    shares = random.dirichlet(np.full(types, 5.0))
+    if law is None:
+        means = random.uniform(0.05, 0.95, (types, arms))
+    else:
+        means = random.beta(*law, (types, arms)).clip(0.005, 0.995)
+    if rarest is None:
+        shares = random.dirichlet(np.full(types, 5.0))
+    else:
+        shares = np.append((1 - rarest) * random.dirichlet(np.full(types - 1, 5.0)), rarest)
     kinds = random.choice(types, units, p=shares)
     seen = np.argsort(random.random((units, arms)), axis=1)[:, :shown]
     user, arm = np.repeat(np.arange(units), shown * repeats), np.repeat(seen.reshape(-1), repeats)
@@ -51,7 +65,7 @@ def draw(
     if family == "bernoulli":
         reward = (random.random(len(user)) < mean).astype(float)
     elif family == "gaussian":
-        reward = mean + random.normal(size=len(user)) / 3
+        reward = mean + random.normal(size=len(user)) * deviation
     elif family == "beta":
         reward = random.beta(5 * mean, 5 * (1 - mean))
     else:
@@ -66,17 +80,20 @@ def mean_error(found: Floats, true: Floats) -> float:
     return float(errors[linear_sum_assignment(errors)].mean())
 
 
-def from_truth(log: Any, family: str, means: Floats, shares: Floats) -> Floats:
-    """Return the means that expectation-maximisation finds from the truth on, without penalty."""
+def added_up(log: Any, family: str) -> tuple[Cells, Estimator]:
+    """Return the cells of a log, and what finds laws in them."""
     read = read_log(log, **ROLES)
     estimator = ESTIMATORS[family].of_log(
         Rewards(read.reward, read.pair, read.pair_names, None), {}
     )
-    cells = cells_of(read, estimator)
-    sample = Sample(cells, cells.weights(), estimator, 1e-6)
-    if family == "gaussian":
+    return cells_of(read, estimator), estimator
+
+
+def true_mixture(estimator: Estimator, means: Floats, shares: Floats) -> Mixture:
+    """Return the truth, as expectation-maximisation has it."""
+    if estimator.family == "gaussian":
         start = (means - vars(estimator)["middle"]) / vars(estimator)["scale"]
-    elif family == "discrete":
+    elif estimator.family == "discrete":
         chances = np.stack(
             [(1 - means) ** 3, 3 * means * (1 - means) ** 2, 3 * means**2 * (1 - means), means**3],
             -1,
@@ -85,9 +102,82 @@ def from_truth(log: Any, family: str, means: Floats, shares: Floats) -> Floats:
     else:
         start = np.log(means / (1 - means))
     where = np.swapaxes(start.reshape(*means.shape, -1), 0, 1)
-    begin = Mixture(np.log(shares), np.ascontiguousarray(where), estimator.begin)
-    best, _ = sample.climb(begin, 3000, 1e-9)
+    return Mixture(np.log(shares), np.ascontiguousarray(where), estimator.begin)
+
+
+def from_truth(log: Any, family: str, means: Floats, shares: Floats) -> Floats:
+    """Return the means that expectation-maximisation finds from the truth on, without penalty."""
+    cells, estimator = added_up(log, family)
+    sample = Sample(cells, cells.weights(), estimator, 1e-6)
+    best, _ = sample.climb(true_mixture(estimator, means, shares), 3000, 1e-9)
     return estimator.means(best.coordinates, best.common).T
+
+
+def told_from_truth(log: Any, family: str, means: Floats, shares: Floats) -> tuple[int, str]:
+    """Return how many types a search would choose that knows the truth, and by what margin.
+
+    For fewer types it goes on from the truth with two types merged, or one left out: the best way
+    of all. The margin is that of all true types over the best with one less.
+    """
+    cells, estimator = added_up(log, family)
+    splits = list(folds(cells, estimator, np.random.default_rng(0)))
+    first, mixture = splits[0], true_mixture(estimator, means, shares)
+    for types in range(len(means), 0, -1):
+        for split in splits:
+            split.best[types] = split.sample.climb(mixture, 3000, 1e-9)
+        if types > 1:
+            more = first.best[types][0]
+            fewer = [without(more, kind) for kind in range(types)]
+            fewer += merged(more, first.sample, combinations(range(types), 2))
+            short = [first.sample.climb(each, 30, 1e-5) for each in fewer]
+            mixture = max(short, key=lambda found: found[1])[0]
+    scores = {types: score_of(splits, types) for types in range(1, len(means) + 1)}
+    scores = pull(splits, scores)
+    chosen = smallest(scores, 2.0)
+    if len(means) == 1:
+        return chosen, ""
+    most, less = scores[len(means)], scores[len(means) - 1]
+    held, learnt = most.held_out - less.held_out, most.learnt - less.learnt
+    error = (held + learnt) / 2 / gain(most, less)
+    words = f"{held:+.0f} nats on units held out, {learnt:+.0f} on units learnt from, ± {error:.0f}"
+    return chosen, words
+
+
+HIDDEN: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "low click rates": ("bernoulli", 10**5, {"law": (1.2, 6.0), "rarest": 0.03}),
+    "a rare type": ("bernoulli", 10**5, {"rarest": 0.01}),
+    "a fifth of the users": ("bernoulli", 20_000, {}),
+    "50 arms": ("bernoulli", 10**5, {"types": 6, "arms": 50, "shown": 5, "repeats": 2}),
+    "4 arms": ("bernoulli", 20_000, {"types": 3, "arms": 4, "repeats": 4}),
+    "one type": ("bernoulli", 20_000, {"types": 1, "arms": 10}),
+    "gaussian, noisy": ("gaussian", 40_000, {"types": 5, "arms": 12, "deviation": 0.7}),
+    "beta, few": ("beta", 2_000, {"types": 6, "arms": 10, "repeats": 2, "shown": 3}),
+    "discrete": ("discrete", 20_000, {"types": 5, "arms": 15, "shown": 3, "repeats": 2}),
+}
+"""Logs unlike those that the search was made on: family, users, and how they are drawn."""
+
+
+def hidden(seeds: range) -> None:
+    """Count the types found in logs of many kinds, beside what could be told from the truth on."""
+    total = {"too few": 0, "right": 0, "too many": 0, "told by the truth": 0}
+    for name, (family, units, how) in HIDDEN.items():
+        print(f"  {name}: {units:,} users, {how.get('types', 8)} types")
+        for seed in seeds:
+            means, shares, log = draw(seed, family, units, **how)
+            start = time.process_time()
+            found = fit(log, family=family, **ROLES)
+            seconds = time.process_time() - start
+            told, margin = told_from_truth(log, family, means, shares)
+            words = f"found {found.types}, from the truth on {told}"
+            if found.types == len(means):
+                ours = mean_error(found.problem.means, means)
+                truth = mean_error(from_truth(log, family, means, shares), means)
+                words += f"; mean error {ours / truth:.2f} of that from the truth on"
+            print(f"    seed {seed}: {words}; {seconds:.0f} s; the last type: {margin or 'none'}")
+            off = (found.types > len(means)) - (found.types < len(means))
+            total[("right", "too many", "too few")[off]] += 1
+            total["told by the truth"] += told == len(means)
+    print(f"  in all: {total}")
 
 
 def write(log: dict[str, Any], path: Path) -> None:
@@ -163,17 +253,19 @@ def log_likelihood(found: Fit, table: Floats) -> float:
 
 
 def coverage(logs: int) -> None:
-    """Count how often 95 % intervals of means hold the truth."""
+    """Count how often 95 % intervals of means hold the truth, the number of types being found."""
     for family in ("bernoulli", "gaussian"):
-        inside = []
+        inside, right = [], 0
         for seed in range(logs):
             means, _, log = draw(1000 + seed, family, 2000, types=3, arms=6, shown=3, repeats=4)
-            found = fit(log, family=family, types=3, **ROLES)
+            found = fit(log, family=family, **ROLES)
             errors = np.abs(found.problem.means[:, np.newaxis] - means).mean(axis=2)
             ours, true = linear_sum_assignment(errors)
             off = np.abs(found.problem.means[ours] - means[true])
             inside.append(float((off < 1.96 * found.error_table[ours]).mean()))
-        print(f"  {family}: 95 % intervals hold {np.mean(inside):.1%} of means in {logs} logs")
+            right += found.types == 3
+        print(f"  {family}: three types found in {right} of {logs} logs")
+        print(f"  {family}: 95 % intervals hold {np.mean(inside):.1%} of means")
 
 
 PLAYS = [1000, 10_000]
@@ -257,6 +349,8 @@ if __name__ == "__main__":
         ten_million(Path(name))
         print("\nAgainst StepMix, 8 types, one start of theirs")
         stepmix(Path(name))
+    print("\nThe number of types in logs of other kinds")
+    hidden(range(3))
     print("\nUsers played by fitted models, 4 types, 8 arms, six logs")
     played()
     print("\nErrors")

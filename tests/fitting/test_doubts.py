@@ -24,6 +24,7 @@ SEEN = Seen(
     sureness=0.9,
     chosen=2,
     by_bic=2,
+    perhaps=2,
     most=40,
 )
 
@@ -43,6 +44,7 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"plays": np.array([[0.0, 0], [50, 50], [50, 50]])}, "'a' was never played"),
         ({"errors": np.full((3, 2), 0.5)}, "type1 and type2 differ by less than their errors"),
         ({"shares": np.array([0.99, 0.01])}, "'type2' stands for fewer than 20 units"),
+        ({"perhaps": 3}, "there may be 3 types: they predict better, if not clearly"),
         ({"chosen": 40, "by_bic": 40}, "40 types is the most that was tried"),
         ({"by_bic": 3}, "BIC would take 3 types"),
     ],

@@ -1,17 +1,21 @@
 """How many types: by the likelihood of units held out. How far thin cells are pulled: by their own.
 
 Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
-the other units, and the held-out ones are scored, unit by unit. More types than there are fit noise
-and score no better; two mixtures are compared by the differences of the same units, whose standard
-error says what is noise. The choice is the smallest T within two standard errors of the best: with
-one, a type too many is found in some logs of few units. A rare type may hide in that noise. BIC,
-from a fit to all units, sees it: if it asks for more types, and they score no worse on the units
-held out, it has its way.
+the other units, and the held-out ones are scored, unit by unit. Two mixtures are compared by the
+differences of the same units, whose standard error says what is noise.
 
-Few units are split into folds, each held out in turn; the search is made on the first, and others
-go on from what it found, to the end: what it knew of their held-out units must be forgotten. Many
-are split once. Of very many only some are looked at, as many as the work allows; the final fit has
-all of them.
+Were its law known, a type more would gain x nats. It must be learnt, though: with p numbers to
+learn, it gains about p/2 more than x on the units that it was learnt from, and as much less than x
+on as many held out. So x is half way between both gains, whatever p is. The best T on units held
+out is clearly better than a smaller one if x is more than two standard errors, and the choice is
+the smallest T that it is not clearly better than. The best T alone is a type too many in one log of
+five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
+types that are there.
+
+Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
+its own: one that went on from what another had found would know of the units that it holds out, and
+a type too many would look true. Units of many cells are split once, and of very many only some are
+looked at, as many as the work allows; the final fit has all of them.
 """
 
 from __future__ import annotations
@@ -36,14 +40,16 @@ MOST_TYPES = 40
 _STRENGTH = 1.0
 """How far cells are pulled while the number of types is sought."""
 _WEAKEST, _STRONGEST = 0.1, 1e4
-_HELD_OUT = 4
-"""One unit in so many is held out."""
-_CLEARLY = 2.0
-"""So many standard errors are no noise."""
+_FOLDS = 4
+"""One unit in so many is held out at a time."""
+_PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 10.0
+"""So many standard errors may be no noise; so many are none; so many leave no doubt."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 30_000, 250_000, 12_000
+_FEW, _MANY, _SMALL = 20_000, 330_000, 12_000
 """Cells of units: for folds in turn; at most to choose by; to try starts on."""
+_WORK = 40_000_000
+"""As many cells are gone through where scores are close."""
 _STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
 """How many starts are made, go on, and go to the end."""
 _ROUNDS, _MOVES, _MERGES = 6, 12, 50
@@ -51,8 +57,6 @@ _ROUNDS, _MOVES, _MERGES = 6, 12, 50
 
 Found = tuple[Mixture, float]
 """A mixture and its penalised log-likelihood."""
-Scores = tuple[Floats, Floats]
-"""The log-likelihood of a held-out unit of each group, and how many such units there are."""
 
 
 @dataclass(frozen=True)
@@ -67,28 +71,51 @@ class Choice:
         −2 ln L + ln(units) · free numbers, of all units, by the number of types.
     strength
         How many rewards of the pooled law stand beside those of each type and pair.
-    types
-        How many there are.
+    types, perhaps
+        How many there are, and how many there would be if one standard error were no noise.
     """
 
     held_out: dict[int, float]
     bic: dict[int, float]
     strength: float
     types: int
+    perhaps: int
 
 
-class _Split:
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How well mixtures of T types explain units.
+
+    Attributes
+    ----------
+    each, weights
+        The log-likelihood of a held-out unit of each group, and how many such units there are.
+    learnt
+        The log-likelihood of as many units that were learnt from.
+    """
+
+    each: Floats
+    weights: Floats
+    learnt: float
+
+    @property
+    def held_out(self) -> float:
+        """The log-likelihood of all units held out."""
+        return _total(self.each, self.weights)
+
+
+class Split:
     """Units to learn from and units held out."""
 
     def __init__(self, cells: Cells, learn: Counts, held: Counts, estimator: Estimator) -> None:
         self.sample = part_of(cells, cells.weights(learn), estimator)
-        weights = cells.weights(held)
-        self.held = part_of(cells, weights, estimator)
+        self.held = part_of(cells, cells.weights(held), estimator)
         self.best: dict[int, Found] = {}
 
-    def scores(self, mixture: Mixture) -> Scores:
-        """Return the log-likelihood of a held-out unit of each group, and how many there are."""
-        return self.held.likelihoods(mixture), self.held.weights
+    def learnt(self, types: int) -> float:
+        """Return the log-likelihood of units learnt from, scaled to as many as are held out."""
+        each = self.sample.likelihoods(self.best[types][0])
+        return _total(each, self.sample.weights) * self.held.size / self.sample.size
 
 
 def part_of(
@@ -150,13 +177,15 @@ def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generat
     return sample.climb(best[0], 600)
 
 
-def shrunk(sample: Sample, more: Mixture, random: np.random.Generator) -> Found:
-    """Return the best mixture that comes of one with a type more: it is taken out, or merged."""
+def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generator) -> Found:
+    """Try to do better by a mixture with a type more: it is taken out, or merged with another."""
     small = some_of(sample, _SMALL, random)
+    here = small.climb(best[0], 20, 1e-4)[1]
     fewer = [without(more, kind) for kind in range(more.types)]
     fewer += merged(more, small, _some_pairs(more.types, _MERGES, random))
-    best = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
-    return _best([sample.climb(each, 600, 1e-6) for each, _ in best], 1)[0]
+    rivals = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
+    better = [each for each, value in rivals if value > here]
+    return _best([best, *(sample.climb(each, 600, 1e-6) for each in better)], 1)[0]
 
 
 def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
@@ -189,77 +218,82 @@ def choose(
 ) -> tuple[Mixture, Choice]:
     """Find how many types there are, unless that is said, and fit them to all units."""
     everyone = Sample(cells, cells.weights(), estimator, _STRENGTH)
-    splits = list(_splits(cells, estimator, _stream(seed, 0)))
-    scores: dict[int, Scores] = {}
+    splits = list(folds(cells, estimator, _stream(seed, 0)))
+    scores: dict[int, Score] = {}
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
         progress(f"fitting {counted(number, 'type')}", 0.0, 0.0)
-        first, *others = splits
-        before = first.best.get(number - 1, (None, 0.0))[0]
-        first.best[number] = search(first.sample, number, before, _stream(seed, number))
-        for split in others:
-            split.best[number] = split.sample.climb(first.best[number][0], 900)
-        scores[number] = _scores(splits, number)
-        if number >= max(scores, key=lambda each: _total(*scores[each])) + _PATIENCE:
+        for fold, split in enumerate(splits):
+            before = split.best.get(number - 1, (None, 0.0))[0]
+            random = _stream(seed, number, fold)
+            split.best[number] = search(split.sample, number, before, random)
+        scores[number] = score_of(splits, number)
+        if number >= _best_of(scores) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
         progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
-        fewer = shrunk(first.sample, first.best[number + 1][0], _stream(seed, number, 1))
-        for split in splits:
-            again = split.sample.climb(fewer[0], 900)
-            split.best[number] = _best([split.best[number], again], 1)[0]
-        scores[number] = _scores(splits, number)
-    rewards = _rewards(splits)
-    held_out = {number: _total(*each) / rewards for number, each in scores.items()}
+        for fold, split in enumerate(splits):
+            more, random = split.best[number + 1][0], _stream(seed, number, fold, 1)
+            split.best[number] = shrunk(split.sample, split.best[number], more, random)
+        scores[number] = score_of(splits, number)
+    scores = pull(splits, scores)
+    rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
+    held_out = {number: score.held_out / rewards for number, score in scores.items()}
     bic, fits = {}, {}
     for number in scores:
         progress(f"fitting {counted(number, 'type')} to all units", 0.0, 0.0)
         fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
         likelihood = value - everyone.penalty(fits[number])
         bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
-    by_both = min(min(bic, key=bic.__getitem__), max(held_out, key=held_out.__getitem__))
-    chosen = max(_smallest(scores), by_both)
+    chosen = smallest(scores, _CLEARLY)
     final, mixture = pulled(everyone, fits[chosen])
     random = _stream(seed, 0, 1)
     best = final.climb(mixture, 600, 1e-6)
     if chosen > 1:
         best = shaken(final, some_of(final, _SMALL, random), best, random)
     best = final.climb(best[0], 1500, 1e-9)
-    return best[0], Choice(held_out, bic, final.strength, chosen)
+    return best[0], Choice(held_out, bic, final.strength, chosen, smallest(scores, _PERHAPS))
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def _scores(splits: list[_Split], types: int) -> Scores:
-    """Return the scores of the units held out in all splits."""
-    parts = [split.scores(split.best[types][0]) for split in splits]
-    return np.concatenate([each for each, _ in parts]), np.concatenate([w for _, w in parts])
-
-
-def _rewards(splits: list[_Split]) -> float:
-    """Return how many rewards are held out."""
-    return sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
-
-
-def _splits(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[_Split]:
+def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[Split]:
     """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
-    lengths = np.diff(cells.starts)[cells.group_of[order]]
-    if max(cells.units, len(cells.members)) <= _FEW:
-        for fold in range(_HELD_OUT):
-            yield _Split(
-                cells,
-                np.delete(order, np.s_[fold::_HELD_OUT]),
-                order[fold::_HELD_OUT],
-                estimator,
-            )
-        return
+    few = len(cells.members) <= _FEW
     if len(cells.members) > _MANY:  # groups are few where units are alike, and all can be kept
-        order = order[: int(np.searchsorted(np.cumsum(lengths), _MANY * 4 // 3))]
-    held = len(order) // _HELD_OUT
-    yield _Split(cells, order[held:], order[:held], estimator)
+        lengths = np.diff(cells.starts)[cells.group_of[order]]
+        order = order[: int(np.searchsorted(np.cumsum(lengths), _MANY))]
+    for fold in range(_FOLDS if few else 1):
+        held = np.s_[fold::_FOLDS]
+        yield Split(cells, np.delete(order, held), order[held], estimator)
+
+
+def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
+    """Return the scores of mixtures with the strength that those of the best number call for.
+
+    Numbers that need not be learnt from scratch cost less: rare types are told apart sooner. Where
+    the scores are close, mixtures are climbed to the very end, for a plateau may look like one.
+    """
+    best = _best_of(scores)
+    strength = pulled(splits[0].sample, splits[0].best[best][0])[0].strength
+    for split in splits:
+        split.sample = replace(split.sample, strength=strength)
+        for number, (mixture, _) in split.best.items():
+            close = gain(scores[best], scores[number]) < _FAR
+            how = (_WORK // len(split.sample.cells.members), 1e-10) if close else (60, 1e-6)
+            split.best[number] = split.sample.climb(mixture, *how)
+    return {number: score_of(splits, number) for number in scores}
+
+
+def score_of(splits: list[Split], types: int) -> Score:
+    """Return the scores of all units, each held out in one split."""
+    each = [split.held.likelihoods(split.best[types][0]) for split in splits]
+    weights = [split.held.weights for split in splits]
+    learnt = sum(split.learnt(types) for split in splits)
+    return Score(np.concatenate(each), np.concatenate(weights), learnt)
 
 
 def _total(values: Floats, weights: Floats) -> float:
@@ -267,19 +301,24 @@ def _total(values: Floats, weights: Floats) -> float:
     return float((values * weights).sum())
 
 
-def _smallest(scores: dict[int, Scores]) -> int:
-    """Return the least number of types that is not clearly worse than the best."""
-    totals = {number: _total(*each) for number, each in scores.items()}
-    best = max(totals, key=totals.__getitem__)
-    for number in sorted(scores):
-        difference = scores[best][0] - scores[number][0]
-        weights = scores[best][1]
-        units = weights.sum()
-        mean = _total(difference, weights) / units
-        spread = _total((difference - mean) ** 2, weights) / max(units - 1, 1)
-        if units * mean <= _CLEARLY * math.sqrt(units * spread):
-            return number
-    return best
+def _best_of(scores: dict[int, Score]) -> int:
+    """Return the number of types that scores best."""
+    return max(scores, key=lambda number: scores[number].held_out)
+
+
+def smallest(scores: dict[int, Score], errors: float) -> int:
+    """Return the least number of types than which the best is not better by so many errors."""
+    best = scores[_best_of(scores)]
+    return next(number for number in sorted(scores) if gain(best, scores[number]) <= errors)
+
+
+def gain(best: Score, other: Score) -> float:
+    """Return how much better one number of types is than another, in standard errors."""
+    nats = (best.held_out - other.held_out + best.learnt - other.learnt) / 2
+    difference, units = best.each - other.each, best.weights.sum()
+    mean = _total(difference, best.weights) / units
+    spread = _total((difference - mean) ** 2, best.weights) / max(units - 1, 1)
+    return nats / math.sqrt(units * spread) if spread > 0 else 0.0
 
 
 def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:

@@ -46,6 +46,8 @@ class Seen:
         How likely a unit's likeliest type is, in the mean over units.
     pairs
         What the pairs are called.
+    chosen, by_bic, perhaps
+        How many types there are, are best by BIC, and may be there though that is not clear.
     """
 
     types: tuple[str, ...]
@@ -61,6 +63,7 @@ class Seen:
     sureness: float
     chosen: int
     by_bic: int
+    perhaps: int
     most: int
 
 
@@ -139,6 +142,11 @@ def _about_types(seen: Seen) -> list[str]:
         said.append(f"{listed(few, 4)} stands for fewer than {_FEW_UNITS} units: it may be noise")
     if seen.chosen == seen.most:
         said.append(f"{counted(seen.chosen, 'type')} is the most that was tried: there may be more")
+    if seen.perhaps > seen.chosen:
+        said.append(
+            f"there may be {counted(seen.perhaps, 'type')}: they predict better, if not clearly; "
+            "rare types, and types much like others, take more units to be found"
+        )
     if seen.by_bic != seen.chosen:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"

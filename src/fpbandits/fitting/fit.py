@@ -163,6 +163,7 @@ def _told(
         sureness,
         mixture.types,
         min(choice.bic, key=choice.bic.__getitem__),
+        choice.perhaps,
         MOST_TYPES,
     )
     shape = problem.means.shape[1:]
