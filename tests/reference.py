@@ -326,7 +326,8 @@ def frugal_arm(
         trusts = leader in best[m]
         alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
         free = all(best[m] <= best[f] for f in alike)
-        if (free or not trusts) and p[m] > part * p[hat] * (1 + EQUAL):
+        heard = math.exp(-math.sqrt(paid)) if trusts else part
+        if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
             among = best[m] - {leader} if trusts else best[m] | {leader}
             asked |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
     most = max((ratio[i] for i in asked), default=-math.inf)

@@ -205,15 +205,14 @@ promises more on arm 3. Arm 1 tells nothing, and arm 2 tells all from the truth 
 def test_before_it_pays_it_asks_models_with_several_best_arms() -> None:
     """Lost after 10⁶ plays is next to nothing, though the first model leads at times.
 
-    Seed 0, 400 runs: 0.07 ± 0.03, in one run of 25. Were models asked only if they have more than
-    (1 + n/8)^{−1.1} of θ̂'s posterior it would be 2.1 ± 0.2, in every fourth run; were none asked,
-    the truth would never be heard while the first model leads.
+    Seed 0, 400 runs: 0.08 ± 0.03, in one run of 25. Were none asked, the truth would never be heard
+    while the first model leads.
     """
     result = simulate(
         TIED, Frugal(), true="theta2", horizon=10**15, runs=400, times=[10**6, 10**15]
     )
     early, late = result.regret("frugal").T
-    assert 0.5 < early.mean() < 1.5
+    assert 1 < early.mean() < 3
     assert (late - early).mean() < 0.3
 
 

@@ -26,12 +26,12 @@ with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what others would pay for. So after n plays that cost under θ̂, before the next, ask the models that
-have more than y_n = (1 + n/4)^{−2} of the posterior of θ̂. One under which all comes for free, and
-that trusts the leader, asks for its other best arms, those that tell it from the rival with most at
-stake. One that does not trust the leader asks for its best arms and the leader, those that tell it
-from θ̂. Of what is asked for, play what is worth most for its cost, if it is worth at least y_n
-times as much for its cost as what would be paid for.
+what others would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂
+too. One under which all comes for free, that trusts the leader and has more than e^{−√n} of the
+posterior of θ̂, asks for its other best arms, those that tell it from the rival with most at stake.
+One that does not trust the leader and has more than y_n = (1 + n/4)^{−2} asks for its best arms and
+the leader, those that tell it from θ̂. Of what is asked for, play what is worth most for its cost,
+if it is worth at least y_n times as much for its cost as what would be paid for.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -450,7 +450,8 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> 
     best = -1
     for model in range(posterior.size):
         trusts = theta.is_best[leader, model]
-        if posterior[model] <= part * posterior[hat] * (1 + EQUAL):
+        heard = math.exp(-math.sqrt(paid)) if trusts else part
+        if posterior[model] <= heard * posterior[hat] * (1 + EQUAL):
             continue
         if trusts and not known.free[model]:
             continue
