@@ -21,17 +21,18 @@ regret to come: R(p) solves min_i c_i(p) + D_i·p²(1 − p)²·R″(p) = 0.
 
 **What is proven** (``docs/policies.md``): whenever an arm is played that is worse under θ°, either
 p(θ°) < C/h(t), which has a summable probability, or some model that this very arm tells from θ° has
-at least c/h(t) times the posterior of θ°. So regret is O(log T), and bounded where no model agrees
-with θ° on all its best arms and promises more.
+at least c/h(t)² times the posterior of θ°. So regret is O(log T), and bounded where no model agrees
+with θ° on all its best arms and promises more (with contexts: if there is one best arm in each).
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
-what others would pay for. So after n plays that cost under θ̂, before the next, ask the models, θ̂
-too. One under which all comes for free, that trusts the leader and has more than e^{−√n} of the
-posterior of θ̂, asks for its other best arms, those that tell it from the rival with most at stake.
-One that does not trust the leader and has more than y_n = (1 + n/4)^{−2} asks for its best arms and
-the leader, those that tell it from θ̂. Of what is asked for, play what is worth most for its cost,
-if it is worth at least y_n times as much for its cost as what would be paid for.
+what others would pay for. So after n plays that were paid for, which cost under θ̂ and which nobody
+asked for, before the next, ask the models, θ̂ too. One under which all comes for free, that trusts
+the leader and has more than e^{−√n} of the posterior of θ̂, asks for its other best arms, those that
+tell it from the rival with most at stake. One that does not trust the leader and has more than
+y_n = (1 + n/4)^{−2} asks for its best arms and the leader, those that tell it from θ̂. Of what is
+asked for, play what is worth most for its cost, if it is worth at least y_n times as much for its
+cost as what would be paid for.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
@@ -127,7 +128,9 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
+    guarantee = (
+        "bounded regret where B(θ°) is empty, else O(log T) (see the rule for contexts)"
+    )
 
     def prepare(self, problem: Problem) -> FrugalKnown:
         """Sort Θ into levels, and find what divergences between levels are made of."""
