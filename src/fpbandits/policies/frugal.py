@@ -128,9 +128,7 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = (
-        "bounded regret where B(θ°) is empty, else O(log T) (see the rule for contexts)"
-    )
+    guarantee = "bounded regret where B(θ°) is empty, else O(log T) (see the rule for contexts)"
 
     def prepare(self, problem: Problem) -> FrugalKnown:
         """Sort Θ into levels, and find what divergences between levels are made of."""
