@@ -128,7 +128,7 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = "bounded regret where B(θ°) is empty, else O(log T) (see the rule for contexts)"
+    guarantee = "O(log T), bounded where B(θ°) is empty (contexts: and no ties)"
 
     def prepare(self, problem: Problem) -> FrugalKnown:
         """Sort Θ into levels, and find what divergences between levels are made of."""
