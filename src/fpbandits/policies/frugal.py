@@ -128,7 +128,7 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = "O(log T), bounded where B(θ°) is empty (contexts: and no ties)"
+    guarantee = "O(log T), bounded where B(θ°) is empty (contexts: no ties)"
 
     def prepare(self, problem: Problem) -> FrugalKnown:
         """Sort Θ into levels, and find what divergences between levels are made of."""
