@@ -7,7 +7,7 @@ all of Θ keep every reward, and weigh a model by the log-likelihood of all of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, Protocol
 
@@ -114,6 +114,8 @@ class Frugal(Together):
         rows = problem.rewards.unit_means.reshape(np.shape(self.means))
         self.units, self.shares = rows.tolist(), problem.shares
         self.apart = np.reshape(divergences(problem), (len(rows), *rows.shape))
+        self.paid = 0
+        self.instead = 0
 
     def decide(self, context: int, stream: np.random.Generator) -> int:
         h = 5 * max(len(self.seen), 1) ** 1.1
@@ -133,18 +135,57 @@ class Frugal(Together):
         for m in models:
             for f in models:
                 worth += p[m] * loses[m] * p[f] * self.apart[f, m]
+
+        def over(gain: float, lost: float) -> float:
+            return -1.0 if not gain else gain / lost if lost else math.inf
+
+        def ratio(choice: Sequence[int]) -> float:
+            places = list(zip(self.shares, contexts, choice, strict=True))
+            return over(
+                sum(s * worth[x, a] for s, x, a in places),
+                sum(s * cost[x][a] for s, x, a in places),
+            )
+
         found, most = leaders, -1.0
         for choice in product(arms, repeat=len(contexts)):
-            gain = sum(
-                s * worth[x, a] for s, x, a in zip(self.shares, contexts, choice, strict=True)
-            )
-            lost = sum(
-                s * cost[x][a] for s, x, a in zip(self.shares, contexts, choice, strict=True)
-            )
-            ratio = -1.0 if not gain else gain / lost if lost else math.inf
-            if ratio * h >= 1 and ratio > most * (1 + EQUAL):
-                found, most = list(choice), ratio
+            if ratio(choice) * h >= 1 and ratio(choice) > most * (1 + EQUAL):
+                found, most = list(choice), ratio(choice)
+        if not any(gaps[hat, x, found[x]] for x in contexts):
+            return int(found[context])
+        part = (1 + self.paid / 4) ** -2
+        asked = self.asked(p, hat, part, leaders, gaps)
+        if asked:
+            instead = list(leaders)
+            for x in {x for x, _ in asked}:
+                own = {a: over(worth[x, a], cost[x][a]) for y, a in sorted(asked) if y == x}
+                instead[x] = next(a for a in own if own[a] * (1 + EQUAL) >= max(own.values()))
+            if ratio(instead) >= part * most:
+                self.instead += instead[context] != found[context]
+                return instead[context]
+        self.paid += gaps[hat, context, found[context]] > 0
         return int(found[context])
+
+    def asked(
+        self, p: list[float], hat: int, part: float, leaders: list[int], gaps: np.ndarray
+    ) -> set[tuple[int, int]]:
+        """The contexts and arms that models ask for."""
+        models, lead = range(len(p)), set(enumerate(leaders))
+        best = [{(int(x), int(a)) for x, a in np.argwhere(gaps[m] == 0)} for m in models]
+        stake = [
+            p[m] * sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(self.shares))
+            for m in models
+        ]
+        rival, asked = stake.index(max(stake)), set()
+        for m in models:
+            trusts = lead <= best[m]
+            alike = [f for f in models if not any(self.apart[m, f, x, a] for x, a in best[m])]
+            free = all(best[m] <= best[f] for f in alike)
+            heard = math.exp(-math.sqrt(self.paid)) if trusts else part
+            if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
+                against = rival if trusts else hat
+                among = best[m] - lead if trusts else best[m] | lead
+                asked |= {(x, a) for x, a in among if self.apart[against, m, x, a] > 0}
+        return asked
 
 
 class FPLLR(Together):

@@ -139,6 +139,53 @@ def test_in_contexts_normal_rewards_are_weighed_by_their_law() -> None:
             player.told(context, expected, reward)
 
 
+def test_in_contexts_with_ties_it_decides_as_plain_python_does() -> None:
+    """Often something else is asked for, here or in another context, before it pays."""
+    generator, instead, paid = np.random.default_rng(5), 0, 0
+    for _ in range(40):
+        size = int(generator.integers(3, 7)), 2, int(generator.integers(2, 4))
+        means = np.unique(generator.choice([0.4, 0.5, 0.7], size), axis=0)
+        problem = Problem.bernoulli(means, contexts=["a", "b"], shares=[0.7, 0.3])
+        agent, player = Agent(problem, Frugal()), context_twins.Frugal(problem)
+        truth = means[int(generator.integers(len(means)))]
+        for _ in range(60):
+            context = int(generator.random() < 0.3)
+            expected = player.decide(context, generator)
+            decision = agent.ask(context="ab"[context])
+            assert decision.arm == problem.arms[expected]
+            reward = float(generator.random() < truth[context, expected])
+            agent.tell(decision.id, reward)
+            player.told(context, expected, reward)
+        instead += player.instead
+        paid += player.paid
+    assert instead > 20
+    assert paid > 20
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        # The same in both contexts: the second holds arms 1 and 2 best, and arm 1 tells it for free
+        # from the third, but costs while the first may be so.
+        [[[0.4, 0.5, 0.2]] * 2, [[0.5, 0.5, 0.2]] * 2, [[0.3, 0.5, 0.7]] * 2],
+        # What the third promises in a is told for free in b.
+        [[[0.5, 0.2], [0.4, 0.5]], [[0.5, 0.2], [0.5, 0.5]], [[0.5, 0.7], [0.3, 0.5]]],
+    ],
+)
+def test_in_contexts_it_asks_before_it_pays(means: Any) -> None:
+    """Lost from 10³ to 10⁵ plays is next to nothing: .10 and .07 of 100 runs with seed 1.
+
+    Were none asked, it would be 3 in the mean.
+    """
+    problem = Problem.bernoulli(means, contexts=["a", "b"])
+    result = simulate(
+        problem, Frugal(), true="theta2", horizon=10**5, times=[10**3], runs=60, seed=1
+    )
+    early, late = result.regret("frugal").T
+    assert (late - early).mean() < 0.5
+    assert late.mean() < 4
+
+
 def test_in_contexts_what_is_free_is_taken() -> None:
     """Arm 2 in x and arm 3 in y cost nothing under either model, and tell them apart."""
     problem = Problem.bernoulli(

@@ -206,11 +206,11 @@ def _free(theta: Theta) -> Bools:
     free = np.ones(theta.codes.shape[1], bool)
     for model in range(len(free)):
         arms = np.flatnonzero(theta.is_best[:, model])
-        # A model that agrees on these arms and does not hold them best has something better.
+        # A model that agrees on these and does not hold them best has something better somewhere.
         others = np.flatnonzero(theta.codes[arms[0]] == theta.codes[arms[0], model])
         for arm in arms[1:]:
             others = others[theta.codes[arm, others] == theta.codes[arm, model]]
-        free[model] = theta.is_best[arms[0], others].all()
+        free[model] = theta.is_best[np.ix_(arms, others)].all()
     return free
 
 
@@ -248,9 +248,7 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
     _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
     context = tally.counters[CONTEXT]
     _choose(known, scratch, horizon)
-    arm = scratch.marks[_FOUND, context]
-    if known.shares.size == 1 and not known.theta.is_best[arm, hat]:
-        arm = _before_paying(known, tally, scratch, hat, arm)
+    arm = _before_paying(known, tally, scratch, hat, context)
     if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
         arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
     scratch.cycle[0] = arm
@@ -439,35 +437,83 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
 
 
 @jitted
-def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, arm: int) -> int:
-    """Return what to play instead of an arm that costs under θ̂, or this arm, which is counted."""
-    theta, posterior, gap = known.theta, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
-    leader, paid, rival = scratch.marks[_LEADER, 0], tally.beliefs[-1], hat
+def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
+    """Return the arm to play: as found, or as models ask for if that costs under θ̂."""
+    theta, found, asked = known.theta, scratch.marks[_FOUND], scratch.marks[_TRIED]
+    pays = False
+    for place in range(known.shares.size):
+        pays = pays or not theta.is_best[place * theta.arms + found[place], hat]
+    if pays and _ask(known, scratch, hat, tally.beliefs[-1]):
+        spent, gained = _balance(known, scratch, found)
+        asked_spent, asked_gained = _balance(known, scratch, asked)
+        if asked_gained * spent >= _part(tally.beliefs[-1]) * gained * asked_spent:
+            return int(asked[context])
+    if not theta.is_best[context * theta.arms + found[context], hat]:
+        tally.beliefs[-1] += 1
+    return int(found[context])
+
+
+@jitted
+def _part(paid: float) -> float:
+    """Return y_n."""
+    return float((1 + paid / _PATIENCE) ** -2)
+
+
+@jitted
+def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
+    """Return what an arm for each context costs, and what it is worth."""
+    spent, gained = 0.0, 0.0
+    for context in range(known.shares.size):
+        pair = context * known.theta.arms + chosen[context]
+        spent += known.shares[context] * scratch.numbers[_COST, pair]
+        gained += known.shares[context] * scratch.numbers[_WORTH, pair]
+    return spent, gained
+
+
+@jitted
+def _ask(known: Any, scratch: Any, hat: int, paid: float) -> bool:
+    """Put into marks[_TRIED] what models ask for, or else the leaders; tell whether any asks.
+
+    Of what is asked for in a context it is the most for its cost.
+    """
+    arms, posterior, gap = known.theta.arms, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
+    cost, worth, asked = scratch.numbers[_COST], scratch.numbers[_WORTH], scratch.marks[_TRIED]
+    rival, any_asks = hat, False
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
-    cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
-    part = (1 + paid / _PATIENCE) ** -2
-    best = -1
+    for context in range(known.shares.size):
+        best, leader = -1, context * arms + scratch.marks[_LEADER, context]
+        for pair in range(context * arms, (context + 1) * arms):
+            if _is_asked(known, scratch, pair, leader, hat, rival, paid) and (
+                best < 0 or worth[pair] * cost[best] > worth[best] * cost[pair] * (1 + EQUAL)
+            ):
+                best = pair
+        any_asks = any_asks or best >= 0
+        asked[context] = (best if best >= 0 else leader) - context * arms
+    return any_asks
+
+
+@jitted
+def _is_asked(
+    known: Any, scratch: Any, pair: int, leader: int, hat: int, rival: int, paid: float
+) -> bool:
+    """Tell whether a model asks for this pair of a context and an arm."""
+    theta, posterior = known.theta, scratch.by_model[_POSTERIOR]
+    heard_if_trusting, heard_else = math.exp(-math.sqrt(paid)), _part(paid)
     for model in range(posterior.size):
-        trusts = theta.is_best[leader, model]
-        heard = math.exp(-math.sqrt(paid)) if trusts else part
+        trusts = scratch.by_model[_GAP, model] == 0
+        heard = heard_if_trusting if trusts else heard_else
         if posterior[model] <= heard * posterior[hat] * (1 + EQUAL):
             continue
         if trusts and not known.free[model]:
             continue
+        # Where both trust the leader, what it tells has been weighed already.
+        asks = theta.is_best[pair, model] if pair != leader else not trusts
         against = rival if trusts else hat
-        for other in range(theta.arms):
-            # Where both trust the leader, what it tells has been weighed already.
-            asked = theta.is_best[other, model] if other != leader else not trusts
-            if not asked or theta.codes[other, against] == theta.codes[other, model]:
-                continue
-            if best < 0 or worth[other] * cost[best] > worth[best] * cost[other] * (1 + EQUAL):
-                best = other
-    if best >= 0 and worth[best] * cost[arm] >= part * worth[arm] * cost[best]:
-        return best
-    tally.beliefs[-1] += 1
-    return arm
+        if asks and theta.codes[pair, against] != theta.codes[pair, model]:
+            return True
+    return False
 
 
 @jitted
