@@ -62,7 +62,11 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
     if given.dtype.kind not in "fiu":
         raise InputError(f"expected an array of numbers, not of type {given.dtype}")
     if given.ndim != dimensions:
-        raise InputError(f"expected an array of {dimensions} dimensions, not {given.ndim}")
+        hint = ": name the contexts, as contexts=['mobile', 'desktop']"
+        raise InputError(
+            f"expected an array of {dimensions} dimensions, not {given.ndim}"
+            + (hint if given.ndim == dimensions + 1 else "")
+        )
     names.check_count(0, given[0])
     with np.errstate(over="ignore"):  # what is too large for a float is found to be infinite
         return np.array(given, dtype=np.float64, order="C", subok=False)

@@ -22,7 +22,7 @@ regret to come: R(p) solves min_i c_i(p) + D_i·p²(1 − p)²·R″(p) = 0.
 **What is proven** (``docs/policies.md``): whenever an arm is played that is worse under θ°, either
 p(θ°) < C/h(t), which has a summable probability, or some model that this very arm tells from θ° has
 at least c/h(t)² times the posterior of θ°. So regret is O(log T), and bounded where no model agrees
-with θ° on all its best arms and promises more (with contexts: if there is one best arm in each).
+with θ° on all its best arms and promises more.
 
 **Several best arms.** Of several arms that are best under θ̂ the leader is the first whose cost is
 within h(t)^{−2} of the least. A model that holds several arms to be equally good may get for free
@@ -35,7 +35,8 @@ asked for, play what is worth most for its cost, if it is worth at least y_n tim
 cost as what would be paid for.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
-contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration.
+contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration. So is what is
+asked for: an arm where any is asked for, and the leader, waiting, elsewhere.
 
 **When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
 and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
@@ -128,7 +129,7 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = "O(log T), bounded where B(θ°) is empty (contexts: no ties)"
+    guarantee = "O(log T), bounded where B(θ°) is empty"
 
     def prepare(self, problem: Problem) -> FrugalKnown:
         """Sort Θ into levels, and find what divergences between levels are made of."""
