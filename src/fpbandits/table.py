@@ -65,7 +65,7 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
         hint = ": name the contexts, as contexts=['mobile', 'desktop']"
         raise InputError(
             f"expected an array of {dimensions} dimensions, not {given.ndim}"
-            + (hint if given.ndim == dimensions + 1 else "")
+            + (hint if given.ndim == dimensions + 1 and not names.contexts else "")
         )
     names.check_count(0, given[0])
     with np.errstate(over="ignore"):  # what is too large for a float is found to be infinite
