@@ -63,7 +63,7 @@ def unpacked(array: Counts, own: Ready) -> Tally:
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:
-    """Return whole or real numbers as they are, or as a text where that is shorter than a long list.
+    """Return numbers, all whole or all real, as a list, or as a text where a long one is longer.
 
     >>> to_json([0.5, 2.0])
     [0.5, 2.0]
@@ -104,7 +104,7 @@ def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
 
 def tally_state(array: Counts, own: Ready) -> dict[str, Any]:
     """Return a packed tally as values that JSON holds."""
-    numbers, pairs, first = list(own.layout.unpack(array)), own.pairs, own.upto_counters
+    numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
     sums, last = numbers[first : first + pairs], first + own.upto_statistics
     return {
         "plays": to_json(numbers[:pairs]),
@@ -146,7 +146,7 @@ def packed_tally(state: Mapping[str, Any], own: Ready) -> Counts:
         raise ValueError("the tally is not finite")
     array = np.empty(own.upto_counters + own.upto_beliefs, np.int64)
     try:
-        own.layout.pack_into(array, 0, *plays, *counters, *sums, *statistics, *beliefs)
+        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *beliefs)
     except struct.error as error:
         raise ValueError(error) from None
     return array
