@@ -31,8 +31,9 @@ PATIENCE = 8.0
 """Seconds that a request waits for its answer: longer than a store may take, see `store`."""
 
 MOST_WAITING = 20_000
-MOST_TOGETHER = 2_000
-"""Requests that may wait, and that become one transaction."""
+MOST_TOGETHER = 4_000
+"""Requests that may wait, and that become one transaction: the more, the less each of them costs,
+since a unit is read and written once for all of its own."""
 
 CROWD, LINGER = 8, 0.002
 """Where so many came together, the next are waited for, for so many seconds."""
