@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fpbandits import Agent, InputError, Problem, StorageError
-from fpbandits.agent_state import LONGEST_LIST, from_json, to_json
+from fpbandits.agent_state import LONGEST_LIST, REAL, WHOLE, from_json, to_json
 from fpbandits.families.base import RewardFamily
 
 CONTEXTS = ["mobile", "desktop", "tablet", "mail", "shop"]
@@ -152,12 +152,12 @@ NUMBERS = st.sampled_from([np.float64, np.int64]).flatmap(
 @given(NUMBERS)
 def test_numbers_come_back_to_the_last_bit(numbers: Any) -> None:
     kind = numbers.dtype.type
-    kept = to_json(numbers)
-    again = from_json(json.loads(json.dumps(kept)), len(numbers), kind)
-    assert again.dtype == numbers.dtype
+    letter = REAL if kind is np.float64 else WHOLE
+    kept = to_json(numbers.tolist())
+    again = np.array(from_json(json.loads(json.dumps(kept)), len(numbers), letter), kind)
     if isinstance(kept, str):
         assert again.tobytes() == numbers.tobytes()  # −0 and every NaN too
-        found = np.array(by_hand(kept, "d" if kind is np.float64 else "q"), kind)
+        found = np.array(by_hand(kept, letter), kind)
         assert found.tobytes() == numbers.tobytes()
     else:
         np.testing.assert_array_equal(again, numbers)
@@ -165,7 +165,7 @@ def test_numbers_come_back_to_the_last_bit(numbers: Any) -> None:
 
 @given(NUMBERS)
 def test_the_shorter_way_is_taken_and_few_numbers_stand_in_lists(numbers: Any) -> None:
-    kept, as_list = to_json(numbers), json.dumps(numbers.tolist(), separators=(",", ":"))
+    kept, as_list = to_json(numbers.tolist()), json.dumps(numbers.tolist(), separators=(",", ":"))
     if len(as_list) <= LONGEST_LIST:
         assert isinstance(kept, list)
     assert len(json.dumps(kept, separators=(",", ":"))) <= len(as_list) + 2  # the quotes
@@ -206,7 +206,7 @@ def test_numbers_that_cannot_be_are_refused_in_a_text_too(name: str) -> None:
     if name == "beta":
         wrong += [("sums", -varied), ("sums", 1e6 * varied)]
     for key, numbers in wrong:
-        text = to_json(numbers)
+        text = to_json(numbers.tolist())
         assert isinstance(text, str)
         with pytest.raises(StorageError, match=r"the tally (does not add up|is not finite)"):
             Agent.from_state(state | {key: text}, problem)
@@ -221,7 +221,7 @@ def test_a_short_text_cannot_fill_memory() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="does not hold 50 numbers"):
-            from_json(text, 50, np.float64)
+            from_json(text, 50, REAL)
         assert tracemalloc.get_traced_memory()[1] < 10**7
     finally:
         tracemalloc.stop()

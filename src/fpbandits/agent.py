@@ -35,8 +35,8 @@ from fpbandits.agent_state import (
     READ,
     SCHEMA,
     packed,
+    packed_tally,
     policy_of,
-    tally_of,
     tally_state,
     unpacked,
 )
@@ -275,7 +275,7 @@ class Agent:
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
-                **tally_state(self._tally),
+                **tally_state(self._packed_tally, self._ready),
                 "memory": self._memory,
             }
             try:
@@ -326,6 +326,7 @@ class Agent:
                     f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
+            checked["memory"] = deepcopy(checked.get("memory"))  # others may begin from this state
             return cls._restored(checked, problem, policy_of(checked, policy))
         except _NO_STATE as error:
             if isinstance(error, Error):
@@ -362,8 +363,8 @@ class Agent:
         """Become what a state describes."""
         own, problem = self._ready, self._ready.problem
         arms, pairs = range(len(problem.arms)), range(own.pairs)
-        self._packed_tally = packed(tally_of(state, own.empty, problem.rewards))
-        self._memory = deepcopy(state.get("memory"))  # several agents may begin from one state
+        self._packed_tally = packed_tally(state, own)
+        self._memory = state.get("memory")
         self._from_history = int(state.get("observed", 0))
         self._to_hand_out = [arms.index(arm) for arm in state["plan"]]
         self._ledger = Ledger.from_state(state, in_order, pairs, problem.rewards.bounded)

@@ -10,16 +10,17 @@ statistics are logarithms, they would take 3.4 kB in lists.
 
 from __future__ import annotations
 
+import struct
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.arrays import Counts
 from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
-from fpbandits.families import RewardFamily
 from fpbandits.policies import parse_policy
 from fpbandits.policies.base import COUNTERS, Policy, Tally, check_policy
 from fpbandits.policies.own import code_of, find_loaded
@@ -33,6 +34,9 @@ READ = (1, 2)
 LONGEST_LIST = 120
 LONGEST_NUMBER = 26
 """Characters of a number in a list, at the most, its comma and space included."""
+
+WHOLE, REAL = "q", "d"
+"""The kinds of numbers, as `struct` calls them."""
 
 _NOTHING_PENDING = np.zeros(0)
 """Live, nothing leaps."""
@@ -58,30 +62,34 @@ def unpacked(array: Counts, own: Ready) -> Tally:
     return Tally(plays, numbers[:pairs], counters, _NOTHING_PENDING, statistics, numbers[last:])
 
 
-def to_json(numbers: Floats | Counts) -> list[Any] | str:
-    """Return numbers as a list, or as a text where that is shorter than a long list.
+def to_json(numbers: list[Any]) -> list[Any] | str:
+    """Return numbers, all whole or all real, as a list, or as a text where a long one is longer.
 
-    >>> to_json(np.array([0.5, 2.0]))
+    >>> to_json([0.5, 2.0])
     [0.5, 2.0]
-    >>> type(to_json(np.full(100, 0.1)))
+    >>> type(to_json([0.1] * 100))
     <class 'str'>
     """
-    listed: list[Any] = numbers.tolist()
-    if len(listed) * LONGEST_NUMBER <= LONGEST_LIST:
-        return listed
-    length = len(str(listed)) - len(listed) + 1  # a file has no spaces between them
+    count = len(numbers)
+    if count * LONGEST_NUMBER <= LONGEST_LIST:
+        return numbers
+    length = len(str(numbers)) - count + 1  # a file has no spaces between them
     if length <= LONGEST_LIST:
-        return listed
-    little_endian = numbers.astype(numbers.dtype.newbyteorder("<"))
-    by_place = little_endian.view(np.uint8).reshape(-1, 8).T
+        return numbers
+    kind = WHOLE if isinstance(numbers[0], int) else REAL
+    content = struct.pack(f"<{count}{kind}", *numbers)
+    by_place = np.frombuffer(content, np.uint8).reshape(count, 8).T
     text = b85encode(zlib.compress(by_place.tobytes())).decode()
-    return text if len(text) < length else listed
+    return text if len(text) < length else numbers
 
 
-def from_json(kept: Any, count: int, kind: type[np.float64] | type[np.int64]) -> Any:
-    """Return what `to_json` was given; ``count`` numbers if they stand in a text."""
+def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
+    """Return what `to_json` was given: ``count`` numbers of a kind, `WHOLE` or `REAL`."""
     if not isinstance(kept, str):
-        return np.array(kept, kind)
+        if len(kept) != count:
+            raise ValueError("the tally has another shape")
+        numbers: Sequence[Any] = kept
+        return numbers
     unpacker = zlib.decompressobj()
     # One byte more than there should be, and no more: a short text can hold gigabytes of zeros.
     try:
@@ -91,72 +99,65 @@ def from_json(kept: Any, count: int, kind: type[np.float64] | type[np.int64]) ->
     if len(content) != 8 * count or not unpacker.eof or unpacker.unused_data:
         raise ValueError(f"a text does not hold {count} numbers")
     by_place = np.frombuffer(content, np.uint8).reshape(8, count)
-    little_endian = np.ascontiguousarray(by_place.T).view(np.dtype(kind).newbyteorder("<"))
-    return little_endian.reshape(-1).astype(kind)
+    return struct.unpack(f"<{count}{kind}", by_place.T.tobytes())
 
 
-def tally_state(tally: Tally) -> dict[str, Any]:
-    """Return a tally as values that JSON holds."""
+def tally_state(array: Counts, own: Ready) -> dict[str, Any]:
+    """Return a packed tally as values that JSON holds."""
+    numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
+    sums, last = numbers[first : first + pairs], first + own.upto_statistics
     return {
-        "plays": to_json(tally.plays),
-        "sums": to_json(tally.sums),
-        "statistics": _beyond_sums(tally),
-        "beliefs": to_json(tally.beliefs),
-        "counters": to_json(tally.counters),
+        "plays": to_json(numbers[:pairs]),
+        "sums": to_json(sums),
+        "statistics": _beyond_sums(numbers[first + pairs : last], sums),
+        "beliefs": to_json(numbers[last:]),
+        "counters": to_json(numbers[pairs:first]),
     }
 
 
-def _beyond_sums(tally: Tally) -> list[Any] | str | None:
+def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | None:
     """Return the statistics as a state holds them: none where they only repeat the sums."""
-    statistics = tally.statistics.reshape(-1)
-    if statistics.size == 0:
-        return []
-    if statistics.tolist() == tally.sums.tolist():
+    if statistics == sums:
         return None
-    return to_json(statistics) if statistics.any() else []
+    return to_json(statistics) if any(statistics) else []
 
 
-def tally_of(state: Mapping[str, Any], empty: Tally, rewards: RewardFamily) -> Tally:
-    """Return what `tally_state` made part of a state; ValueError if there can be no such tally.
-
-    ``empty`` is the tally of an agent that has seen nothing, ``rewards`` what it may see.
-    """
-    counters = state["counters"]
+def packed_tally(state: Mapping[str, Any], own: Ready) -> Counts:
+    """Return what `tally_state` made part of a state; ValueError if there can be no such tally."""
+    counters, rewards = state["counters"], own.problem.rewards
     if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
         # Written before the last ones were there.
         counters = [*counters, *([0] * (COUNTERS - len(counters)))]
-    pairs = len(empty.plays)
-    tally = Tally(
-        from_json(state["plays"], pairs, np.int64),
-        from_json(state["sums"], pairs, np.float64),
-        from_json(counters, len(empty.counters), np.int64),
-        _NOTHING_PENDING,
-        _statistics_of(state, empty),
-        from_json(state.get("beliefs", []), len(empty.beliefs), np.float64),
-    )
     if rewards.statistics and "statistics" not in state:
         raise StorageError(
             "this agent was written by an earlier version, which kept too little of "
             f"{rewards.name} rewards: begin a new one, and let it observe the history"
         )
-    if [part.shape for part in tally] != [part.shape for part in empty]:
-        raise ValueError("the tally has another shape")
-    within = (tally.sums >= 0) & (tally.sums <= tally.plays)
-    negative = min(tally.plays.min(), tally.counters.min()) < 0
-    if negative or (rewards.bounded and not within.all()):
+    plays = from_json(state["plays"], own.pairs, WHOLE)
+    sums = from_json(state["sums"], own.pairs, REAL)
+    counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
+    statistics = _statistics_of(state, own.upto_statistics - own.pairs)
+    beliefs = from_json(state.get("beliefs", []), own.upto_beliefs - own.upto_statistics, REAL)
+    # A few numbers are looked through sooner than NumPy is asked for anything.
+    within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
+    if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
         raise ValueError("the tally does not add up")
-    if not (np.isfinite(tally.sums).all() and np.isfinite(tally.statistics).all()):
+    if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
         raise ValueError("the tally is not finite")
-    return tally
+    array = np.empty(own.upto_counters + own.upto_beliefs, np.int64)
+    try:
+        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *beliefs)
+    except struct.error as error:
+        raise ValueError(error) from None
+    return array
 
 
-def _statistics_of(state: Mapping[str, Any], empty: Tally) -> Floats:
+def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
     """Return what `_beyond_sums` made part of a state."""
     kept = state.get("statistics", [])
-    if kept is None:
-        kept = state["sums"]
-    numbers: Floats = from_json(kept, empty.statistics.size, np.float64)
-    return numbers.reshape(empty.statistics.shape) if numbers.size else empty.statistics
+    if kept == []:
+        return [0.0] * count
+    return from_json(state["sums"] if kept is None else kept, count, REAL)
 
 
 def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:

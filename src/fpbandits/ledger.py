@@ -136,6 +136,8 @@ class Ledger:
         return ledger
 
     def _check(self, bounded: bool) -> None:
+        if not (self.out or self._told or self._queues):
+            return
         queued = [number for queue in self._queues.values() for number in queue]
         if not all(0 <= number < self.next for number in {*self.out, *self._told, *queued}):
             raise ValueError("a decision was never made")

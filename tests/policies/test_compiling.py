@@ -32,6 +32,21 @@ def test_compiled_calls_hold_on_to_no_generator(compile: Any) -> None:
     assert held(random) == before
 
 
+def _draw_each(random: Any) -> tuple[float, float, float]:
+    short = random.random(dtype=np.float32)
+    return random.random(), random.standard_normal(), short
+
+
+def test_compiled_calls_draw_what_numpy_draws() -> None:
+    """Doubles, and bits by 64 and by 32: a source has a function for each."""
+    draw = compiled(_draw_each)
+    for source in (np.random.PCG64, np.random.MT19937, np.random.Philox):
+        random, twin = np.random.Generator(source(7)), np.random.Generator(source(7))
+        for _ in range(100):
+            assert draw(random) == _draw_each(twin)
+        assert random.bit_generator.random_raw() == twin.bit_generator.random_raw()
+
+
 def held(random: np.random.Generator) -> tuple[int, int, int]:
     """How many references there are to a Generator and its bits, and how many notes of Numba's."""
     numba_runtime: Any = runtime

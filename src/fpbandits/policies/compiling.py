@@ -14,6 +14,7 @@ from functools import cache
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from llvmlite import ir
 from numba import njit, types
 from numba.core import boxing, cgutils, config, pythonapi
 from numba.core.errors import NumbaError
@@ -49,6 +50,7 @@ for _function in (value for value in vars(binomial).values() if isfunction(value
     # Longer than most rules, and seldom called in full: not worth a copy in each of them.
     register_jitable(**{**COMPILED, "forceinline": False})(_function)
 
+_BITS = types.NumPyRandomBitGeneratorType("bit_generator")
 _unbox_counted: Any = boxing.unbox_numpy_random_generator
 
 
@@ -61,12 +63,34 @@ def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
     if c.context.enable_nrt:
         return _unbox_counted(kind, generator, c)
     bits = c.pyapi.object_getattr_string(generator, "bit_generator")
-    unboxed = c.unbox(types.NumPyRandomBitGeneratorType("bit_generator"), bits)
-    c.pyapi.decref(bits)
     native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    native.bit_generator, native.parent = unboxed.value, generator
+    native.bit_generator, native.parent = _unbox_bits(bits, c), generator
     native.meminfo = cgutils.voidptr_t(None)
-    return NativeValue(native._getvalue(), is_error=unboxed.is_error)
+    c.pyapi.decref(bits)
+    return NativeValue(native._getvalue())
+
+
+def _unbox_bits(bits: Any, c: Any) -> Any:
+    """Take what draws a Generator's bits into compiled code, by the address that C code gets.
+
+    Numba asks for the same by way of ctypes, which takes longer than most plans. There stand the
+    state and the functions that draw from it, as NumPy's C API has them: ``bitgen_t``.
+    """
+    pointer = cgutils.voidptr_t
+    capsule = c.pyapi.object_getattr_string(bits, "capsule")
+    signature = ir.FunctionType(pointer, [c.pyapi.pyobj, pointer])
+    address_of = cgutils.get_or_insert_function(c.builder.module, signature, "PyCapsule_GetPointer")
+    name = c.context.insert_const_string(c.builder.module, "BitGenerator")
+    address = c.builder.call(address_of, [capsule, name])
+    c.pyapi.decref(capsule)
+    word = c.context.get_value_type(types.uintp)
+    fields = c.builder.bitcast(address, word.as_pointer())
+    found = [c.builder.load(cgutils.gep(c.builder, fields, place)) for place in range(4)]
+    native = cgutils.create_struct_proxy(_BITS)(c.context, c.builder)
+    native.parent, native.bit_generator = bits, c.builder.ptrtoint(address, word)
+    native.state_address = native.state = found[0]
+    native.fnptr_next_uint64, native.fnptr_next_uint32, native.fnptr_next_double = found[1:]
+    return native._getvalue()
 
 
 pythonapi._unboxers.functions[types.NumPyRandomGeneratorType] = _unbox_generator

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from functools import lru_cache
+from struct import Struct
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -47,8 +48,9 @@ class Ready:
 
         ``pairs`` is how many pairs of a context and an arm there are, ``several`` whether there are
         several contexts; ``looks_at_laws`` whether the policy looks at more of a reward than its
-        mean, and there is more to see; ``upto_statistics`` and ``upto_beliefs`` where these end,
-        after sums, among the numbers of a tally.
+        mean, and there is more to see. In the array of a packed tally, plays come first, then
+        counters, ``upto_counters``; then, as real numbers, sums, statistics, ``upto_statistics``,
+        and beliefs, ``upto_beliefs``. ``layout`` is all of it.
         """
         self.policy, self.problem, self.pairs = policy, problem, problem.pairs
         kept = problem.rewards.statistics
@@ -59,6 +61,8 @@ class Ready:
         self.apart = self.several and policy.contexts is Contexts.APART
         # What an agent begins with: live, nothing is pending. Nobody writes to it.
         self.empty = policy.tally(problem)._replace(pending=np.zeros(0))
+        self.upto_counters = self.pairs + len(self.empty.counters)
+        self.layout = Struct(f"={self.upto_counters}q{self.upto_beliefs}d")
         # For the many tallies that hold nothing of the kind.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 

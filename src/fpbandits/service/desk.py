@@ -31,8 +31,9 @@ PATIENCE = 8.0
 """Seconds that a request waits for its answer: longer than a store may take, see `store`."""
 
 MOST_WAITING = 20_000
-MOST_TOGETHER = 2_000
-"""Requests that may wait, and that become one transaction."""
+MOST_TOGETHER = 4_000
+"""Requests that may wait, and that become one transaction: the more, the less each of them costs,
+since a unit is read and written once for all of its own."""
 
 CROWD, LINGER = 8, 0.002
 """Where so many came together, the next are waited for, for so many seconds."""
@@ -77,16 +78,18 @@ def handle_together(
     An `UnavailableError` or `StorageError` concerns them all, and is raised.
     """
     recent = Recent() if recent is None else recent
-    asked = {(experiment.id, request.unit) for experiment, request in work if _makes(request)}
-    touched = {(experiment.id, request.unit) for experiment, request in work} - asked
-    keys = {
-        ((experiment.id, request.unit), request.key)
-        for experiment, request in work
-        if isinstance(request, Ask) and request.key is not None
-    }
+    asked, touched, keys = set[Place](), set[Place](), set[tuple[Place, str]]()
+    for experiment, request in work:
+        place = experiment.id, request.unit
+        if not isinstance(request, Ask):
+            touched.add(place)
+            continue
+        asked.add(place)
+        if request.key is not None:
+            keys.add((place, request.key))
     with (
         warnings.catch_warnings(),
-        store.transaction(sorted(asked), sorted(touched), sorted(keys)) as transaction,
+        store.transaction(sorted(asked), sorted(touched - asked), sorted(keys)) as transaction,
     ):
         warnings.simplefilter("ignore")  # an agent's remarks are for who tells it, not for a log
         units: dict[Place, Unit] = {}
@@ -101,10 +104,6 @@ def handle_together(
     for place, change in changes.items():
         recent.keep(place, change.state, units[place])
     return outcomes
-
-
-def _makes(request: Request) -> bool:
-    return isinstance(request, Ask)
 
 
 def _handle(
