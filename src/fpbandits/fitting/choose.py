@@ -12,6 +12,10 @@ the smallest T that it is not clearly better than. The best T alone is a type to
 five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
+A search may end at a mixture that is not the likeliest, and of two numbers of types the one that
+was searched worse looks worse. So those that are close are searched again: each type, the rare ones
+most often, is begun anew until no start does better.
+
 Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
 its own: one that went on from what another had found would know of the units that it holds out, and
 a type too many would look true. Units of many cells are split once, and of very many only some are
@@ -200,7 +204,7 @@ def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generat
 
 
 def renewed(sample: Sample, best: Found, random: np.random.Generator) -> Found:
-    """Try to do better: begin a type anew, the others being what they are; the rare ones most often.
+    """Try to do better: begin a type anew beside the others, rare ones most often.
 
     A rare type has units of others until its laws are nearly right, so a few steps do not tell a
     good start from a bad one: each goes to the end.
@@ -335,8 +339,8 @@ def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
 def spared(splits: list[Split], types: int) -> float:
     """Return which part of the strength is enough: units held out are predicted as well with it.
 
-    Where types overlap, what a unit says of them is little, and all laws are pulled together by
-    more than each one should be: means lean to the arm's own, and nothing is gained by it.
+    Where types overlap, units say little of how far apart the types are, and a pull that is right
+    for each law by itself moves all of them together. The less the better, if it predicts as well.
     """
     totals = {}
     for part in _PARTS:
