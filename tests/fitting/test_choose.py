@@ -14,13 +14,16 @@ from fpbandits.fitting import choose as module
 from fpbandits.fitting.choose import (
     Score,
     choose,
+    folds,
     gain,
     part_of,
     pulled,
+    renewed,
     search,
     shrunk,
     smallest,
     some_of,
+    spared,
 )
 from fpbandits.fitting.em import Mixture, Sample
 
@@ -202,6 +205,40 @@ def test_a_type_too_many_is_taken_out() -> None:
     assert shrunk(sample, best, three, random)[1] >= best[1], "what is better is kept"
 
 
+def test_a_rare_type_is_begun_anew() -> None:
+    # Two of eight arms per unit, 2 % of a rare type. Its chances of half of the arms are turned
+    # round: no step leads back, but new starts do, with each of the first eight seeds.
+    means = np.random.default_rng(3).uniform(0.05, 0.95, (5, 8))
+    shares = (0.245,) * 4 + (0.02,)
+    truth = drawn(11, units=20_000, means=means, shares=shares, shown=2, repeats=5)
+    cells, estimator = added_up(truth)
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    odds = np.ascontiguousarray(np.log(means / (1 - means)).T[..., np.newaxis])
+    _, wanted = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
+    odds[:4, 4] *= -1
+    stuck = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
+    assert stuck[1] < wanted - 10
+    for seed in range(3):
+        _, found = renewed(sample, stuck, np.random.default_rng(seed))
+        assert found >= wanted - 0.2
+
+
+@pytest.mark.parametrize(("units", "arms", "part"), [(3000, 3, 0.25), (200, 40, 1.0)])
+def test_means_are_pulled_no_further_than_predicts_units_held_out(
+    units: int, arms: int, part: float
+) -> None:
+    # All means are known well, or by some twelve rewards each.
+    means = np.random.default_rng(3).uniform(0.05, 0.95, (4, arms))
+    shown = min(arms, 10)
+    truth = drawn(5, units=units, means=means, shares=(0.25,) * 4, shown=shown, repeats=10 // shown)
+    cells, estimator = added_up(truth)
+    splits = list(folds(cells, estimator, np.random.default_rng(0)))
+    for split in splits:
+        split.best[4] = search(split.sample, 4, None, np.random.default_rng(0))
+        split.sample, _ = pulled(split.sample, split.best[4][0])
+    assert spared(splits, 4) == part
+
+
 def test_some_units() -> None:
     truth = drawn(9, "gaussian", units=200)
     cells, estimator = added_up(truth, "gaussian")
@@ -217,4 +254,5 @@ def test_what_is_under_way_is_told() -> None:
     told: list[Any] = []
     cells, estimator = added_up(drawn(10, units=100))
     choose(cells, estimator, 2, 0, lambda name, *shares: told.append(name))
-    assert told == ["fitting 2 types", "fitting 2 types to all units"]
+    wanted = ["fitting 2 types", "fitting 2 types once more", "fitting 2 types to all units"]
+    assert told == wanted

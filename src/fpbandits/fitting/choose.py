@@ -12,6 +12,10 @@ the smallest T that it is not clearly better than. The best T alone is a type to
 five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
+A search may end at a mixture that is not the likeliest, and of two numbers of types the one that
+was searched worse looks worse. So those that are close are searched again: each type, the rare ones
+most often, is begun anew until no start does better.
+
 Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
 its own: one that went on from what another had found would know of the units that it holds out, and
 a type too many would look true. Units of many cells are split once, and of very many only some are
@@ -42,18 +46,29 @@ _STRENGTH = 1.0
 _WEAKEST, _STRONGEST = 0.1, 1e4
 _FOLDS = 4
 """One unit in so many is held out at a time."""
-_PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 10.0
+_PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 6.0
 """So many standard errors may be no noise; so many are none; so many leave no doubt."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
 _FEW, _MANY, _SMALL = 20_000, 330_000, 12_000
-"""Cells of units: for folds in turn; at most to choose by; to try starts on."""
+"""Cells of units: for folds in turn, and to renew types on; at most to choose by; for starts."""
 _WORK = 40_000_000
 """As many cells are gone through where scores are close."""
-_STARTS, _RUNNERS, _FINALISTS = 24, 6, 2
+_STARTS, _RUNNERS, _FINALISTS = 16, 6, 2
 """How many starts are made, go on, and go to the end."""
-_ROUNDS, _MOVES, _MERGES = 6, 12, 50
+_ROUNDS, _MOVES, _MERGES = 6, 12, 30
 """How often a mixture is shaken, in how many ways, and how many pairs of types are merged."""
+_RENEWALS = 12
+"""How often a type is begun anew without doing better."""
+
+_END = 1e-7
+"""The tolerance of a climb to the end."""
+_SAME = 0.1
+"""Two ends that differ by less, in nats, are the same."""
+_PARTS = 0.25, 0.5, 1.0
+"""Which parts of the strength are tried."""
+_NOTHING = 1.0
+"""So many nats of all units held out are nothing gained."""
 
 Found = tuple[Mixture, float]
 """A mixture and its penalised log-likelihood."""
@@ -188,6 +203,29 @@ def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generat
     return _best([best, *(sample.climb(each, 600, 1e-6) for each in better)], 1)[0]
 
 
+def renewed(sample: Sample, best: Found, random: np.random.Generator) -> Found:
+    """Try to do better: begin a type anew beside the others, rare ones most often.
+
+    A rare type has units of others until its laws are nearly right, so a few steps do not tell a
+    good start from a bad one: each goes to the end.
+    """
+    some = some_of(sample, _FEW, random)
+    here = some.climb(best[0], 600, _END)[1]
+    tried = 0
+    while tried < _RENEWALS:
+        tried += 1
+        rarity = np.exp(-best[0].log_shares)
+        kind = int(random.choice(best[0].types, p=rarity / rarity.sum()))
+        coordinates = best[0].coordinates.copy()
+        coordinates[:, kind] = some.start(1, random).coordinates[:, 0]
+        rival = some.climb(replace(best[0], coordinates=coordinates), 600, _END)
+        if rival[1] > here + _SAME:
+            here, rival = rival[1], sample.climb(rival[0], 600, _END)
+            if rival[1] > best[1]:
+                best, tried = rival, 0
+    return best
+
+
 def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
     """Return some pairs of types, or all if they are few."""
     pairs = list(combinations(range(types), 2))
@@ -236,6 +274,14 @@ def choose(
             more, random = split.best[number + 1][0], _stream(seed, number, fold, 1)
             split.best[number] = shrunk(split.sample, split.best[number], more, random)
         scores[number] = score_of(splits, number)
+    best = _best_of(scores)
+    close = [each for each in scores if gain(scores[best], scores[each]) < _FAR]
+    for number in [each for each in close if each <= best + 1]:
+        progress(f"fitting {counted(number, 'type')} once more", 0.0, 0.0)
+        for fold, split in enumerate(splits):
+            random = _stream(seed, number, fold, 2)
+            split.best[number] = renewed(split.sample, split.best[number], random)
+        scores[number] = score_of(splits, number)
     scores = pull(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
     held_out = {number: score.held_out / rewards for number, score in scores.items()}
@@ -247,12 +293,14 @@ def choose(
         bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
     chosen = smallest(scores, _CLEARLY)
     final, mixture = pulled(everyone, fits[chosen])
+    final = replace(final, strength=final.strength * spared(splits, chosen))
     random = _stream(seed, 0, 1)
-    best = final.climb(mixture, 600, 1e-6)
+    found = final.climb(mixture, 600, 1e-6)
     if chosen > 1:
-        best = shaken(final, some_of(final, _SMALL, random), best, random)
-    best = final.climb(best[0], 1500, 1e-9)
-    return best[0], Choice(held_out, bic, final.strength, chosen, smallest(scores, _PERHAPS))
+        found = shaken(final, some_of(final, _SMALL, random), found, random)
+        found = renewed(final, found, random)
+    mixture, _ = final.climb(found[0], 1500, 1e-9)
+    return mixture, Choice(held_out, bic, final.strength, chosen, smallest(scores, _PERHAPS))
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -286,6 +334,23 @@ def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
             how = (_WORK // len(split.sample.cells.members), 1e-10) if close else (60, 1e-6)
             split.best[number] = split.sample.climb(mixture, *how)
     return {number: score_of(splits, number) for number in scores}
+
+
+def spared(splits: list[Split], types: int) -> float:
+    """Return which part of the strength is enough: units held out are predicted as well with it.
+
+    Where types overlap, units say little of how far apart the types are, and a pull that is right
+    for each law by itself moves all of them together. The less the better, if it predicts as well.
+    """
+    totals = {}
+    for part in _PARTS:
+        total = 0.0
+        for split in splits:
+            sample = replace(split.sample, strength=part * split.sample.strength)
+            mixture, _ = sample.climb(split.best[types][0], 600, _END)
+            total += _total(split.held.likelihoods(mixture), split.held.weights)
+        totals[part] = total
+    return next(part for part in _PARTS if totals[part] > max(totals.values()) - _NOTHING)
 
 
 def score_of(splits: list[Split], types: int) -> Score:
