@@ -136,15 +136,11 @@ class Frugal(Together):
             for f in models:
                 worth += p[m] * loses[m] * p[f] * self.apart[f, m]
 
-        def over(gain: float, lost: float) -> float:
-            return -1.0 if not gain else gain / lost if lost else math.inf
-
         def ratio(choice: Sequence[int]) -> float:
             places = list(zip(self.shares, contexts, choice, strict=True))
-            return over(
-                sum(s * worth[x, a] for s, x, a in places),
-                sum(s * cost[x][a] for s, x, a in places),
-            )
+            gain = sum(s * worth[x, a] for s, x, a in places)
+            lost = sum(s * cost[x][a] for s, x, a in places)
+            return -1.0 if not gain else gain / lost if lost else math.inf
 
         found, most = leaders, -1.0
         for choice in product(arms, repeat=len(contexts)):
@@ -155,10 +151,8 @@ class Frugal(Together):
         part = (1 + self.paid / 4) ** -2
         asked = self.asked(p, hat, part, leaders, gaps)
         if asked:
-            instead = list(leaders)
-            for x in {x for x, _ in asked}:
-                own = {a: over(worth[x, a], cost[x][a]) for y, a in sorted(asked) if y == x}
-                instead[x] = next(a for a in own if own[a] * (1 + EQUAL) >= max(own.values()))
+            ways = [[*leaders[:x], a, *leaders[x + 1 :]] for x, a in sorted(asked)]
+            instead = next(w for w in ways if ratio(w) * (1 + EQUAL) >= max(map(ratio, ways)))
             if ratio(instead) >= part * most:
                 self.instead += instead[context] != found[context]
                 return instead[context]

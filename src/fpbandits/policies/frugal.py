@@ -35,8 +35,9 @@ asked for, play what is worth most for its cost, if it is worth at least y_n tim
 cost as what would be paid for.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
-contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration. So is what is
-asked for: an arm where any is asked for, and the leader, waiting, elsewhere.
+contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration. Models are
+asked if that costs under θ̂ in any context, whichever came; what they ask for in a context is
+weighed together with the leaders, who wait for it, in all others.
 
 **When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
 and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
@@ -473,26 +474,31 @@ def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
 
 @jitted
 def _ask(known: Any, scratch: Any, hat: int, paid: float) -> bool:
-    """Put into marks[_TRIED] what models ask for, or else the leaders; tell whether any asks.
+    """Put into marks[_TRIED] what models ask for; tell whether any asks.
 
-    Of what is asked for in a context it is the most for its cost.
+    That is an arm in one context, and the leaders elsewhere, which is worth most for its cost.
     """
     arms, posterior, gap = known.theta.arms, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
-    cost, worth, asked = scratch.numbers[_COST], scratch.numbers[_WORTH], scratch.marks[_TRIED]
-    rival, any_asks = hat, False
+    leaders, asked, rival = scratch.marks[_LEADER], scratch.marks[_TRIED], hat
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
             rival = model
     for context in range(known.shares.size):
-        best, leader = -1, context * arms + scratch.marks[_LEADER, context]
-        for pair in range(context * arms, (context + 1) * arms):
-            if _is_asked(known, scratch, pair, leader, hat, rival, paid) and (
-                best < 0 or worth[pair] * cost[best] > worth[best] * cost[pair] * (1 + EQUAL)
-            ):
-                best = pair
-        any_asks = any_asks or best >= 0
-        asked[context] = (best if best >= 0 else leader) - context * arms
-    return any_asks
+        asked[context] = leaders[context]
+    best, least, most = -1, 0.0, 0.0
+    for pair in range(known.shares.size * arms):
+        context = pair // arms
+        leader = context * arms + leaders[context]
+        if not _is_asked(known, scratch, pair, leader, hat, rival, paid):
+            continue
+        asked[context] = pair - context * arms
+        spent, gained = _balance(known, scratch, asked)
+        asked[context] = leaders[context]
+        if best < 0 or gained * least > most * spent * (1 + EQUAL):
+            best, least, most = pair, spent, gained
+    if best >= 0:
+        asked[best // arms] = best % arms
+    return best >= 0
 
 
 @jitted
