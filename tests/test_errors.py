@@ -121,6 +121,7 @@ def test_what_is_quoted_is_whole_if_it_fits() -> None:
     assert quote("z" * 58) == f"'{'z' * 58}'"
     assert quote("begin" + "z" * 80 + "end").startswith("'begin")
     assert quote("begin" + "z" * 80 + "end").endswith("end'")
+    assert quote(np.float64(-1)) == "-1.0"
     assert quote(10**5000) == "a number of thousands of digits"
 
 
@@ -146,4 +147,5 @@ def test_quotes_are_one_line_whatever_is_quoted() -> None:
     assert quote(Rude()) == "a [31mb"
     assert "\n" not in quote(np.zeros((3, 3)))
     assert quote(Unshowable()) == "a Unshowable"
+    assert quote(np.float64(-1)) == "-1.0"
     assert quote(10**5000) == "a number of thousands of digits"

@@ -91,7 +91,8 @@ def quote(value: object) -> str:
     ("'12 EUR'", '1.5')
     """
     try:
-        text = repr(value)
+        # A number of NumPy's as anyone writes it: -1.0, not np.float64(-1.0).
+        text = repr(float(value) if isinstance(value, float) else value)
     except ValueError:  # a whole number too long to be written out
         return "a number of thousands of digits"
     except Exception:  # whoever cannot be shown is still wrong
