@@ -22,6 +22,9 @@ from fpbandits.errors import InputError, quote
 from fpbandits.log import Log
 from fpbandits.policies.ready import NO_STREAM, Ready
 
+_Written = tuple[Counts, Floats]
+"""The counters and beliefs of a tally."""
+
 _LARGEST = 1e100
 _AT_ONCE = 256
 """Units between two signs of progress."""
@@ -40,27 +43,35 @@ class _Player:
     def _forget_plans(self) -> None:
         """Begin from what is known now."""
         # By context: the arms to play, the last one first, and the policy's state after planning.
-        self._plans: dict[int, tuple[list[int], Counts, Any]] = {}
-        self._before = self._tally.counters.copy(), self._memory
+        self._plans: dict[int, tuple[list[int], _Written, Any]] = {}
+        self._before = self._written(), self._memory
+
+    def _written(self) -> _Written:
+        """Return a copy of what planning writes to."""
+        return self._tally.counters.copy(), self._tally.beliefs.copy()
+
+    def _write(self, written: _Written) -> None:
+        """Put that back."""
+        self._tally.counters[:], self._tally.beliefs[:] = written
 
     def decision(self, context: int) -> int:
         """Return the arm that it plays in a context, if it comes to that."""
         plan = self._plans.get(context)
         if plan is None:
-            counters, memory = self._before
-            self._tally.counters[:] = counters
+            written, memory = self._before
+            self._write(written)
             if memory is not None:
                 memory = deepcopy(memory)
             arms, memory = self._ready.plan(
                 self._tally, self._accepted, memory, self._random, context
             )
-            plan = self._plans[context] = arms[::-1], self._tally.counters.copy(), memory
+            plan = self._plans[context] = arms[::-1], self._written(), memory
         return plan[0][-1]
 
     def accept(self, context: int, pair: int, reward: float) -> None:
         """Play the decision, and take in its reward, on [0, 1]."""
-        arms, counters, memory = self._plans[context]
-        self._tally.counters[:] = counters
+        arms, written, memory = self._plans[context]
+        self._write(written)
         arms.pop()
         self._accepted += 1
         self._memory = self._ready.observe(
@@ -68,7 +79,7 @@ class _Player:
         )
         if arms:
             # The rest of a cycle, which there is in a single context alone.
-            self._plans[context] = arms, self._tally.counters.copy(), self._memory
+            self._plans[context] = arms, self._written(), self._memory
         else:
             self._forget_plans()
 
