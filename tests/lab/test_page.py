@@ -505,6 +505,7 @@ def test_loading_the_page_again_loses_nothing(new_tab: NewTab) -> None:
     other = new_tab()
     type_into(tab, 1, "a1", "0.6")
     type_into(tab, 0, "a0", "zero")
+    expect(cell(tab, 0, "a0")).to_have_class(re.compile(r"\bbad\b"))  # so the server has it
     tab.reload()
     expect(cell(tab, 1, "a1")).to_have_text("0.6")
     expect(cell(tab, 0, "a0")).to_have_class(re.compile(r"\bbad\b"))
