@@ -1,4 +1,4 @@
-"""The default policy's mean regret on the paper's first problem under θ¹, without simulation.
+"""What optimist loses on the paper's first problem under θ¹ in the mean, without simulation.
 
 Θ = {(.9, .5), (.2, .5)}, the truth is the first model. Arm 2 pays the same under both, so only arm
 1 moves W = ℓ(θ²) − ℓ(θ¹): by ln(2/9) after a success and by ln 8 after a failure. θ¹ promises most,

@@ -25,26 +25,29 @@ from fpbandits.cli import (
     sweep,
 )
 from fpbandits.cli.completion import join_at_colons
+from fpbandits.cli.lazily import group_of
 from fpbandits.errors import Error, nearest
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (
-    analyze.analyze,
-    simulate.simulate,
-    sweep.sweep,
-    reproduce.reproduce,
-    leaderboard.leaderboard,
-    fit.fit,
-    evaluate.evaluate,
-    serve.serve,
-    serve.token,
-    replay.replay,
-    replay.export,
-    migrate.migrate,
-    lab.lab,
-    policies.policies,
-):
-    app.command()(command)
+COMMANDS = {
+    command.__name__: command
+    for command in (
+        analyze.analyze,
+        simulate.simulate,
+        sweep.sweep,
+        reproduce.reproduce,
+        leaderboard.leaderboard,
+        fit.fit,
+        evaluate.evaluate,
+        serve.serve,
+        serve.token,
+        replay.replay,
+        replay.export,
+        migrate.migrate,
+        lab.lab,
+        policies.policies,
+    )
+}
+app = typer.Typer(cls=group_of(COMMANDS), rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def _show_version(wanted: bool) -> None:

@@ -77,14 +77,18 @@ def _draw(n: int, p: float, random: Any) -> int:
 
 def _draw_few(n: int, p: float, random: Any) -> int:
     """Add up chances from 0 on until they pass a uniform number."""
+    left = random.random()
+    if left < 1 - n * p:  # the chance of none is at least that
+        return 0
     none, odds = math.exp(n * math.log1p(-p)), p / (1 - p)
     while True:
-        left, chance = random.random(), none
+        chance = none
         for k in range(min(n, 200) + 1):  # beyond 200 nothing is left of 53 digits
             if left < chance:
                 return k
             left -= chance
             chance *= (n - k) * odds / (k + 1)
+        left = random.random()
 
 
 def _draw_many(n: int, p: float, random: Any) -> int:
