@@ -109,16 +109,24 @@ class IDSTheta(Together):
 class Frugal(Together):
     """Every choice of an arm per context is tried; of equals the first."""
 
-    def __init__(self, problem: Problem, log_likelihood: LogLikelihood = of_bernoulli) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        log_likelihood: LogLikelihood = of_bernoulli,
+        kappa: float = 5.0,
+        settle: float = math.inf,
+    ) -> None:
         super().__init__(problem, log_likelihood)
+        self.kappa, self.settle = kappa, settle
         rows = problem.rewards.unit_means.reshape(np.shape(self.means))
         self.units, self.shares = rows.tolist(), problem.shares
         self.apart = np.reshape(divergences(problem), (len(rows), *rows.shape))
         self.paid = 0
         self.instead = 0
+        self.settled = 0
 
     def decide(self, context: int, stream: np.random.Generator) -> int:
-        h = 5 * max(len(self.seen), 1) ** 1.1
+        h = self.kappa * max(len(self.seen), 1) ** 1.1
         p, hat = posterior(self.costs(), [1.0] * len(self.means), h)
         units = np.array(self.units)
         models, contexts, arms = map(range, units.shape)
@@ -146,21 +154,39 @@ class Frugal(Together):
         for choice in product(arms, repeat=len(contexts)):
             if ratio(choice) * h >= 1 and ratio(choice) > most * (1 + EQUAL):
                 found, most = list(choice), ratio(choice)
+        late = len(self.seen) > self.settle
+        n = self.paid + 25 if late else self.paid
+        part = (1 + n / 4) ** -2
+
+        def asked(heard_else: float) -> list[int]:
+            """The choice that models ask for which is worth most for its cost, if any asks."""
+            pairs = self.asked(p, hat, math.exp(-math.sqrt(n)), heard_else, leaders, gaps)
+            ways = [[*leaders[:x], a, *leaders[x + 1 :]] for x, a in sorted(pairs)]
+            most = max(map(ratio, ways), default=0.0)
+            return next((way for way in ways if ratio(way) * (1 + EQUAL) >= most), [])
+
+        if late and most < 0:
+            settled = asked(1.0)
+            if settled and ratio(settled) * self.kappa * 1e18**1.1 >= 1:
+                found, most = settled, ratio(settled)
+                self.settled += found != leaders
         if not any(gaps[hat, x, found[x]] for x in contexts):
             return int(found[context])
-        part = (1 + self.paid / 4) ** -2
-        asked = self.asked(p, hat, part, leaders, gaps)
-        if asked:
-            ways = [[*leaders[:x], a, *leaders[x + 1 :]] for x, a in sorted(asked)]
-            instead = next(w for w in ways if ratio(w) * (1 + EQUAL) >= max(map(ratio, ways)))
-            if ratio(instead) >= part * most:
-                self.instead += instead[context] != found[context]
-                return instead[context]
+        instead = asked(part)
+        if instead and ratio(instead) >= part * most:
+            self.instead += instead[context] != found[context]
+            return instead[context]
         self.paid += gaps[hat, context, found[context]] > 0
         return int(found[context])
 
     def asked(
-        self, p: list[float], hat: int, part: float, leaders: list[int], gaps: np.ndarray
+        self,
+        p: list[float],
+        hat: int,
+        heard_if_trusting: float,
+        heard_else: float,
+        leaders: list[int],
+        gaps: np.ndarray,
     ) -> set[tuple[int, int]]:
         """The contexts and arms that models ask for."""
         models, lead = range(len(p)), set(enumerate(leaders))
@@ -174,7 +200,7 @@ class Frugal(Together):
             trusts = lead <= best[m]
             alike = [f for f in models if not any(self.apart[m, f, x, a] for x, a in best[m])]
             free = all(best[m] <= best[f] for f in alike)
-            heard = math.exp(-math.sqrt(self.paid)) if trusts else part
+            heard = heard_if_trusting if trusts else heard_else
             if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
                 against = rival if trusts else hat
                 among = best[m] - lead if trusts else best[m] | lead

@@ -259,6 +259,7 @@ def frugal(
     kappa: float = 5.0,
     safe: float = math.inf,
     trust: float = 250.0,
+    settle: float = 1e6,
 ) -> Player:
     means, (arms, n, S) = known.means, nothing_seen(known)
     prior = known.problem.prior or [1.0] * len(means)
@@ -269,7 +270,8 @@ def frugal(
             yield from imed_from(arms, n, S)
         h = kappa * max(sum(n), 1) ** (1 + delta)
         p, hat = posterior(known.misfits(n, S), prior, h)
-        arm, pays = frugal_arm(means, p, hat, h, apart, paid)
+        ever = kappa * 1e18 ** (1 + delta) if sum(n) > settle else 0.0
+        arm, pays = frugal_arm(means, p, hat, h, apart, paid, ever)
         paid += pays
         if safe < math.inf and arm == frugal_leader(means, p, hat, h):
             arm = doubted(n, S, max(means[hat]), trust, arm)
@@ -302,9 +304,18 @@ def frugal_leader(means: list[list[float]], p: list[float], hat: int, h: float) 
 
 
 def frugal_arm(
-    means: list[list[float]], p: list[float], hat: int, h: float, apart: Any, paid: int
+    means: list[list[float]],
+    p: list[float],
+    hat: int,
+    h: float,
+    apart: Any,
+    paid: int,
+    ever: float = 0.0,
 ) -> tuple[int, bool]:
-    """What frugality plays, and whether it pays for it, if it has ``paid`` so often before."""
+    """What frugality plays, and whether it pays for it, if it has ``paid`` so often before.
+
+    With ``ever``, which is h in the end, it settles what will be worth its cost.
+    """
     models, arms = range(len(means)), range(len(means[0]))
     best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
     gap = [[0.0 if i in best[m] else max(means[m]) - means[m][i] for i in arms] for m in models]
@@ -316,23 +327,37 @@ def frugal_arm(
         sum(stake[m] * sum(p[f] * apart[f][m][i] for f in models) for m in models) for i in arms
     ]
     ratio = [-1.0 if not v else v / c if c else math.inf for v, c in zip(worth, cost, strict=True)]
-    if max(ratio) * h < 1:
-        return leader, False
-    arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
+    n = paid + 25 if ever else paid
+    rival, part = stake.index(max(stake)), (1 + n / 4) ** -2
+
+    def asked(heard_else: float) -> list[int]:
+        """What models ask for, and of that what is worth most for its cost."""
+        found = set()
+        for m in models:
+            trusts = leader in best[m]
+            alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
+            free = all(best[m] <= best[f] for f in alike)
+            heard = math.exp(-math.sqrt(n)) if trusts else heard_else
+            if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
+                among = best[m] - {leader} if trusts else best[m] | {leader}
+                found |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
+        most = max((ratio[i] for i in found), default=-math.inf)
+        return [i for i in sorted(found) if ratio[i] * (1 + EQUAL) >= most]
+
+    if max(ratio) * h >= 1:
+        arm = next(
+            i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio)
+        )
+    else:
+        settled = asked(1.0) if ever else []
+        if not settled or ratio[settled[0]] * ever < 1:
+            return leader, False
+        arm = settled[0]
     if arm in best[hat]:
         return arm, False
-    rival, asked, part = stake.index(max(stake)), set(), (1 + paid / 4) ** -2
-    for m in models:
-        trusts = leader in best[m]
-        alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
-        free = all(best[m] <= best[f] for f in alike)
-        heard = math.exp(-math.sqrt(paid)) if trusts else part
-        if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
-            among = best[m] - {leader} if trusts else best[m] | {leader}
-            asked |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
-    most = max((ratio[i] for i in asked), default=-math.inf)
-    if most >= part * ratio[arm]:
-        return min(i for i in asked if ratio[i] * (1 + EQUAL) >= most), False
+    instead = asked(part)
+    if instead and max(ratio[i] for i in instead) >= part * ratio[arm]:
+        return instead[0], False
     return arm, True
 
 

@@ -26,6 +26,7 @@ OWN_DRAWS = ("thompson", "thompson-theta")
 
 CERTIFYING = [name for name, kind in POLICIES.items() if kind.leaps and name not in OWN_DRAWS]
 CERTIFYING += ["frugal:safe=5.0:trust=0.2"]  # which doubts, with few arms from the first plays on
+CERTIFYING += ["frugal:kappa=0.001:settle=40"]  # which settles what will be worth its cost
 
 LATE = ("ts-c", "ids-theta")
 """Sure of nothing before all best arms but one are ruled out: they have more plans before."""

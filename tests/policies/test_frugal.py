@@ -17,11 +17,14 @@ import pytest
 import reference
 from bounded import grown, is_bounded, problems
 from laws import random_example
+from plans import plan_ahead
 from reference import Known, divergences, frugal_arm, misfits, posterior
 
 from fpbandits import Agent, Problem, load_problem, simulate
 from fpbandits.policies import Frugal, parse_policy
 from fpbandits.policies.base import CLOCK
+from fpbandits.policies.compiling import prepare
+from fpbandits.policies.envelope import Envelope
 from fpbandits.policies.ready import NO_STREAM, ready
 
 
@@ -46,16 +49,20 @@ def few_levels(generator: np.random.Generator) -> np.ndarray:
     return np.unique(generator.choice(levels, size), axis=0)
 
 
-WORDS = ["frugal", "frugal:delta=0.5:kappa=0.3", "frugal:safe=1.0", "frugal:safe=9.0:trust=0.2"]
+WORDS = {
+    "frugal": {},
+    "frugal:delta=0.5:kappa=0.3": {"delta": 0.5, "kappa": 0.3},
+    "frugal:safe=1.0": {"safe": 1.0},
+    "frugal:safe=9.0:trust=0.2": {"safe": 9.0, "trust": 0.2},
+    "frugal:settle=0": {"settle": 0.0},
+    "frugal:kappa=0.001:settle=10": {"kappa": 0.001, "settle": 10.0},
+}
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_with_ties_and_priors_it_decides_as_plain_python_does(word: str) -> None:
     """Some models rule rewards out, some are ruled out by the prior. 0/1 rewards of a model."""
-    generator, policy = np.random.default_rng(1), parse_policy(word)
-    options = {"delta": 0.5, "kappa": 0.3} if "delta" in word else {}
-    if "safe" in word:
-        options = {"safe": 9.0, "trust": 0.2} if "trust" in word else {"safe": 1.0}
+    generator, policy, options = np.random.default_rng(1), parse_policy(word), WORDS[word]
     arms_played = 0
     for _ in range(60):
         means = few_levels(generator)
@@ -139,14 +146,16 @@ def test_in_contexts_normal_rewards_are_weighed_by_their_law() -> None:
             player.told(context, expected, reward)
 
 
-def test_in_contexts_with_ties_it_decides_as_plain_python_does() -> None:
+@pytest.mark.parametrize(("kappa", "settle"), [(5.0, 1e6), (0.01, 10.0)])
+def test_in_contexts_with_ties_it_decides_as_plain_python_does(kappa: float, settle: float) -> None:
     """Often something else is asked for, here or in another context, before it pays."""
-    generator, instead, paid = np.random.default_rng(5), 0, 0
+    generator, instead, paid, settled = np.random.default_rng(5), 0, 0, 0
     for _ in range(40):
         size = int(generator.integers(3, 7)), 2, int(generator.integers(2, 4))
         means = np.unique(generator.choice([0.4, 0.5, 0.7], size), axis=0)
         problem = Problem.bernoulli(means, contexts=["a", "b"], shares=[0.7, 0.3])
-        agent, player = Agent(problem, Frugal()), context_twins.Frugal(problem)
+        agent = Agent(problem, Frugal(kappa=kappa, settle=settle))
+        player = context_twins.Frugal(problem, kappa=kappa, settle=settle)
         truth = means[int(generator.integers(len(means)))]
         for _ in range(60):
             context = int(generator.random() < 0.3)
@@ -158,8 +167,9 @@ def test_in_contexts_with_ties_it_decides_as_plain_python_does() -> None:
             player.told(context, expected, reward)
         instead += player.instead
         paid += player.paid
+        settled += player.settled
     assert instead > 20
-    assert paid > 20
+    assert (paid if settle == 1e6 else settled) > 20
 
 
 @pytest.mark.parametrize(
@@ -221,20 +231,30 @@ def test_where_no_model_is_confused_with_the_truth_regret_stays() -> None:
     """40 random problems, half with several best arms, 10 shuffled runs each, 10⁸ to 10¹⁵.
 
     With one best arm a run that loses after 10⁸ plays needs odds of the truth below some 10⁻⁸. With
-    several, a model that holds one of them best may lead for long: of 900 other problems 14 had
-    runs that grew, 1 run in 600 of those with several best arms, by 2 as a rule. In 200 such runs
-    none does with seed 3; two are allowed, a chance of 1 in 200 to see more with another.
+    several, one that the truth is not heard of when all is settled: of 75,000 runs on 750 problems
+    none lost anything. So a false alarm in these 400 has a chance below 1 in 100.
     """
-    ties, runs = 0, 0
+    ties = 0
     for number, (problem, several) in zip(range(40), problems(3), strict=False):
         assert is_bounded(problem.means)
         more, early = grown(problem, Frugal(), 10, number)
-        assert several > 1 or more.max() == 0, problem.means
-        runs += int((more > 0).sum())
+        assert more.max() == 0, problem.means
         assert early.max() < 1000
         ties += several > 1
     assert ties == 20
-    assert runs <= 2
+
+
+@pytest.mark.parametrize("settle", [1e6, 1e18])
+def test_what_is_not_settled_early_comes_late(settle: float) -> None:
+    """Under the truth, the first, arm 3 tells the fourth from it for free; the third trusts arm 1.
+
+    If nothing is settled, 20 of 600 runs lose something between 10⁸ and 10¹⁵ plays.
+    """
+    problem = Problem.bernoulli(
+        [[0.5, 0.25, 0.5], [0.25, 0.75, 0.25], [0.5, 0.25, 0.25], [0.5, 0.75, 0.25]]
+    )
+    more, _ = grown(problem, Frugal(settle=settle), 600, 0)
+    assert (more > 0).any() == (settle > 1e6)
 
 
 def test_problems_are_told_to_be_bounded_or_not() -> None:
@@ -273,3 +293,16 @@ def test_before_it_pays_it_asks_the_leading_model_too() -> None:
     more, early = grown(problem, Frugal(), 20, 109)
     assert more.mean() < 0.2
     assert early.mean() < 10
+
+
+def test_it_leaps_up_to_when_all_is_settled() -> None:
+    """Arm 1 tells nothing, and nothing is worth its cost by so small an h: but it will be."""
+    policy = Frugal(kappa=1e-6, settle=1000.0)
+    known, envelope = prepare(policy, TIED), Envelope(TIED.rewards.unit_means[1], 20.0)
+    scratch, tally = policy.scratch(known, 3), policy.tally(TIED)
+    for played, arm, rounds in ((500, 0, 501), (1001, 1, 1)):
+        tally.plays[0] = tally.counters[CLOCK] = played
+        tally.sums[0] = played / 2
+        _, found = plan_ahead(known, tally, envelope, scratch, 10**6, np.random.default_rng(0))
+        assert rounds / 2 < found <= rounds
+        assert scratch.cycle[0] == arm

@@ -32,7 +32,9 @@ the leader and has more than e^{−√n} of the posterior of θ̂, asks for its 
 tell it from the rival with most at stake. One that does not trust the leader and has more than
 y_n = (1 + n/4)^{−2} asks for its best arms and the leader, those that tell it from θ̂. Of what is
 asked for, play what is worth most for its cost, if it is worth at least y_n times as much for its
-cost as what would be paid for.
+cost as what would be paid for. From play ``settle`` = 10⁶ on models that trust the leader are asked
+whenever nothing is worth its cost, and what they ask for is played if it will be worth its cost by
+play 10¹⁸, which nobody makes; and n counts from 25. So what may be needed one day is settled early.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration. Models are
@@ -42,7 +44,7 @@ weighed together with the leaders, who wait for it, in all others.
 **When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
 and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
 changes** with probability ``switch`` before each play, the posterior leaks to the prior at that
-rate, and h stops growing at (1/√switch)^{1+δ}.
+rate, h stops growing at (1/√switch)^{1+δ}, and nothing is ever settled.
 
 Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
 """
@@ -71,6 +73,12 @@ from fpbandits.problem import Problem
 
 _PATIENCE = 4.0
 """How many plays are paid for before models that are less likely are asked."""
+
+_HEAD_START = 25.0
+"""As many plays count as paid for, beyond those that were, when all is to be settled."""
+
+_FOR_EVER = 10**18
+"""More plays than anyone makes."""
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
@@ -111,6 +119,7 @@ class FrugalKnown(NamedTuple):
     safe: float
     trusted_until: float
     switch: float
+    settle: float
     shares: Floats
     free: Bools
     base: Floats
@@ -127,6 +136,7 @@ class Frugal(LikelihoodPolicy):
     safe: float = 0.0
     trust: float = 250.0
     switch: float = 0.0
+    settle: float = 1e6
 
     name = "frugal"
     contexts = Contexts.TOGETHER
@@ -154,6 +164,7 @@ class Frugal(LikelihoodPolicy):
             self.safe,
             trusted_until(self.trust, problem.pairs),
             self.switch,
+            self.settle if self.switch == 0 else math.inf,
             np.array(problem.shares or (1.0,)),
             _free(theta),
             np.ascontiguousarray(base),
@@ -194,13 +205,14 @@ class Frugal(LikelihoodPolicy):
             return False
         bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
         t = tally.counters[CLOCK]
-        now, end = _horizon(known, t), _horizon(known, t + rounds - 1)
+        last = t + rounds - 1
+        if t <= known.settle < last:
+            return False
+        now, end = _horizon(known, t), _horizon(known, last)
         reference = scratch.notes[REFERENCE]
         if _is_settled(known, scratch, now, end):
-            return _leads_until(known, tally, scratch, scratch.cycle[0], end, t + rounds - 1)
-        return _keeps_leading(
-            known, tally, scratch, reference, scratch.cycle[0], now, end, t + rounds - 1
-        )
+            return _leads_until(known, tally, scratch, scratch.cycle[0], end, last)
+        return _keeps_leading(known, tally, scratch, reference, scratch.cycle[0], now, end, last)
 
 
 def _free(theta: Theta) -> Bools:
@@ -249,7 +261,8 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
     _gaps(known, scratch)
     _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
     context = tally.counters[CONTEXT]
-    _choose(known, scratch, horizon)
+    if not _choose(known, scratch, horizon) and tally.counters[CLOCK] > known.settle:
+        _settle(known, tally, scratch, hat)
     arm = _before_paying(known, tally, scratch, hat, context)
     if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
         arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
@@ -400,8 +413,11 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
 
 
 @jitted
-def _choose(known: Any, scratch: Any, horizon: float) -> None:
-    """Put into marks[_FOUND] what is worth most for its cost, or the leaders if nothing is."""
+def _choose(known: Any, scratch: Any, horizon: float) -> bool:
+    """Put into marks[_FOUND] what is worth most for its cost, or the leaders if nothing is.
+
+    Tell whether something is.
+    """
     cost, worth, arms = scratch.numbers[_COST], scratch.numbers[_WORTH], known.theta.arms
     found, tried = scratch.marks[_FOUND], scratch.marks[_TRIED]
     for context in range(known.shares.size):
@@ -416,8 +432,8 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
                 best = arm
         if best >= 0:
             found[0] = best
-        return
-    rate = 1 / horizon
+        return best >= 0
+    rate, worthy = 1 / horizon, False
     while True:
         spent, gained = 0.0, 0.0
         for context in range(known.shares.size):
@@ -430,12 +446,24 @@ def _choose(known: Any, scratch: Any, horizon: float) -> None:
             spent += known.shares[context] * cost[best]
             gained += known.shares[context] * worth[best]
         if gained <= 0 or gained < rate * spent:
-            return
+            return worthy
+        worthy = True
         for context in range(known.shares.size):
             found[context] = tried[context]
         if spent == 0 or gained <= rate * spent * (1 + EQUAL):
-            return
+            return True
         rate = gained / spent
+
+
+@jitted
+def _settle(known: Any, tally: Any, scratch: Any, hat: int) -> None:
+    """Put into marks[_FOUND] what models that trust the leaders ask for, if it will be worth it."""
+    found, asked = scratch.marks[_FOUND], scratch.marks[_TRIED]
+    if _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0):
+        spent, gained = _balance(known, scratch, asked)
+        if gained > 0 and gained * _horizon(known, _FOR_EVER) >= spent:
+            for context in range(known.shares.size):
+                found[context] = asked[context]
 
 
 @jitted
@@ -445,14 +473,28 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, context: int)
     pays = False
     for place in range(known.shares.size):
         pays = pays or not theta.is_best[place * theta.arms + found[place], hat]
-    if pays and _ask(known, scratch, hat, tally.beliefs[-1]):
+    paid = _paid(known, tally)
+    if pays and _ask(known, scratch, hat, _heard_if_trusting(paid), _part(paid)):
         spent, gained = _balance(known, scratch, found)
         asked_spent, asked_gained = _balance(known, scratch, asked)
-        if asked_gained * spent >= _part(tally.beliefs[-1]) * gained * asked_spent:
+        if asked_gained * spent >= _part(paid) * gained * asked_spent:
             return int(asked[context])
     if not theta.is_best[context * theta.arms + found[context], hat]:
         tally.beliefs[-1] += 1
     return int(found[context])
+
+
+@jitted
+def _paid(known: Any, tally: Any) -> float:
+    """Return n."""
+    ahead = _HEAD_START if tally.counters[CLOCK] > known.settle else 0.0
+    return float(tally.beliefs[-1] + ahead)
+
+
+@jitted
+def _heard_if_trusting(paid: float) -> float:
+    """Return which part of the posterior of θ̂ a model has that is asked if it trusts the leader."""
+    return math.exp(-math.sqrt(paid))
 
 
 @jitted
@@ -473,7 +515,7 @@ def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
 
 
 @jitted
-def _ask(known: Any, scratch: Any, hat: int, paid: float) -> bool:
+def _ask(known: Any, scratch: Any, hat: int, heard_if_trusting: float, heard_else: float) -> bool:
     """Put into marks[_TRIED] what models ask for; tell whether any asks.
 
     That is an arm in one context, and the leaders elsewhere, which is worth most for its cost.
@@ -489,7 +531,7 @@ def _ask(known: Any, scratch: Any, hat: int, paid: float) -> bool:
     for pair in range(known.shares.size * arms):
         context = pair // arms
         leader = context * arms + leaders[context]
-        if not _is_asked(known, scratch, pair, leader, hat, rival, paid):
+        if not _is_asked(known, scratch, pair, leader, hat, rival, heard_if_trusting, heard_else):
             continue
         asked[context] = pair - context * arms
         spent, gained = _balance(known, scratch, asked)
@@ -503,11 +545,17 @@ def _ask(known: Any, scratch: Any, hat: int, paid: float) -> bool:
 
 @jitted
 def _is_asked(
-    known: Any, scratch: Any, pair: int, leader: int, hat: int, rival: int, paid: float
+    known: Any,
+    scratch: Any,
+    pair: int,
+    leader: int,
+    hat: int,
+    rival: int,
+    heard_if_trusting: float,
+    heard_else: float,
 ) -> bool:
     """Tell whether a model asks for this pair of a context and an arm."""
     theta, posterior = known.theta, scratch.by_model[_POSTERIOR]
-    heard_if_trusting, heard_else = math.exp(-math.sqrt(paid)), _part(paid)
     for model in range(posterior.size):
         trusts = scratch.by_model[_GAP, model] == 0
         heard = heard_if_trusting if trusts else heard_else
@@ -519,6 +567,18 @@ def _is_asked(
         asks = theta.is_best[pair, model] if pair != leader else not trusts
         against = rival if trusts else hat
         if asks and theta.codes[pair, against] != theta.codes[pair, model]:
+            return True
+    return False
+
+
+@jitted
+def _may_be_asked(known: Any, tally: Any, most: Any, leader: int, arm: int) -> bool:
+    """Tell whether a model that trusts the leader may ask for this arm, at ``most`` so likely."""
+    theta, heard = known.theta, _heard_if_trusting(_paid(known, tally))
+    for model in range(most.size):
+        trusts = theta.is_best[leader, model] and known.free[model]
+        # The posterior of θ̂ is at least that of one among as many.
+        if trusts and theta.is_best[arm, model] and most[model] * most.size > heard:
             return True
     return False
 
@@ -626,9 +686,15 @@ def _keeps_leading(
     _worths(known, scratch, high, worth, reference)
     least_worth = worth[leader]
     _worths(known, scratch, low, worth, reference)
+    ever, asks = _horizon(known, _FOR_EVER), False
+    if last > known.settle:  # models are asked, unless the leader is worth its cost
+        asks = least_worth * now <= dear * _ROUNDING
     for arm in range(arms):
         if arm == leader or worth[arm] == 0:
             continue
+        settles = asks and worth[arm] * ever * _ROUNDING >= cost[arm]
+        if settles and _may_be_asked(known, tally, low, leader, arm):
+            return False
         unworthy = worth[arm] * end * _ROUNDING < cost[arm]
         outdone = worth[arm] * dear * (1 + 3 * EQUAL) < least_worth * cost[arm]
         if not unworthy and not outdone:
