@@ -165,11 +165,12 @@ class Frugal(Together):
             most = max(map(ratio, ways), default=0.0)
             return next((way for way in ways if ratio(way) * (1 + EQUAL) >= most), [])
 
-        if late and most < 0:
-            settled = asked(1.0)
-            if settled and ratio(settled) * self.kappa * 1e18**1.1 >= 1:
-                found, most = settled, ratio(settled)
-                self.settled += found != leaders
+        if most < 0:
+            settled = asked(1.0) if late else []
+            if not settled or ratio(settled) * self.kappa * 1e18**1.1 < 1:
+                return int(leaders[context])
+            self.settled += settled[context] != leaders[context]
+            return settled[context]
         if not any(gaps[hat, x, found[x]] for x in contexts):
             return int(found[context])
         instead = asked(part)

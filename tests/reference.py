@@ -344,15 +344,10 @@ def frugal_arm(
         most = max((ratio[i] for i in found), default=-math.inf)
         return [i for i in sorted(found) if ratio[i] * (1 + EQUAL) >= most]
 
-    if max(ratio) * h >= 1:
-        arm = next(
-            i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio)
-        )
-    else:
+    if max(ratio) * h < 1:
         settled = asked(1.0) if ever else []
-        if not settled or ratio[settled[0]] * ever < 1:
-            return leader, False
-        arm = settled[0]
+        return (settled[0] if settled and ratio[settled[0]] * ever >= 1 else leader), False
+    arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
     if arm in best[hat]:
         return arm, False
     instead = asked(part)

@@ -168,8 +168,7 @@ def test_in_contexts_with_ties_it_decides_as_plain_python_does(kappa: float, set
         instead += player.instead
         paid += player.paid
         settled += player.settled
-    assert instead > 20
-    assert (paid if settle == 1e6 else settled) > 20
+    assert settled > 20 if settle < 1e6 else min(instead, paid) > 20
 
 
 @pytest.mark.parametrize(

@@ -261,9 +261,10 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
     _gaps(known, scratch)
     _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
     context = tally.counters[CONTEXT]
-    if not _choose(known, scratch, horizon) and tally.counters[CLOCK] > known.settle:
-        _settle(known, tally, scratch, hat)
-    arm = _before_paying(known, tally, scratch, hat, context)
+    if _choose(known, scratch, horizon):
+        arm = _before_paying(known, tally, scratch, hat, context)
+    else:
+        arm = _settling(known, tally, scratch, hat, context)
     if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
         arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
     scratch.cycle[0] = arm
@@ -414,14 +415,9 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
 
 @jitted
 def _choose(known: Any, scratch: Any, horizon: float) -> bool:
-    """Put into marks[_FOUND] what is worth most for its cost, or the leaders if nothing is.
-
-    Tell whether something is.
-    """
+    """Put into marks[_FOUND] what is worth most for its cost; tell whether anything is."""
     cost, worth, arms = scratch.numbers[_COST], scratch.numbers[_WORTH], known.theta.arms
     found, tried = scratch.marks[_FOUND], scratch.marks[_TRIED]
-    for context in range(known.shares.size):
-        found[context] = scratch.marks[_LEADER, context]
     if known.shares.size == 1:
         best = -1
         for arm in range(arms):
@@ -430,8 +426,7 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
                 best < 0 or worth[arm] * cost[best] > worth[best] * cost[arm] * (1 + EQUAL)
             ):
                 best = arm
-        if best >= 0:
-            found[0] = best
+        found[0] = best
         return best >= 0
     rate, worthy = 1 / horizon, False
     while True:
@@ -456,14 +451,15 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
 
 
 @jitted
-def _settle(known: Any, tally: Any, scratch: Any, hat: int) -> None:
-    """Put into marks[_FOUND] what models that trust the leaders ask for, if it will be worth it."""
-    found, asked = scratch.marks[_FOUND], scratch.marks[_TRIED]
-    if _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0):
+def _settling(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
+    """Return the arm to play where nothing is worth its cost: the leader, or what is to settle."""
+    asked = scratch.marks[_TRIED]
+    late = tally.counters[CLOCK] > known.settle
+    if late and _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0):
         spent, gained = _balance(known, scratch, asked)
         if gained > 0 and gained * _horizon(known, _FOR_EVER) >= spent:
-            for context in range(known.shares.size):
-                found[context] = asked[context]
+            return int(asked[context])
+    return int(scratch.marks[_LEADER, context])
 
 
 @jitted
