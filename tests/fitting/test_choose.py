@@ -219,10 +219,26 @@ def test_a_rare_type_is_begun_anew() -> None:
     stuck = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
     assert stuck[1] < wanted - 10
     for seed in range(3):
-        (_, found), ends = renewed(sample, stuck, np.random.default_rng(seed))
+        (_, found), _ = renewed(sample, stuck, np.random.default_rng(seed))
         assert found >= wanted - 0.2
-        assert ends[0] == stuck
-        assert all(sample.climb(end, 3)[1] >= value for end, value in ends), "on the whole sample"
+
+
+@pytest.mark.parametrize("few", [10**6, 200])
+def test_ends_are_those_of_climbs_on_all_units(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # From two equal types on, the first that is begun anew does better, on some units and on all.
+    monkeypatch.setattr(module, "_FEW", few)
+    cells, estimator = added_up(drawn(8, "gaussian", units=400), "gaussian")
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    one = sample.climb(sample.start(1, np.random.default_rng(0)), 60)[0]
+    equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
+    stuck = equal, sample.step(equal)[1]
+    best, ends = renewed(sample, stuck, np.random.default_rng(0))
+    assert best[1] > stuck[1] + 10
+    assert best in ends
+    assert ends[0] == stuck
+    assert len(ends) >= (14 if few > 800 else 2), "all that were tried, or those that did better"
+    for end, value in ends:
+        assert sample.step(end)[1] == pytest.approx(value, abs=1e-6)
 
 
 def test_rivals_are_what_is_as_likely_by_symmetry() -> None:
