@@ -185,7 +185,7 @@ def _about_rivals(seen: Seen) -> list[str]:
                 f"{abs(nats):.1f} nats: there {seen.types[kind]} pays {abs(more[pair, kind]):.2g} "
                 f"{'more' if more[pair, kind] > 0 else 'less'} on {quote(seen.pairs[pair])}, "
                 f"{furthest:.1f} times the error given; more units, more rewards per unit or "
-                "fewer types would settle it"
+                "another number of types, most often fewer, may settle it"
             ]
     return said
 
