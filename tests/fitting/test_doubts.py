@@ -71,8 +71,8 @@ def test_another_set_of_types_that_fits_as_well() -> None:
     (said,) = doubts(replace(SEEN, rivals=[moved(0.5), moved(-6.0), moved(4.0)]))
     assert said == (
         "another set of 2 types fits as well, to within 0.4 nats: there type2 pays 0.12 less on "
-        "'c', 6.0 times the error given; more units, more rewards per unit or another number of "
-        "types, most often fewer, may settle it"
+        "'c', 6.0 times the error given; more units or more rewards per unit would settle it, "
+        "fewer types perhaps"
     )
     assert "type2 pays 0.08 more on 'c'" in doubts(replace(SEEN, rivals=[moved(4.0)]))[0]
 

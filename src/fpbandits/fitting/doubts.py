@@ -184,8 +184,8 @@ def _about_rivals(seen: Seen) -> list[str]:
                 f"another set of {counted(len(seen.types), 'type')} fits as well, to within "
                 f"{abs(nats):.1f} nats: there {seen.types[kind]} pays {abs(more[pair, kind]):.2g} "
                 f"{'more' if more[pair, kind] > 0 else 'less'} on {quote(seen.pairs[pair])}, "
-                f"{furthest:.1f} times the error given; more units, more rewards per unit or "
-                "another number of types, most often fewer, may settle it"
+                f"{furthest:.1f} times the error given; more units or more rewards per unit would "
+                "settle it, fewer types perhaps"
             ]
     return said
 
