@@ -58,6 +58,25 @@ def drawn(
     return Truth(table, np.array(shares), kinds, columns)
 
 
+def in_turn(*units: int) -> Truth:
+    """Three types, each with a favourite of three arms: so many units of each.
+
+    Units of one type are those of another with the arms turned round, so that in equal numbers
+    nothing tells the types apart but the names of arms.
+    """
+    first = drawn(1, units=max(units), means=[[0.9, 0.1, 0.1]], shares=(1.0,), shown=3)
+    parts = []
+    for kind, count in enumerate(units):
+        kept = first.log["user"] < count
+        user, arm, reward = (first.log[name][kept] for name in ("user", "arm", "reward"))
+        parts.append((user + 1000 * kind, (arm + kind) % 3, reward))
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    means = np.array([np.roll(first.means[0], kind) for kind in range(len(units))])
+    kinds = np.repeat(np.arange(len(units)), units)
+    log = dict(zip(("user", "arm", "reward"), columns, strict=True))
+    return Truth(means, np.array(units) / sum(units), kinds, log)
+
+
 def read(truth: Truth) -> Log:
     return read_log(truth.log, unit="user", arm="arm", reward="reward")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from logs import added_up, drawn, log_likelihood, matched
+from logs import added_up, drawn, in_turn, log_likelihood, matched
 
 from fpbandits.fitting import choose as module
 from fpbandits.fitting.choose import (
@@ -219,8 +219,58 @@ def test_a_rare_type_is_begun_anew() -> None:
     stuck = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
     assert stuck[1] < wanted - 10
     for seed in range(3):
-        _, found = renewed(sample, stuck, np.random.default_rng(seed))
+        (_, found), _ = renewed(sample, stuck, np.random.default_rng(seed))
         assert found >= wanted - 0.2
+
+
+@pytest.mark.parametrize("few", [10**6, 200])
+def test_ends_are_those_of_climbs_on_all_units(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # From two equal types on, the first that is begun anew does better, on some units and on all.
+    monkeypatch.setattr(module, "_FEW", few)
+    cells, estimator = added_up(drawn(8, "gaussian", units=400), "gaussian")
+    sample = Sample(cells, cells.weights(), estimator, 1.0)
+    one = sample.climb(sample.start(1, np.random.default_rng(0)), 60)[0]
+    equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
+    stuck = equal, sample.step(equal)[1]
+    best, ends = renewed(sample, stuck, np.random.default_rng(0))
+    assert best[1] > stuck[1] + 10
+    assert best in ends
+    assert ends[0] == stuck
+    assert len(ends) >= (14 if few > 800 else 2), "all that were tried, or those that did better"
+    for end, value in ends:
+        assert sample.step(end)[1] == pytest.approx(value, abs=1e-6)
+
+
+def test_rivals_are_what_is_as_likely_by_symmetry() -> None:
+    # Two types for three: one of them stands for two, and which ones these are cannot be told.
+    cells, estimator = added_up(in_turn(200, 200, 200))
+    mixture, choice = choose(cells, estimator, 2, 0, quiet)
+    means = estimator.means(mixture.coordinates, mixture.common)
+    turned = [np.roll(means, turn, axis=0).T for turn in range(3)]
+    found = set()
+    for end, nats in choice.rivals:
+        other = estimator.means(end.coordinates, end.common).T
+        off = [np.abs(other[matched(other, wanted)] - wanted).max() for wanted in turned]
+        # Climbs end some thousandths of a nat below the top: by some hundredths of an error of .02.
+        assert min(off) < 0.002
+        assert abs(nats) < 0.01
+        found.add(int(np.argmin(off)))
+    assert found == {0, 1, 2}
+
+
+def test_what_is_less_likely_is_no_rival() -> None:
+    # The third type is rarer: to be one with it is not the same for the first and the second.
+    cells, estimator = added_up(in_turn(240, 240, 120))
+    mixture, choice = choose(cells, estimator, 2, 3, quiet)
+    means = estimator.means(mixture.coordinates, mixture.common).T
+    sample = Sample(cells, cells.weights(), estimator, choice.strength)
+    best = sample.climb(mixture, 1500, 1e-9)[1]
+    ends = [sample.climb(sample.start(2, np.random.default_rng(s)), 1500, 1e-9) for s in range(20)]
+    assert any(2 < best - value < 10 for _, value in ends), "there is another top, not far below"
+    assert choice.rivals
+    for end, _ in choice.rivals:
+        other = estimator.means(end.coordinates, end.common).T
+        np.testing.assert_allclose(other[matched(other, means)], means, atol=0.002)
 
 
 @pytest.mark.parametrize(("units", "arms", "part"), [(3000, 3, 0.25), (200, 40, 1.0)])

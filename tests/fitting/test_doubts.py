@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
 
+from fpbandits.arrays import Floats
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 
 MEANS = np.array([[0.9, 0.1], [0.4, 0.5], [0.1, 0.8]])
@@ -26,6 +28,7 @@ SEEN = Seen(
     by_bic=2,
     perhaps=2,
     most=40,
+    rivals=[],
 )
 
 
@@ -53,6 +56,48 @@ def test_each_doubt_has_its_words(change: dict[str, object], words: str) -> None
     said = doubts(replace(SEEN, **change))  # type: ignore[arg-type]  # fields of many types
     assert len(said) == 1
     assert words in said[0]
+
+
+def moved(by: float) -> tuple[Floats, float]:
+    """Another set of types, the other way round: type2 pays more of c, by so many errors."""
+    means = MEANS + np.array([[0, 0], [0.01, 0], [0, 0.02 * by]])
+    return means[:, ::-1], 0.4
+
+
+def test_another_set_of_types_that_fits_as_well() -> None:
+    # On a parabola, types that are 2 nats less likely are off by 2 errors at most.
+    for by in (0.0, 0.9, 2.0, -2.9):
+        assert doubts(replace(SEEN, rivals=[moved(by)])) == []
+    (said,) = doubts(replace(SEEN, rivals=[moved(0.5), moved(-6.0), moved(4.0)]))
+    assert said == (
+        "another set of 2 types fits as well, to within 0.4 nats: there type2 pays 0.12 less on "
+        "'c', 6.0 times the error given; more units or more rewards per unit would settle it, "
+        "fewer types perhaps"
+    )
+    assert "type2 pays 0.08 more on 'c'" in doubts(replace(SEEN, rivals=[moved(4.0)]))[0]
+
+
+def test_types_of_another_set_are_matched_as_well_as_can_be() -> None:
+    # Five types in any order, against all orders tried one by one.
+    random = np.random.default_rng(3)
+    types = tuple(f"type{place + 1}" for place in range(5))
+    named = replace(SEEN, types=types, plays=np.full((3, 5), 800.0), shares=np.full(5, 0.2))
+    for _ in range(20):
+        means, other = random.random((2, 3, 5))
+        errors = random.uniform(0.01, 0.05, (3, 5))
+        seen = replace(named, means=means, errors=errors, rivals=[(other, 1.0)])
+        order = min(
+            permutations(range(5)), key=lambda order: ((other[:, order] - means) ** 2).sum()
+        )
+        away, kind, pair = max(
+            (abs(other[pair, order[kind]] - means[pair, kind]) / errors[pair, kind], kind, pair)
+            for kind in range(5)
+            for pair in range(3)
+        )
+        more = other[pair, order[kind]] - means[pair, kind]
+        (said,) = [each for each in doubts(seen) if each.startswith("another set")]
+        words = f"type{kind + 1} pays {abs(more):.2g} {'more' if more > 0 else 'less'} on "
+        assert f"{words}'{'abc'[pair]}', {away:.1f} times the error given" in said
 
 
 def test_who_is_told_apart_for_free() -> None:

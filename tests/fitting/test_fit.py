@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from logs import drawn, matched
+from logs import drawn, in_turn, matched
 
 import fpbandits as fpb
 from fpbandits.errors import InputError
@@ -106,6 +107,22 @@ def test_contexts() -> None:
 def test_doubts_are_told() -> None:
     found = fpb.fit(drawn(5, units=400, shown=1, repeats=1).log, **ROLES)
     assert any("units have 1 rewards on average" in warning for warning in found.warnings)
+
+
+def test_another_set_of_types_is_told_of_where_it_fits_as_well(found: fpb.Fit) -> None:
+    # Two types for three that only names of arms tell apart: 0.5 on two arms is as good on others.
+    log = in_turn(200, 200, 200).log
+    log["reward"] = 20 * log["reward"] - 5
+    two, three = (fpb.fit(log, types=types, range=(-5, 15), **ROLES) for types in (2, 3))
+    (said,) = [warning for warning in two.warnings if "another set" in warning]
+    assert re.match(
+        r"another set of 2 types fits as well, to within 0.0 nats: there type[12] pays [78].* "
+        r"(more|less) on '[012]', \d\d.\d times the error given; more units",
+        said,
+    )
+    assert said in two.as_dict()["warnings"]
+    for clear in (three, found):
+        assert not any("another set" in warning for warning in clear.warnings)
 
 
 def test_what_an_agent_does_with_it(found: fpb.Fit) -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -65,6 +65,8 @@ _END = 1e-7
 """The tolerance of a climb to the end."""
 _SAME = 0.1
 """Two ends that differ by less, in nats, are the same."""
+_AS_LIKELY = 2.0
+"""A mixture so many nats below the best fits as well: a 95 % interval reaches down 1.96²/2 nats."""
 _PARTS = 0.25, 0.5, 1.0
 """Which parts of the strength are tried."""
 _NOTHING = 1.0
@@ -88,6 +90,8 @@ class Choice:
         How many rewards of the pooled law stand beside those of each type and pair.
     types, perhaps
         How many there are, and how many there would be if one standard error were no noise.
+    rivals
+        Where other climbs ended that are about as high, each with how many nats it is off.
     """
 
     held_out: dict[int, float]
@@ -95,6 +99,7 @@ class Choice:
     strength: float
     types: int
     perhaps: int
+    rivals: tuple[tuple[Mixture, float], ...] = field(compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +208,16 @@ def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generat
     return _best([best, *(sample.climb(each, 600, 1e-6) for each in better)], 1)[0]
 
 
-def renewed(sample: Sample, best: Found, random: np.random.Generator) -> Found:
+def renewed(sample: Sample, best: Found, random: np.random.Generator) -> tuple[Found, list[Found]]:
     """Try to do better: begin a type anew beside the others, rare ones most often.
 
     A rare type has units of others until its laws are nearly right, so a few steps do not tell a
-    good start from a bad one: each goes to the end.
+    good start from a bad one: each goes to the end. Return the best, and the ends of all climbs on
+    the whole sample; what is likely on some units may be anything on all.
     """
     some = some_of(sample, _FEW, random)
     here = some.climb(best[0], 600, _END)[1]
+    ends = [best]
     tried = 0
     while tried < _RENEWALS:
         tried += 1
@@ -219,11 +226,14 @@ def renewed(sample: Sample, best: Found, random: np.random.Generator) -> Found:
         coordinates = best[0].coordinates.copy()
         coordinates[:, kind] = some.start(1, random).coordinates[:, 0]
         rival = some.climb(replace(best[0], coordinates=coordinates), 600, _END)
-        if rival[1] > here + _SAME:
+        higher = rival[1] > here + _SAME
+        if higher:
             here, rival = rival[1], sample.climb(rival[0], 600, _END)
             if rival[1] > best[1]:
                 best, tried = rival, 0
-    return best
+        if higher or some is sample:
+            ends.append(rival)
+    return best, ends
 
 
 def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
@@ -280,7 +290,7 @@ def choose(
         progress(f"fitting {counted(number, 'type')} once more", 0.0, 0.0)
         for fold, split in enumerate(splits):
             random = _stream(seed, number, fold, 2)
-            split.best[number] = renewed(split.sample, split.best[number], random)
+            split.best[number], _ = renewed(split.sample, split.best[number], random)
         scores[number] = score_of(splits, number)
     scores = pull(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
@@ -296,11 +306,14 @@ def choose(
     final = replace(final, strength=final.strength * spared(splits, chosen))
     random = _stream(seed, 0, 1)
     found = final.climb(mixture, 600, 1e-6)
+    ends: list[Found] = []
     if chosen > 1:
         found = shaken(final, some_of(final, _SMALL, random), found, random)
-        found = renewed(final, found, random)
-    mixture, _ = final.climb(found[0], 1500, 1e-9)
-    return mixture, Choice(held_out, bic, final.strength, chosen, smallest(scores, _PERHAPS))
+        found, ends = renewed(final, found, random)
+    mixture, top = final.climb(found[0], 1500, 1e-9)
+    rivals = tuple((end, top - value) for end, value in ends if value > top - _AS_LIKELY)
+    perhaps = smallest(scores, _PERHAPS)
+    return mixture, Choice(held_out, bic, final.strength, chosen, perhaps, rivals)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:

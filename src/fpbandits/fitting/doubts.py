@@ -28,6 +28,14 @@ _THIN = 10
 _UNSURE = 0.6
 _FEW_UNITS = 20
 _CLEARLY = 2.0
+_ELSEWHERE = 3.0
+"""A mean so many standard errors away, in types that are about as likely, is told of.
+
+Errors take the log-likelihood for a parabola around its top. Were it one, all means would be within
+√(2d) errors where it is d nats lower, however many there are: within 2 for the 2 nats that rivals
+are off at most, climbed to the end or not. The third leaves room for errors being estimates. What
+is further away is another top, or lies on a ridge that is no parabola: errors miss both.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,9 @@ class Seen:
         What the pairs are called.
     chosen, by_bic, perhaps
         How many types there are, are best by BIC, and may be there though that is not clear.
+    rivals
+        The means of other sets of types that are about as likely, [pair, type] with types in any
+        order, each with how many nats it is off.
     """
 
     types: tuple[str, ...]
@@ -65,6 +76,7 @@ class Seen:
     by_bic: int
     perhaps: int
     most: int
+    rivals: list[tuple[Floats, float]]
 
 
 def doubts(seen: Seen) -> list[str]:
@@ -73,6 +85,7 @@ def doubts(seen: Seen) -> list[str]:
         *_about_units(seen),
         *_about_arms(seen),
         *_about_types(seen),
+        *_about_rivals(seen),
     ]
 
 
@@ -151,6 +164,29 @@ def _about_types(seen: Seen) -> list[str]:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
         )
+    return said
+
+
+def _about_rivals(seen: Seen) -> list[str]:
+    """Say what differs most, where another set of types is about as likely."""
+    from scipy.optimize import linear_sum_assignment
+
+    said, furthest = [], _ELSEWHERE
+    for means, nats in seen.rivals:
+        # By squares: where two types pay more than two others, plain differences do not say which.
+        gaps = ((seen.means[:, :, np.newaxis] - means[:, np.newaxis]) ** 2).mean(axis=0)
+        more = means[:, linear_sum_assignment(gaps)[1]] - seen.means
+        away = np.abs(more) / np.maximum(seen.errors, np.finfo(float).tiny)
+        pair, kind = np.unravel_index(away.argmax(), away.shape)
+        if away[pair, kind] > furthest:
+            furthest = away[pair, kind]
+            said = [
+                f"another set of {counted(len(seen.types), 'type')} fits as well, to within "
+                f"{abs(nats):.1f} nats: there {seen.types[kind]} pays {abs(more[pair, kind]):.2g} "
+                f"{'more' if more[pair, kind] > 0 else 'less'} on {quote(seen.pairs[pair])}, "
+                f"{furthest:.1f} times the error given; more units or more rewards per unit would "
+                "settle it, fewer types perhaps"
+            ]
     return said
 
 

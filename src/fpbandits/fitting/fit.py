@@ -165,6 +165,7 @@ def _told(
         min(choice.bic, key=choice.bic.__getitem__),
         choice.perhaps,
         MOST_TYPES,
+        [(estimator.means(end.coordinates, end.common), off) for end, off in choice.rivals],
     )
     shape = problem.means.shape[1:]
     return Fit(
