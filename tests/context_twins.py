@@ -158,22 +158,23 @@ class Frugal(Together):
         n = self.paid + 25 if late else self.paid
         part = (1 + n / 4) ** -2
 
-        def asked(heard_else: float) -> list[int]:
-            """The choice that models ask for which is worth most for its cost, if any asks."""
+        def asked(heard_else: float) -> tuple[list[int], float]:
+            """Of what models ask for what is worth most for its cost, and the odds of who asks."""
             pairs = self.asked(p, hat, math.exp(-math.sqrt(n)), heard_else, leaders, gaps)
-            ways = [[*leaders[:x], a, *leaders[x + 1 :]] for x, a in sorted(pairs)]
-            most = max(map(ratio, ways), default=0.0)
-            return next((way for way in ways if ratio(way) * (1 + EQUAL) >= most), [])
+            ways = [([*leaders[:x], a, *leaders[x + 1 :]], pairs[x, a]) for x, a in sorted(pairs)]
+            most = max((ratio(way) for way, _ in ways), default=0.0)
+            return next((each for each in ways if ratio(each[0]) * (1 + EQUAL) >= most), ([], 0.0))
 
         if most < 0:
-            settled = asked(1.0) if late else []
-            if not settled or ratio(settled) * self.kappa * 1e18**1.1 < 1:
-                return int(leaders[context])
-            self.settled += settled[context] != leaders[context]
-            return settled[context]
+            settled, odds = asked(1.0) if late else ([], 0.0)
+            best = max(map(ratio, product(arms, repeat=len(contexts))))
+            if settled and ratio(settled) >= max(1 / (self.kappa * 1e18**1.1), 0.1 * odds * best):
+                self.settled += settled[context] != leaders[context]
+                return settled[context]
+            return int(leaders[context])
         if not any(gaps[hat, x, found[x]] for x in contexts):
             return int(found[context])
-        instead = asked(part)
+        instead, _ = asked(part)
         if instead and ratio(instead) >= part * most:
             self.instead += instead[context] != found[context]
             return instead[context]
@@ -188,15 +189,16 @@ class Frugal(Together):
         heard_else: float,
         leaders: list[int],
         gaps: np.ndarray,
-    ) -> set[tuple[int, int]]:
-        """The contexts and arms that models ask for."""
+    ) -> dict[tuple[int, int], float]:
+        """The contexts and arms that models ask for, and the odds of who does."""
         models, lead = range(len(p)), set(enumerate(leaders))
         best = [{(int(x), int(a)) for x, a in np.argwhere(gaps[m] == 0)} for m in models]
         stake = [
             p[m] * sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(self.shares))
             for m in models
         ]
-        rival, asked = stake.index(max(stake)), set()
+        rival = next(m for m in models if stake[m] * (1 + EQUAL) >= max(stake))
+        asked: dict[tuple[int, int], float] = {}
         for m in models:
             trusts = lead <= best[m]
             alike = [f for f in models if not any(self.apart[m, f, x, a] for x, a in best[m])]
@@ -205,7 +207,9 @@ class Frugal(Together):
             if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
                 against = rival if trusts else hat
                 among = best[m] - lead if trusts else best[m] | lead
-                asked |= {(x, a) for x, a in among if self.apart[against, m, x, a] > 0}
+                for pair in among:
+                    if self.apart[against, m, *pair] > 0:
+                        asked[pair] = max(asked.get(pair, 0.0), p[m] / p[hat])
         return asked
 
 

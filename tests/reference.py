@@ -271,10 +271,12 @@ def frugal(
         h = kappa * max(sum(n), 1) ** (1 + delta)
         p, hat = posterior(known.misfits(n, S), prior, h)
         ever = kappa * 1e18 ** (1 + delta) if sum(n) > settle else 0.0
-        arm, pays = frugal_arm(means, p, hat, h, apart, paid, ever)
+        leader = instead = frugal_leader(means, p, hat, h)
+        if safe < math.inf:
+            instead = doubted(n, S, max(means[hat]), trust, leader)
+        arm, pays = frugal_arm(means, p, hat, h, apart, paid, ever, instead != leader)
         paid += pays
-        if safe < math.inf and arm == frugal_leader(means, p, hat, h):
-            arm = doubted(n, S, max(means[hat]), trust, arm)
+        arm = instead if arm == leader else arm
         S[arm] += yield arm
         n[arm] += 1
 
@@ -311,10 +313,12 @@ def frugal_arm(
     apart: Any,
     paid: int,
     ever: float = 0.0,
+    doubts: bool = False,
 ) -> tuple[int, bool]:
     """What frugality plays, and whether it pays for it, if it has ``paid`` so often before.
 
-    With ``ever``, which is h in the end, it settles what will be worth its cost.
+    With ``ever``, which is h in the end, it settles what will be worth its cost, if nothing is in
+    doubt.
     """
     models, arms = range(len(means)), range(len(means[0]))
     best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
@@ -328,11 +332,12 @@ def frugal_arm(
     ]
     ratio = [-1.0 if not v else v / c if c else math.inf for v, c in zip(worth, cost, strict=True)]
     n = paid + 25 if ever else paid
-    rival, part = stake.index(max(stake)), (1 + n / 4) ** -2
+    rival = next(m for m in models if stake[m] * (1 + EQUAL) >= max(stake))
+    part = (1 + n / 4) ** -2
 
-    def asked(heard_else: float) -> list[int]:
-        """What models ask for, and of that what is worth most for its cost."""
-        found = set()
+    def asked(heard_else: float) -> list[tuple[int, float]]:
+        """Of what models ask for what is worth most for its cost, and the odds of who asks."""
+        found: dict[int, float] = {}
         for m in models:
             trusts = leader in best[m]
             alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
@@ -340,19 +345,23 @@ def frugal_arm(
             heard = math.exp(-math.sqrt(n)) if trusts else heard_else
             if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
                 among = best[m] - {leader} if trusts else best[m] | {leader}
-                found |= {i for i in among if apart[rival if trusts else hat][m][i] > 0}
+                for i in among:
+                    if apart[rival if trusts else hat][m][i] > 0:
+                        found[i] = max(found.get(i, 0.0), p[m] / p[hat])
         most = max((ratio[i] for i in found), default=-math.inf)
-        return [i for i in sorted(found) if ratio[i] * (1 + EQUAL) >= most]
+        return [(i, found[i]) for i in sorted(found) if ratio[i] * (1 + EQUAL) >= most]
 
     if max(ratio) * h < 1:
-        settled = asked(1.0) if ever else []
-        return (settled[0] if settled and ratio[settled[0]] * ever >= 1 else leader), False
+        for i, odds in asked(1.0)[:1] if ever and not doubts else []:
+            if ratio[i] * ever >= 1 and ratio[i] >= 0.1 * odds * max(ratio):
+                return i, False
+        return leader, False
     arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
     if arm in best[hat]:
         return arm, False
     instead = asked(part)
-    if instead and max(ratio[i] for i in instead) >= part * ratio[arm]:
-        return instead[0], False
+    if instead and max(ratio[i] for i, _ in instead) >= part * ratio[arm]:
+        return instead[0][0], False
     return arm, True
 
 

@@ -56,6 +56,12 @@ WORDS = {
     "frugal:safe=9.0:trust=0.2": {"safe": 9.0, "trust": 0.2},
     "frugal:settle=0": {"settle": 0.0},
     "frugal:kappa=0.001:settle=10": {"kappa": 0.001, "settle": 10.0},
+    "frugal:kappa=0.001:settle=10:safe=9.0:trust=0.2": {
+        "kappa": 0.001,
+        "settle": 10.0,
+        "safe": 9.0,
+        "trust": 0.2,
+    },
 }
 
 

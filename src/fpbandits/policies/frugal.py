@@ -32,9 +32,10 @@ the leader and has more than e^{−√n} of the posterior of θ̂, asks for its 
 tell it from the rival with most at stake. One that does not trust the leader and has more than
 y_n = (1 + n/4)^{−2} asks for its best arms and the leader, those that tell it from θ̂. Of what is
 asked for, play what is worth most for its cost, if it is worth at least y_n times as much for its
-cost as what would be paid for. From play ``settle`` = 10⁶ on models that trust the leader are asked
-whenever nothing is worth its cost, and what they ask for is played if it will be worth its cost by
-play 10¹⁸, which nobody makes; and n counts from 25. So what may be needed one day is settled early.
+cost as what would be paid for. From play ``settle`` = 10⁶ on n counts from 25, and models that
+trust the leader are asked whenever nothing is worth its cost. What they ask for is played if it
+will be worth its cost by play 10¹⁸, which nobody makes, and for its cost is worth a tenth, times
+the odds of who asks, of what is worth most. So what may be needed one day is settled early.
 
 **With contexts** what is chosen is an arm for every context: cost and worth are averages over
 contexts, by their shares, and the largest ratio is found by Dinkelbach's iteration. Models are
@@ -79,6 +80,10 @@ _HEAD_START = 25.0
 
 _FOR_EVER = 10**18
 """More plays than anyone makes."""
+
+_NOT_TOO_SLOW = 0.1
+"""What is asked for, to settle it, is worth at least so much for its cost, if who asks is right, of
+what could be paid for instead: else to settle would cost more than all that is to be settled."""
 
 _RULED_OUT = 10.0
 """What a reward that a model rules out counts for, in nats, where it is asked what an arm tells: an
@@ -453,13 +458,24 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
 @jitted
 def _settling(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
     """Return the arm to play where nothing is worth its cost: the leader, or what is to settle."""
-    asked = scratch.marks[_TRIED]
-    late = tally.counters[CLOCK] > known.settle
-    if late and _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0):
-        spent, gained = _balance(known, scratch, asked)
-        if gained > 0 and gained * _horizon(known, _FOR_EVER) >= spent:
-            return int(asked[context])
-    return int(scratch.marks[_LEADER, context])
+    found, asked = scratch.marks[_FOUND], scratch.marks[_TRIED]
+    leader, ever, t = int(scratch.marks[_LEADER, context]), _ever(known), tally.counters[CLOCK]
+    if t <= known.settle or not _choose(known, scratch, ever):
+        return leader
+    if known.safe > 0 and doubted(known, tally, hat, context, leader, t) != leader:
+        return leader  # which is in doubt: that comes first
+    share = _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0)
+    spent, gained = _balance(known, scratch, asked)
+    will_be = share > 0 and gained * ever >= spent
+    if will_be and _is_enough(known, scratch, asked, found, _NOT_TOO_SLOW * share):
+        return int(asked[context])
+    return leader
+
+
+@jitted
+def _ever(known: Any) -> float:
+    """Return h for ever."""
+    return _horizon(known, _FOR_EVER)
 
 
 @jitted
@@ -470,11 +486,9 @@ def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, context: int)
     for place in range(known.shares.size):
         pays = pays or not theta.is_best[place * theta.arms + found[place], hat]
     paid = _paid(known, tally)
-    if pays and _ask(known, scratch, hat, _heard_if_trusting(paid), _part(paid)):
-        spent, gained = _balance(known, scratch, found)
-        asked_spent, asked_gained = _balance(known, scratch, asked)
-        if asked_gained * spent >= _part(paid) * gained * asked_spent:
-            return int(asked[context])
+    asks = pays and _ask(known, scratch, hat, _heard_if_trusting(paid), _part(paid)) > 0
+    if asks and _is_enough(known, scratch, asked, found, _part(paid)):
+        return int(asked[context])
     if not theta.is_best[context * theta.arms + found[context], hat]:
         tally.beliefs[-1] += 1
     return int(found[context])
@@ -500,6 +514,14 @@ def _part(paid: float) -> float:
 
 
 @jitted
+def _is_enough(known: Any, scratch: Any, asked: Any, found: Any, part: float) -> bool:
+    """Tell whether what is asked for is worth at least a part, for its cost, of what was found."""
+    spent, gained = _balance(known, scratch, found)
+    asked_spent, asked_gained = _balance(known, scratch, asked)
+    return bool(asked_gained * spent >= part * gained * asked_spent)
+
+
+@jitted
 def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
     """Return what an arm for each context costs, and what it is worth."""
     spent, gained = 0.0, 0.0
@@ -511,32 +533,33 @@ def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
 
 
 @jitted
-def _ask(known: Any, scratch: Any, hat: int, heard_if_trusting: float, heard_else: float) -> bool:
-    """Put into marks[_TRIED] what models ask for; tell whether any asks.
+def _ask(known: Any, scratch: Any, hat: int, heard_if_trusting: float, heard_else: float) -> float:
+    """Put into marks[_TRIED] what models ask for; return how likely who asks is beside θ̂.
 
     That is an arm in one context, and the leaders elsewhere, which is worth most for its cost.
     """
     arms, posterior, gap = known.theta.arms, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
     leaders, asked, rival = scratch.marks[_LEADER], scratch.marks[_TRIED], hat
     for model in range(posterior.size):
-        if posterior[model] * gap[model] > posterior[rival] * gap[rival]:
+        if posterior[model] * gap[model] > posterior[rival] * gap[rival] * (1 + EQUAL):
             rival = model
     for context in range(known.shares.size):
         asked[context] = leaders[context]
-    best, least, most = -1, 0.0, 0.0
+    best, least, most, share = -1, 0.0, 0.0, 0.0
     for pair in range(known.shares.size * arms):
         context = pair // arms
         leader = context * arms + leaders[context]
-        if not _is_asked(known, scratch, pair, leader, hat, rival, heard_if_trusting, heard_else):
+        who = _is_asked(known, scratch, pair, leader, hat, rival, heard_if_trusting, heard_else)
+        if who == 0:
             continue
         asked[context] = pair - context * arms
         spent, gained = _balance(known, scratch, asked)
         asked[context] = leaders[context]
         if best < 0 or gained * least > most * spent * (1 + EQUAL):
-            best, least, most = pair, spent, gained
+            best, least, most, share = pair, spent, gained, who
     if best >= 0:
         asked[best // arms] = best % arms
-    return best >= 0
+    return share
 
 
 @jitted
@@ -549,9 +572,9 @@ def _is_asked(
     rival: int,
     heard_if_trusting: float,
     heard_else: float,
-) -> bool:
-    """Tell whether a model asks for this pair of a context and an arm."""
-    theta, posterior = known.theta, scratch.by_model[_POSTERIOR]
+) -> float:
+    """Return how likely, beside θ̂, a model is that asks for this pair, or 0 if none does."""
+    theta, posterior, share = known.theta, scratch.by_model[_POSTERIOR], 0.0
     for model in range(posterior.size):
         trusts = scratch.by_model[_GAP, model] == 0
         heard = heard_if_trusting if trusts else heard_else
@@ -563,18 +586,23 @@ def _is_asked(
         asks = theta.is_best[pair, model] if pair != leader else not trusts
         against = rival if trusts else hat
         if asks and theta.codes[pair, against] != theta.codes[pair, model]:
-            return True
-    return False
+            share = max(share, posterior[model] / posterior[hat])
+    return share
 
 
 @jitted
-def _may_be_asked(known: Any, tally: Any, most: Any, leader: int, arm: int) -> bool:
-    """Tell whether a model that trusts the leader may ask for this arm, at ``most`` so likely."""
-    theta, heard = known.theta, _heard_if_trusting(_paid(known, tally))
+def _may_be_asked(known: Any, tally: Any, most: Any, least: Any, leader: int, arm: int) -> bool:
+    """Tell whether a model that trusts the leader may ask for this arm.
+
+    Posteriors are between ``least`` and ``most``.
+    """
+    theta, hat = known.theta, 0.0
+    for model in range(least.size):
+        hat = max(hat, least[model])
+    heard = _heard_if_trusting(_paid(known, tally)) * hat
     for model in range(most.size):
         trusts = theta.is_best[leader, model] and known.free[model]
-        # The posterior of θ̂ is at least that of one among as many.
-        if trusts and theta.is_best[arm, model] and most[model] * most.size > heard:
+        if trusts and theta.is_best[arm, model] and most[model] * _ROUNDING > heard:
             return True
     return False
 
@@ -682,14 +710,14 @@ def _keeps_leading(
     _worths(known, scratch, high, worth, reference)
     least_worth = worth[leader]
     _worths(known, scratch, low, worth, reference)
-    ever, asks = _horizon(known, _FOR_EVER), False
+    ever, asks = _ever(known), False
     if last > known.settle:  # models are asked, unless the leader is worth its cost
         asks = least_worth * now <= dear * _ROUNDING
     for arm in range(arms):
         if arm == leader or worth[arm] == 0:
             continue
         settles = asks and worth[arm] * ever * _ROUNDING >= cost[arm]
-        if settles and _may_be_asked(known, tally, low, leader, arm):
+        if settles and _may_be_asked(known, tally, low, high, leader, arm):
             return False
         unworthy = worth[arm] * end * _ROUNDING < cost[arm]
         outdone = worth[arm] * dear * (1 + 3 * EQUAL) < least_worth * cost[arm]
