@@ -311,3 +311,27 @@ def test_it_leaps_up_to_when_all_is_settled() -> None:
         _, found = plan_ahead(known, tally, envelope, scratch, 10**6, np.random.default_rng(0))
         assert rounds / 2 < found <= rounds
         assert scratch.cycle[0] == arm
+
+
+def test_what_is_doubted_comes_before_what_is_settled() -> None:
+    """Arm 4 pays most, of which no model knows; between the first two models nothing decides.
+
+    If what they ask for came first, arm 4 would not be found: .4 a play, 400,000 in all.
+    """
+    problem = Problem.bernoulli(
+        [[0.5, 0.499, 0.2, 0.1], [0.5, 0.5, 0.2, 0.1], [0.5, 0.499, 0.8, 0.1]]
+    )
+    policy = Frugal(safe=5.0, settle=1e3)
+    result = simulate(problem, policy, true=[0.5, 0.4995, 0.2, 0.9], horizon=10**6, runs=4)
+    assert result.final_regret(str(policy)).max() < 30_000
+
+
+def test_what_would_take_too_long_is_not_settled() -> None:
+    """Arm 2 tells the second model from the truth, the first, in 5,000 plays for each nat.
+
+    Seed 0, 40 runs: 18, and 8 if nothing were settled. If all were, it would be some 400.
+    """
+    problem = Problem.bernoulli([[0.5, 0.49, 0.2], [0.5, 0.5, 0.2], [0.5, 0.49, 0.8]])
+    policy = Frugal(settle=1e3)
+    result = simulate(problem, policy, true="theta1", horizon=10**8, runs=40)
+    assert result.final_regret(str(policy)).mean() < 60

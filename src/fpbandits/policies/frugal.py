@@ -591,20 +591,36 @@ def _is_asked(
 
 
 @jitted
-def _may_be_asked(known: Any, tally: Any, most: Any, least: Any, leader: int, arm: int) -> bool:
-    """Tell whether a model that trusts the leader may ask for this arm.
+def _may_be_asked(
+    known: Any, tally: Any, most: Any, least: Any, leader: int, arm: int, slower: float
+) -> bool:
+    """Tell whether this arm may be played for a model that trusts the leader and asks for it.
 
-    Posteriors are between ``least`` and ``most``.
+    Posteriors are between ``least`` and ``most``; at least so many times ``slower`` is this arm
+    than what was found.
     """
-    theta, hat = known.theta, 0.0
+    theta, hat_least, hat_most = known.theta, 0.0, 0.0
     for model in range(least.size):
-        hat = max(hat, least[model])
-    heard = _heard_if_trusting(_paid(known, tally)) * hat
+        hat_least, hat_most = max(hat_least, least[model]), max(hat_most, most[model])
+    heard = _heard_if_trusting(_paid(known, tally)) * hat_least
     for model in range(most.size):
         trusts = theta.is_best[leader, model] and known.free[model]
-        if trusts and theta.is_best[arm, model] and most[model] * _ROUNDING > heard:
+        heeded = most[model] * _ROUNDING > heard
+        fast = _NOT_TOO_SLOW * least[model] * slower <= hat_most * _ROUNDING
+        if trusts and theta.is_best[arm, model] and heeded and fast:
             return True
     return False
+
+
+@jitted
+def _cost(theta: Any, posterior: Any, arm: int) -> float:
+    """Return what an arm is expected to lose."""
+    cost = 0.0
+    for model in range(posterior.size):
+        if not theta.is_best[arm, model]:
+            gap = theta.top[0, model] - theta.levels[arm, theta.codes[arm, model]]
+            cost += posterior[model] * gap
+    return cost
 
 
 @jitted
@@ -685,15 +701,9 @@ def _keeps_leading(
         ignored = low[model] - surely > limit
         low[model] = 0.0 if ignored else min(math.exp(surely - low[model]) / least, 1.0)
         high[model] = math.exp(surely - high[model]) / most
-    cost, dear = scratch.numbers[_LEAST_COST], 0.0
+    cost, dear = scratch.numbers[_LEAST_COST], _cost(theta, low, leader)
     for arm in range(arms):
-        cost[arm] = 0.0
-        for model in range(low.size):
-            if not theta.is_best[arm, model]:
-                gap = theta.top[0, model] - theta.levels[arm, theta.codes[arm, model]]
-                cost[arm] += high[model] * gap
-                if arm == leader:
-                    dear += low[model] * gap
+        cost[arm] = _cost(theta, high, arm)
     for model in range(low.size):
         if hats[model] > 0:
             if known.safe > 0 and doubted(known, tally, model, 0, leader, last) != leader:
@@ -709,16 +719,20 @@ def _keeps_leading(
     worth = scratch.numbers[_MOST_WORTH]
     _worths(known, scratch, high, worth, reference)
     least_worth = worth[leader]
+    # Late, models are asked unless the leader is worth its cost; what is then found is at least:
+    asks, found = last > known.settle and least_worth * now <= dear * _ROUNDING, 0.0
+    for arm in range(arms):
+        if asks and worth[arm] > 0:
+            at_most = _cost(theta, low, arm)
+            found = max(found, worth[arm] / at_most if at_most > 0 else math.inf)
     _worths(known, scratch, low, worth, reference)
-    ever, asks = _ever(known), False
-    if last > known.settle:  # models are asked, unless the leader is worth its cost
-        asks = least_worth * now <= dear * _ROUNDING
     for arm in range(arms):
         if arm == leader or worth[arm] == 0:
             continue
-        settles = asks and worth[arm] * ever * _ROUNDING >= cost[arm]
-        if settles and _may_be_asked(known, tally, low, high, leader, arm):
-            return False
+        if asks and worth[arm] * _ever(known) * _ROUNDING >= cost[arm]:
+            slower = found / (worth[arm] / cost[arm]) if cost[arm] > 0 else 0.0
+            if _may_be_asked(known, tally, low, high, leader, arm, slower):
+                return False
         unworthy = worth[arm] * end * _ROUNDING < cost[arm]
         outdone = worth[arm] * dear * (1 + 3 * EQUAL) < least_worth * cost[arm]
         if not unworthy and not outdone:
