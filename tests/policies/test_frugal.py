@@ -236,8 +236,8 @@ def test_where_no_model_is_confused_with_the_truth_regret_stays() -> None:
     """40 random problems, half with several best arms, 10 shuffled runs each, 10⁸ to 10¹⁵.
 
     With one best arm a run that loses after 10⁸ plays needs odds of the truth below some 10⁻⁸. With
-    several, one that the truth is not heard of when all is settled: of 75,000 runs on 750 problems
-    none lost anything. So a false alarm in these 400 has a chance below 1 in 100.
+    several, one in which the truth is not heard when all is settled: of 60,000 runs on 750 problems
+    one lost something. So a false alarm in these 400 has a chance below 1 in 100.
     """
     ties = 0
     for number, (problem, several) in zip(range(40), problems(3), strict=False):
