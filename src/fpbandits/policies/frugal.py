@@ -459,8 +459,11 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
 def _settling(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
     """Return the arm to play where nothing is worth its cost: the leader, or what is to settle."""
     found, asked = scratch.marks[_FOUND], scratch.marks[_TRIED]
-    leader, ever, t = int(scratch.marks[_LEADER, context]), _ever(known), tally.counters[CLOCK]
-    if t <= known.settle or not _choose(known, scratch, ever):
+    leader, t = int(scratch.marks[_LEADER, context]), tally.counters[CLOCK]
+    if t <= known.settle:
+        return leader
+    ever = _ever(known)
+    if not _choose(known, scratch, ever):
         return leader
     if known.safe > 0 and doubted(known, tally, hat, context, leader, t) != leader:
         return leader  # which is in doubt: that comes first
