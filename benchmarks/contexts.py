@@ -7,6 +7,7 @@ policy plays 300 runs to T = 10^6 on three problems, which takes minutes.
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -18,7 +19,8 @@ from fpbandits import KLUCB, Problem, ThompsonTheta, analyze, simulate
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.base import Contexts, Policy
 from fpbandits.policies.compiling import prepare
-from fpbandits.simulation.kernel import new_meter, play_in_contexts
+from fpbandits.policies.envelope import Envelope
+from fpbandits.simulation.kernel import law_of, new_meter, play
 
 STEPS = 10**6
 
@@ -31,14 +33,18 @@ def random_problem(contexts: int, arms: int, models: int) -> Problem:
 
 def seconds(policy: Policy, problem: Problem) -> float:
     """Time the bare kernel on one run, everything prepared."""
-    known, truth = prepare(policy, problem), problem.rewards.law(0)
+    known, law = prepare(policy, problem), law_of(problem.rewards)
+    envelope = Envelope(np.array(problem.rewards.unit_means[0]), math.inf)
     scratch, tally = policy.scratch(known, problem.pairs), policy.tally(problem)
     pulls, upto = np.zeros((1, problem.pairs), np.int64), np.cumsum(problem.shares)
     apart = policy.contexts is Contexts.APART
     random, times, starts = np.random.default_rng(1), np.array([STEPS]), np.array([0])
     meter = new_meter()
     start = time.perf_counter()
-    play_in_contexts(known, tally, truth, scratch, random, times, starts, upto, apart, meter, pulls)
+    play(
+        known, tally, law, envelope, scratch, random, times, starts, envelope, 1, upto, apart,
+        meter, pulls,
+    )  # fmt: skip
     return time.perf_counter() - start
 
 

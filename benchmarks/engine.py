@@ -40,7 +40,7 @@ from fpbandits.policies.envelope import Envelope
 from fpbandits.policies.plain import Seen
 from fpbandits.policies.ready import plan_once
 from fpbandits.simulation.cell import LEAP_ERROR
-from fpbandits.simulation.kernel import new_meter, play
+from fpbandits.simulation.kernel import law_of, new_meter, play
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".bench"
@@ -76,7 +76,8 @@ def run_once(
 ) -> Callable[[], int]:
     """Return a call of the bare kernel, everything prepared."""
     index = problem.index(true)
-    known, law = prepare(policy, problem), problem.rewards.law(index)
+    known = prepare(policy, problem)
+    law = law_of(problem.rewards.reordered(np.array([index]), np.arange(problem.pairs)))
     envelope = Envelope(np.array(problem.rewards.unit_means[index]), math.log(2 / LEAP_ERROR) / 2)
     arms = len(problem.arms)
     seeds = iter(range(10**6))
@@ -94,6 +95,8 @@ def run_once(
             np.array([0]),
             envelope,
             1 if stepwise else horizon,
+            np.ones(1),
+            False,
             new_meter(),
             pulls,
         )

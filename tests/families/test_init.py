@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,28 +29,23 @@ from fpbandits.names import Names
 from fpbandits.table import checked_means
 
 
-class SureLaw(NamedTuple):
-    reward: Floats
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sure(MeansFamily):
     """Every reward is its arm's mean."""
 
     name = "sure"
-    law_type = SureLaw
     sum_in_one_draw = True
 
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Sure:
         return cls(means=checked_means(rows, names, range), range=range)
 
-    def law(self, parameter: int) -> SureLaw:
-        return SureLaw(self.unit_means[parameter])
+    def law(self, parameter: int) -> Floats:
+        return np.array(self.unit_means[parameter])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        return float(plays * law.reward[arm])
+        return float(plays * law[arm, 0])
 
     def divergence(self, true: int, others: Ints) -> Floats:
         distance = np.abs(self.unit_means[others] - self.unit_means[true])

@@ -10,7 +10,6 @@ from plans import random_problem
 from reference import Known, best_arm, ids, ids_theta
 
 from fpbandits import Agent, IDSTheta, Problem, load_problem, simulate
-from fpbandits.policies.envelope import sure_of_nothing
 
 
 def regret_and_gain(means: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +73,7 @@ def planned(problem: Problem, seen: list[tuple[int, float]], number: float) -> t
     for arm, reward in seen:
         tally.plays[arm] += 1
         tally.sums[arm] += reward
-    IDSTheta.plan(known, tally, sure_of_nothing(tally), scratch, 1, random)
+    IDSTheta.plan(known, tally, None, scratch, 1, random)
     return int(scratch.cycle[0]), random.given
 
 

@@ -6,7 +6,7 @@ units as given (``means``, ``range``). A bounded range is mapped to [0, 1], wher
 rewards without one are measured in a unit in which they are sub-Gaussian with parameter ½, as all
 rewards in [0, 1] are. Everything a family computes (draws, divergences) is in that unit.
 
-The laws under one parameter are a named tuple of arrays (`RewardFamily.law`), and drawing from it
+The laws under one parameter are a row of numbers per arm (`RewardFamily.law`), and drawing from it
 is a plain function of numbers, `RewardFamily.draw_sum`: the simulator compiles that very function.
 
 **Sufficient statistics.** Beside the sum of an arm's rewards a family may keep a few more numbers
@@ -60,8 +60,6 @@ class RewardFamily(ABC):
     """What a problem file says of it, besides a row of numbers per parameter."""
     optional: ClassVar[tuple[str, ...]] = ()
     """What it may say, and need not."""
-    law_type: ClassVar[type]
-    """The named tuple that `law` returns; the compiled loop finds `draw_sum` by it."""
     sum_in_one_draw: ClassVar[bool]
     """Whether `draw_sum` costs one draw, however many plays it adds up."""
     all_or_nothing: ClassVar[bool] = False
@@ -139,8 +137,8 @@ class RewardFamily(ABC):
         return values if same else (values - self.zero) / self.width
 
     @abstractmethod
-    def law(self, parameter: int) -> Any:
-        """Return the laws of all arms under one parameter, for `draw_sum`."""
+    def law(self, parameter: int) -> Floats:
+        """Return what `draw_sum` draws by under one parameter: a new array, a row per arm."""
 
     @staticmethod
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,11 @@ from fpbandits.names import Names
 from fpbandits.table import checked_means
 
 
-class BernoulliLaw(NamedTuple):
-    """The probability of a reward of 1, for every arm."""
-
-    success: Floats
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bernoulli(MeansFamily):
     """Reward 1 with probability μ_i(θ), else 0."""
 
     name = "bernoulli"
-    law_type = BernoulliLaw
     sum_in_one_draw = True
     optional = ("value",)
     all_or_nothing = True
@@ -42,15 +35,16 @@ class Bernoulli(MeansFamily):
             return TwoPoint.checked(rows, names, range, **fields)
         return cls(means=checked_means(rows, names, range), range=range)
 
-    def law(self, parameter: int) -> BernoulliLaw:
-        return BernoulliLaw(self.unit_means[parameter])
+    def law(self, parameter: int) -> Floats:
+        """Return the probability of a reward of 1."""
+        return np.array(self.unit_means[parameter])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw a binomial."""
         if plays == 1:
-            return 1.0 if random.random() < law.success[arm] else 0.0
-        return float(draw_binomial(plays, law.success[arm], random))
+            return 1.0 if random.random() < law[arm, 0] else 0.0
+        return float(draw_binomial(plays, law[arm, 0], random))
 
     def divergence(self, true: int, others: Ints) -> Floats:
         p, q = self.unit_means[true], self.unit_means[others]

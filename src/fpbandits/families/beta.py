@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,20 +31,12 @@ _FARTHEST = 12.0
 """Log-odds of a fitted mean go no farther: nearer to an end a beta law is refused."""
 
 
-class BetaLaw(NamedTuple):
-    """The two shapes, for every arm."""
-
-    a: Floats
-    b: Floats
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Beta(MeansFamily):
     """Beta(cμ, c(1 − μ))."""
 
     name = "beta"
     fields = ("concentration",)
-    law_type = BetaLaw
     sum_in_one_draw = False
     statistics_stay_near = False
 
@@ -80,16 +72,16 @@ class Beta(MeansFamily):
     def _shapes(self) -> tuple[Floats, Floats]:
         return self.concentration * self.unit_means, self.concentration * (1 - self.unit_means)
 
-    def law(self, parameter: int) -> BetaLaw:
-        a, b = self._shapes
-        return BetaLaw(a[parameter], b[parameter])
+    def law(self, parameter: int) -> Floats:
+        """Return the two shapes."""
+        return np.column_stack([shape[parameter] for shape in self._shapes])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw rewards one by one: their sum has no law of its own."""
         total = 0.0
         for _ in range(plays):
-            reward = random.beta(law.a[arm], law.b[arm])
+            reward = random.beta(law[arm, 0], law[arm, 1])
             total += reward
             statistics[0] += math.log(max(reward, _LEAST))
             statistics[1] += math.log(max(1.0 - reward, _LEAST))

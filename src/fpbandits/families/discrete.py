@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +24,12 @@ from fpbandits.names import Names
 from fpbandits.table import from_array, other_units
 
 
-class DiscreteLaw(NamedTuple):
-    """The support, and the chance of each value if none before it came, for every arm."""
-
-    support: Floats
-    chances: Floats
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Discrete(RewardFamily):
     """Rewards from a finite support, with probabilities[θ, arm, value]."""
 
     name = "discrete"
     fields = ("support",)
-    law_type = DiscreteLaw
     sum_in_one_draw = True
 
     support: Floats
@@ -69,24 +61,25 @@ class Discrete(RewardFamily):
     def possible(self) -> Floats:
         return self.support
 
-    def law(self, parameter: int) -> DiscreteLaw:
+    def law(self, parameter: int) -> Floats:
+        """Return the chance of each value if none before it came, and then the values."""
         laws = self.probabilities[parameter]
         # What is left when the values before are ruled out; at least the probability itself.
         rest = np.maximum(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], laws)
         chances = np.divide(laws, rest, out=np.ones_like(laws), where=rest > 0)
-        return DiscreteLaw(self.unit_support, chances)
+        return np.hstack([chances, np.broadcast_to(self.unit_support, chances.shape)])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often each value comes, by binomials."""
         total = 0.0
-        left = plays
-        for value in range(law.support.size):
+        left, values = plays, law.shape[1] // 2
+        for value in range(values):
             if left == 1:
-                count = 1 if random.random() < law.chances[arm, value] else 0
+                count = 1 if random.random() < law[arm, value] else 0
             else:
-                count = draw_binomial(left, law.chances[arm, value], random)
-            total += count * law.support[value]
+                count = draw_binomial(left, law[arm, value], random)
+            total += count * law[arm, values + value]
             statistics[value] += count
             left -= count
             if left == 0:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -33,19 +33,12 @@ _LARGEST = 1e100
 _FURTHEST = 1e6
 
 
-class GaussianLaw(NamedTuple):
-    """The mean of every arm, in units of 2σ."""
-
-    mean: Floats
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gaussian(MeansFamily):
     """Normal rewards of known deviation."""
 
     name = "gaussian"
     fields = ("deviation",)
-    law_type = GaussianLaw
     sum_in_one_draw = True
     bounded = False
     takes_range = False
@@ -84,13 +77,14 @@ class Gaussian(MeansFamily):
         """Check the means as those of a problem are, and keep 0 where it is."""
         return replace(super().of_means(means, names), zero=self.zero)
 
-    def law(self, parameter: int) -> GaussianLaw:
-        return GaussianLaw(self.unit_means[parameter])
+    def law(self, parameter: int) -> Floats:
+        """Return the mean, in units of 2σ."""
+        return np.array(self.unit_means[parameter])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw a normal: the sum of n rewards has n times their mean and √n times the deviation."""
-        total = plays * law.mean[arm] + 0.5 * math.sqrt(plays) * random.standard_normal()
+        total = plays * law[arm, 0] + 0.5 * math.sqrt(plays) * random.standard_normal()
         statistics[0] += total
         return float(total)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,21 +27,12 @@ from fpbandits.names import Names
 from fpbandits.table import checked_means
 
 
-class TwoPointLaw(NamedTuple):
-    """For every arm the probability of its value, and what it and nothing are on [0, 1]."""
-
-    success: Floats
-    value: Floats
-    nothing: float
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoPoint(RewardFamily):
     """``value`` of the arm with probability ``probabilities[θ, arm]``, else 0."""
 
     name = "bernoulli"
     fields = ("value",)
-    law_type = TwoPointLaw
     sum_in_one_draw = True
     takes_range = False
 
@@ -78,19 +69,21 @@ class TwoPoint(RewardFamily):
     def _nothing(self) -> float:
         return float(self.to_unit(np.array(0.0)))
 
-    def law(self, parameter: int) -> TwoPointLaw:
-        return TwoPointLaw(self.probabilities[parameter], self.unit_value, self._nothing)
+    def law(self, parameter: int) -> Floats:
+        """Return the probability of the value, and what it and nothing are on [0, 1]."""
+        nothing = np.full_like(self.unit_value, self._nothing)
+        return np.column_stack([self.probabilities[parameter], self.unit_value, nothing])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         """Draw how often the value is paid, by a binomial."""
         if plays == 1:
-            paid = 1 if random.random() < law.success[arm] else 0
+            paid = 1 if random.random() < law[arm, 0] else 0
         else:
-            paid = draw_binomial(plays, law.success[arm], random)
+            paid = draw_binomial(plays, law[arm, 0], random)
         statistics[0] += paid
         statistics[1] += plays - paid
-        return float(paid * law.value[arm] + (plays - paid) * law.nothing)
+        return float(paid * law[arm, 1] + (plays - paid) * law[arm, 2])
 
     @property
     def statistics(self) -> int:

@@ -47,13 +47,12 @@ def compile_ahead(words: Iterable[str], problem: Problem) -> Thread:
 
 
 def _once(what: object, problem: Problem, work: Callable[[], None]) -> Thread:
-    """Begin a piece of work, once for all problems whose rewards and contexts are of one kind."""
-    key = what, problem.rewards.law_type, len(problem.contexts) > 1
+    """Begin a piece of work, once for all problems."""
     with _guard:
-        if key not in _begun:
-            _begun[key] = Thread(target=_quietly, args=[work, key], daemon=True)
-            _begun[key].start()
-        return _begun[key]
+        if what not in _begun:
+            _begun[what] = Thread(target=_quietly, args=[work, what], daemon=True)
+            _begun[what].start()
+        return _begun[what]
 
 
 def _quietly(work: Callable[[], None], key: object) -> None:

@@ -14,10 +14,14 @@ runs and agents. Its rules are static methods over that tuple and a `Tally`, wha
 ``observe(known, tally, arm, plays, total, random)``
     takes in ``plays`` rewards of ``arm`` that add up to ``total``, on [0, 1].
 
-Live use and stepwise simulation call ``plan`` with a budget of 1. Leaping simulation gives all the
-time there is until the next recorded one, and draws the sum of many rewards at once. So the rule
-exists once, and what is simulated is what is deployed. The envelope may change how far a plan
-reaches, never which arm is played.
+Live use and stepwise simulation call ``plan`` with a budget of 1; live there is no envelope either,
+and it is None. Leaping simulation gives all the time there is until the next recorded one, and
+draws the sum of many rewards at once. So the rule exists once, and what is simulated is what is
+deployed. The envelope may change how far a plan reaches, never which arm is played.
+
+Simulation compiles the rules; an agent also runs them as they stand (`fpbandits.policies.ready`).
+So a rule must do the same in both: divide by NumPy's numbers, which may be 0, and not by Python's;
+give `math` nothing that it refuses; write x * x, which is one rounding, and not x ** 2.
 """
 
 from __future__ import annotations

@@ -65,11 +65,13 @@ class BPR(Policy):
         if highest < known.largest - known.gap / 2:
             total = 0.0
             for arm in range(known.arms):
-                total += (known.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+                gap = known.largest - tally.sums[arm] / tally.plays[arm]
+                total += 1 / (gap * gap)
             left = random.random() * total
             for arm in range(known.arms):
                 scratch.cycle[0] = arm
-                left -= (known.largest - tally.sums[arm] / tally.plays[arm]) ** -2
+                gap = known.largest - tally.sums[arm] / tally.plays[arm]
+                left -= 1 / (gap * gap)
                 if left < 0:
                     break
             return 1, 1

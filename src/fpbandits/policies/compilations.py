@@ -1,26 +1,77 @@
-"""Who wants to know that rules are being compiled, which takes seconds, is told."""
+"""Who is told that rules are being compiled, which takes seconds.
+
+Those who show progress listen with `compilations`. Where nobody does, as in a script or a pipe, a
+line goes to the log once someone has waited for `PATIENCE` seconds. By default Python prints such
+lines on standard error.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer, current_thread
+from typing import Any
+
+from numba.core.event import Listener, register, unregister
+
+PATIENCE = 2.0
+"""Seconds of compiling after which whoever waits is told."""
+
+IN_BACKGROUND = "fpbandits compiles"
+"""The name of threads that compile while nobody waits."""
+
+_logger = logging.getLogger("fpbandits")
 
 
 @contextmanager
 def compilations(tell: Callable[[int], None]) -> Iterator[None]:
     """Tell +1 when a compilation begins and -1 when it ends, in whichever thread."""
-    from numba.core.event import Listener, register, unregister
-
-    class Ear(Listener):
-        def on_start(self, event: object) -> None:
-            tell(1)
-
-        def on_end(self, event: object) -> None:
-            tell(-1)
-
-    ear = Ear()
-    register("numba:compile", ear)
+    listener = _Listener(tell)
+    register("numba:compile", listener)
+    _announcer.listeners += 1
     try:
         yield
     finally:
-        unregister("numba:compile", ear)
+        _announcer.listeners -= 1
+        unregister("numba:compile", listener)
+
+
+class _Listener(Listener):
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell = tell
+
+    def on_start(self, event: object) -> None:
+        self._tell(1)
+
+    def on_end(self, event: object) -> None:
+        self._tell(-1)
+
+
+class _Announcer(Listener):
+    """Logs a line when one of the package's loops takes long to compile."""
+
+    def __init__(self) -> None:
+        self.listeners = 0
+        self._timers: dict[object, Timer] = {}
+
+    def on_start(self, event: Any) -> None:
+        function = event.data["dispatcher"]
+        if current_thread().name == IN_BACKGROUND or not getattr(function, "is_announced", False):
+            return
+        timer = self._timers[function] = Timer(PATIENCE, self._announce)
+        timer.daemon = True
+        timer.start()
+
+    def on_end(self, event: Any) -> None:
+        timer = self._timers.pop(event.data["dispatcher"], None)
+        if timer is not None:
+            timer.cancel()
+
+    def _announce(self) -> None:
+        if not self.listeners:
+            _logger.warning("compiling, which takes some seconds: for the first time only")
+
+
+_announcer = _Announcer()
+register("numba:compile", _announcer)

@@ -344,7 +344,9 @@ def _leaders(known: Any, scratch: Any, hat: int, horizon: float) -> None:
             if known.theta.is_best[pair, hat]:
                 least = min(least, cost[pair])
         leader = context * arms
-        while not (known.theta.is_best[leader, hat] and cost[leader] <= least + horizon**-2):
+        while not (
+            known.theta.is_best[leader, hat] and cost[leader] <= least + 1 / (horizon * horizon)
+        ):
             leader += 1
         scratch.marks[_LEADER, context] = leader - context * arms
 
@@ -513,7 +515,8 @@ def _heard_if_trusting(paid: float) -> float:
 @jitted
 def _part(paid: float) -> float:
     """Return y_n."""
-    return float((1 + paid / _PATIENCE) ** -2)
+    part = 1 + paid / _PATIENCE
+    return 1 / (part * part)
 
 
 @jitted
@@ -654,7 +657,7 @@ def _leads_until(known: Any, tally: Any, scratch: Any, leader: int, end: float, 
         return False
     cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
     for arm in range(known.theta.arms):
-        if known.theta.is_best[arm, hat] and cost[leader] > cost[arm] + end**-2:
+        if known.theta.is_best[arm, hat] and cost[leader] > cost[arm] + 1 / (end * end):
             return False  # another of the best arms would lead
         if arm == leader or worth[arm] == 0:
             continue
@@ -713,9 +716,9 @@ def _keeps_leading(
                 return False
             for arm in range(arms):
                 if arm != leader and theta.is_best[arm, model]:
-                    if arm < leader and cost[arm] <= (dear + now**-2) * _ROUNDING:
+                    if arm < leader and cost[arm] <= (dear + 1 / (now * now)) * _ROUNDING:
                         return False
-                    if dear * _ROUNDING > cost[arm] + end**-2:
+                    if dear * _ROUNDING > cost[arm] + 1 / (end * end):
                         return False
     scratch.marks[_LEADER, 0] = leader
     _gaps(known, scratch)

@@ -142,7 +142,8 @@ def _look_at(theta: Any, scratch: Any, context: int, arm: int, likeliest: int) -
     gain = 0.0
     for other in range(theta.arms):
         if mass[other] > 0:
-            gain += mass[other] * (part[other] / mass[other] - mean) ** 2
+            apart = part[other] / mass[other] - mean
+            gain += mass[other] * (apart * apart)
     scratch.numbers[_REGRET, arm] = regret
     scratch.numbers[_GAIN, arm] = gain
 
@@ -158,7 +159,7 @@ def _least_ratio(arms: int, scratch: Any, random: Any) -> None:
     for arm in range(arms):
         ratio = math.inf if regret[arm] > 0 else 0.0  # of who tells nothing
         if gain[arm] > 0:
-            ratio = regret[arm] ** 2 / gain[arm]
+            ratio = regret[arm] * regret[arm] / gain[arm]
         if ratio < least * (1 - EQUAL):
             least, often = ratio, arm
     for b in range(arms):
@@ -169,7 +170,8 @@ def _least_ratio(arms: int, scratch: Any, random: Any) -> None:
             q = regret[b] / more - 2 * gain[b] / further
             if not 0 < q < 1:
                 continue
-            ratio = (regret[b] + q * more) ** 2 / (gain[b] + q * further)
+            loss = regret[b] + q * more
+            ratio = loss * loss / (gain[b] + q * further)
             if ratio < least * (1 - EQUAL):
                 least, often, seldom, chance = ratio, b, a, q
     scratch.cycle[0] = often

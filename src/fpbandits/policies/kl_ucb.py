@@ -81,7 +81,7 @@ class KLUCB(BlindPolicy):
 @jitted
 def _divergence(p: float, q: float, normal: bool) -> float:
     if normal:
-        return 2 * (p - q) ** 2
+        return 2 * ((p - q) * (p - q))
     value = 0.0
     if p > 0:
         value += p * math.log(p / q)

@@ -130,7 +130,7 @@ def weigh(theta: Any, tally: Any, scratch: Any) -> int:
         for level in range(theta.counts[arm]):
             q = theta.levels[arm, level]
             if theta.kind == SQUARES:
-                table[arm, level] = n * (total / n - q) ** 2
+                table[arm, level] = n * ((total / n - q) * (total / n - q))
             elif theta.kind == LINEAR:
                 costs = n * theta.base[arm, level]
                 for k in range(theta.cost.shape[2]):

@@ -32,7 +32,8 @@ def likelihood_misfit(n: float, total: float, q: float) -> float:
 def mean_misfit(n: int, total: float, q: float, normal: bool) -> float:
     """Return n times the divergence of the mean ``q`` from that of n rewards that add up so."""
     if normal:
-        return 2 * (total - n * q) ** 2 / n
+        excess = total - n * q
+        return 2 * (excess * excess) / n
     return likelihood_misfit(n, total, q)
 
 
@@ -43,7 +44,8 @@ def surprise(theta: Any, n: float, total: float, q: float) -> float:
     For rewards in [0, 1] this is n·kl(S/n, q), for normal ones 2n(S/n − q)² · n/(n + 1).
     """
     if theta.normal:
-        return 2 * (total - n * q) ** 2 / (n + 1)
+        excess = total - n * q
+        return 2 * (excess * excess) / (n + 1)
     return likelihood_misfit(n, total, q)
 
 

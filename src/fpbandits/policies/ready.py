@@ -1,12 +1,23 @@
 """A policy made ready for a problem: prepared once, and shared by all runs and agents that play it.
 
-Whoever plays holds what is ready, and as long as anyone does it is the same for all. A few more are
-kept for whoever comes next.
+Prepared policies are shared through weak references, and the last few are kept for who comes next.
+
+**Live decisions begin in Python.** A rule is a plain function, and on small sets of models one call
+of it takes a fraction of a millisecond; compiling it takes seconds. So an agent's first decisions
+run the rule as it stands. Once they have taken `LOAD_AFTER` seconds in all, machine code is loaded
+if some is kept on disk; once they have taken `COMPILE_AFTER`, it is compiled. Both are done in a
+thread of its own, and nobody waits for it. Machine code decides the same, bit for bit.
+
+There are two exceptions, which are compiled first: sets of models so large that a decision would
+take longer than a second, and policies from elsewhere, whose rules may do in Python what they do
+not when compiled.
 """
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from functools import lru_cache
 from struct import Struct
 from typing import Any
@@ -17,8 +28,9 @@ import numpy as np
 from fpbandits.errors import InputError
 from fpbandits.policies import plain
 from fpbandits.policies.base import CONTEXT, REFERENCE, Contexts, Policy, Scratch, Tally, in_context
-from fpbandits.policies.compiling import compile_for, compiled, plan, prepare
-from fpbandits.policies.envelope import sure_of_nothing
+from fpbandits.policies.code_cache import PACKAGE
+from fpbandits.policies.compilations import IN_BACKGROUND
+from fpbandits.policies.compiling import compile_for, compiled, kept_code, plan, prepare
 from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy, Seen
 from fpbandits.problem import Problem
@@ -26,11 +38,18 @@ from fpbandits.problem import Problem
 NO_STREAM = np.random.default_rng(0)
 """For policies that draw nothing."""
 
+LOAD_AFTER, COMPILE_AFTER = 0.05, 2.0
+"""Seconds of deciding in Python after which machine code is looked for, and made: about as long as
+that takes itself."""
+
+LARGE = 250_000
+"""Numbers in a table of means from which on one decision takes longer than a second in Python."""
+
 
 @compiled
 def plan_once(known: Any, tally: Any, scratch: Any, random: Any) -> int:
     """Plan one round, for live use; return its length."""
-    length: int = plan(known, tally, sure_of_nothing(tally), scratch, 1, random)[0]
+    length: int = plan(known, tally, None, scratch, 1, random)[0]
     return length
 
 
@@ -42,6 +61,11 @@ class Ready:
         self.known = prepare(policy, problem)
         self._own = threading.local()
         self._machine_code: Any = None
+        foreign = not type(policy).__module__.startswith(PACKAGE)
+        large = problem.pairs * len(problem.parameters) >= LARGE
+        self._compiles_first = foreign or large
+        # Seconds that decisions took in Python so far, and after how many to look for better.
+        self._spent, self._enough = 0.0, LOAD_AFTER
 
     def _note(self, policy: Policy, problem: Problem) -> None:
         """Note what every decision asks for: an agent's should take no time to look up.
@@ -91,10 +115,33 @@ class Ready:
             tally = self._here(tally, context)
             scratch.notes[REFERENCE] = 0  # whoever planned before must not matter, not by a bit
         arguments = self.known, tally, scratch, random
+        if self._machine_code is None and self._compiles_first:
+            self._compile(arguments)
         if self._machine_code is None:
-            self._machine_code = compile_for(self.policy, plan_once, arguments)
-        length = self._machine_code(*arguments)
+            length = self._plan_in_python(arguments)
+        else:
+            length = self._machine_code(*arguments)
         return scratch.cycle[: 1 if self.several else length].tolist(), memory
+
+    def _plan_in_python(self, arguments: tuple[Any, ...]) -> int:
+        """Plan one round by the rule as it stands, and see to machine code if that takes long."""
+        known, tally, scratch, random = arguments
+        began = time.perf_counter()
+        with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite
+            length: int = self.policy.plan(known, tally, None, scratch, 1, random)[0]
+        self._spent += time.perf_counter() - began
+        if self._spent > self._enough:
+            first = self._enough == LOAD_AFTER
+            self._enough = COMPILE_AFTER if first else math.inf
+            work = self._load if first else self._compile
+            threading.Thread(target=work, args=[arguments], name=IN_BACKGROUND).start()
+        return length
+
+    def _load(self, arguments: tuple[Any, ...]) -> None:
+        self._machine_code = kept_code(plan_once, arguments)
+
+    def _compile(self, arguments: tuple[Any, ...]) -> None:
+        self._machine_code = compile_for(self.policy, plan_once, arguments)
 
     def chance(self, tally: Tally, arm: int) -> float | None:
         """Return how likely the plan just made in this thread was to begin with ``arm``."""

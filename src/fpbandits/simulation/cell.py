@@ -33,7 +33,7 @@ from fpbandits.policies.likelihood import LAW
 from fpbandits.policies.plain import PlainPolicy
 from fpbandits.policies.ready import Ready, ready
 from fpbandits.problem import Problem
-from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, play, play_in_contexts
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, law_of, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.truths import Truth, checked_truth, true_means, truths
@@ -52,17 +52,17 @@ long as to look at the types of all arguments in some twenty calls."""
 
 
 class _Loop:
-    """A compiled loop to call run by run; ``alike`` if all of its arguments keep their types."""
+    """The compiled loop, to call run by run; ``alike`` if all of its arguments keep their types."""
 
     def __init__(self, policy: Policy, alike: bool) -> None:
         self.policy, self.alike = policy, alike
         self._machine_code: Any = None
 
-    def __call__(self, function: Any, *arguments: Any) -> int:
+    def __call__(self, *arguments: Any) -> int:
         try:
             if self.alike and self._machine_code is None:
-                self._machine_code = compile_for(self.policy, function, arguments)
-            plans: int = (self._machine_code or function)(*arguments)
+                self._machine_code = compile_for(self.policy, play, arguments)
+            plans: int = (self._machine_code or play)(*arguments)
         except NumbaError as error:
             raise uncompilable(self.policy, error) from error
         return plans
@@ -155,25 +155,11 @@ class Cell:
         else:
             known = prepare(self.policy, problem)
             scratch = self.policy.scratch(known, problem.pairs)
-        if len(problem.contexts) > 1:
-            return loop(
-                play_in_contexts,
-                known,
-                self.policy.tally(problem),
-                truth.law(0),
-                scratch,
-                random,
-                self.times,
-                starts,
-                np.cumsum(problem.shares),
-                self.policy.contexts is Contexts.APART,
-                meter,
-                pulls,
-            )
         spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
-        if not self._can_leap(truth):
+        contexts = len(problem.contexts)
+        if contexts > 1 or not self._can_leap(truth):
             longest = 1
         stages = Envelope(
             np.array(truth.unit_means[0]), spread, truth.bounded, np.array(truth.expected(0))
@@ -185,10 +171,9 @@ class Cell:
                 expected=stages.expected[: problem.pairs].copy(),
             )
         return loop(
-            play,
             known,
             self.policy.tally(problem),
-            truth.law(0),
+            law_of(truth),
             now,
             scratch,
             random,
@@ -196,6 +181,8 @@ class Cell:
             starts,
             stages,
             longest if self.leap else 1,
+            np.cumsum(problem.shares or (1.0,)),
+            contexts > 1 and self.policy.contexts is Contexts.APART,
             meter,
             pulls,
         )

@@ -1,24 +1,25 @@
-"""The compiled loops: every compiled policy, every reward family, stepwise and leaping.
+"""The compiled loop: every compiled policy, every reward family, with contexts or without.
 
-`play` is for one bandit, `play_in_contexts` for one whose decisions each have a context.
-
-The policy's `plan` and `observe` and the reward law's draw are found by the types of ``known``
-and ``law`` and compiled into the loop. Nothing is validated here.
+A policy's `plan` and `observe` are found by the type of ``known`` and compiled into the loop. What
+a reward is drawn from is of one type for all families, `Law`, and contexts are numbers: so a policy
+is compiled once, whatever it plays. Nothing is validated here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
-from fpbandits.arrays import Counts
+from fpbandits.arrays import Counts, Floats
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies.base import CONTEXT, REFERENCE, in_context
-from fpbandits.policies.compiling import COMPILED, compiled, jitted, observe, plan
-from fpbandits.policies.envelope import sure_of_nothing
+from fpbandits.policies.compiling import HELPER, compiled, jitted, observe, plan
 
 _NEVER = 2**62
 
@@ -31,16 +32,73 @@ def new_meter() -> Counts:
     return np.zeros(4, np.int64)
 
 
+class Law(NamedTuple):
+    """What rewards are drawn from: the number of a family, and what its `law` returns."""
+
+    family: int
+    numbers: Floats
+
+
+def law_of(rewards: RewardFamily) -> Law:
+    """Return the law of every arm under the first parameter of a family."""
+    families = _families()
+    kind: Any = Law if families == _FAMILIES else _law_type(families)
+    law: Law = kind(families.index(type(rewards)), rewards.law(0))
+    return law
+
+
+def _families() -> tuple[type[RewardFamily], ...]:
+    return (*FAMILIES.values(), TwoPoint)
+
+
+_FAMILIES = _families()
+
+
+@cache
+def _law_type(families: tuple[type[RewardFamily], ...]) -> type[NamedTuple]:
+    """Return a type for laws where families were added: loops are compiled again for it."""
+    name = f"Law{len(_drawing_from)}"
+    kind = type(name, (Law,), {"__module__": "added families"})
+    _drawing_from[kind] = _one_of(families)
+    return kind
+
+
 def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
     """Draw the sum of ``plays`` rewards of an arm, and add to its statistics."""
     raise NotImplementedError
 
 
-@overload(draw_sum, strict=False, jit_options=COMPILED)
+@overload(draw_sum, strict=False, jit_options=HELPER)
 def _choose_draw_sum(law: Any, *others: Any) -> Any:
-    kind = getattr(law, "instance_class", None)
-    families: list[type[RewardFamily]] = [*FAMILIES.values(), TwoPoint]
-    return next((family.draw_sum for family in families if family.law_type is kind), None)
+    return _drawing_from.get(getattr(law, "instance_class", type(None)))
+
+
+def _one_of(families: tuple[type[RewardFamily], ...]) -> Callable[..., float]:
+    """Return a function that draws from whichever of the families a law names."""
+    draw: Callable[..., float] = jitted(_no_draw)
+    for number, family in reversed([*enumerate(families)]):
+        draw = _this_or(number, jitted(family.draw_sum), draw)
+    return draw
+
+
+def _this_or(
+    number: int, draw: Callable[..., float], others: Callable[..., float]
+) -> Callable[..., float]:
+    def choose(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+        if law.family == number:
+            return draw(law.numbers, arm, plays, random, statistics)
+        return others(law, arm, plays, random, statistics)
+
+    made: Callable[..., float] = jitted(choose)
+    return made
+
+
+def _no_draw(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
+    return math.nan
+
+
+_drawing_from: dict[type, Callable[..., float]] = {Law: _one_of(_FAMILIES)}
+"""How a type of law is drawn from."""
 
 
 @compiled
@@ -55,42 +113,66 @@ def play(
     starts: Any,
     stages: Any,
     longest: int,
+    upto: Any,
+    apart: bool,
     meter: Any,
     pulls: Any,
 ) -> int:
-    """Play one run and fill pulls[time, arm]; return how many plans it took.
+    """Play one run and fill pulls[time, pair]; return how many plans it took.
 
-    A plan covers at most ``longest`` plays, or one round where its cycle is longer: 1 never leaps.
-    The truth may change: after ``starts[stage]`` plays it is that of this stage, whose laws stand
-    behind those of the stages before; ``stages`` is the envelope of all, ``envelope`` that of now.
-    ``meter[TIME]`` shows the time that has been reached; whoever sets ``meter[STOP]`` ends the run
-    early, and it returns −1.
+    Parameters
+    ----------
+    starts, stages
+        The truth may change: after ``starts[stage]`` plays it is that of this stage, whose laws
+        stand behind those of the stages before. ``stages`` is the envelope of all, ``envelope``
+        that of now.
+    longest
+        A plan covers at most so many plays, or one round where its cycle is longer: 1 never leaps.
+        With several contexts it must be 1.
+    upto, apart
+        Cumulative shares of the contexts, and whether each is a bandit of its own.
+    meter
+        ``meter[TIME]`` shows the time that has been reached. Whoever sets ``meter[STOP]`` ends the
+        run early, and it returns −1.
     """
-    t = 0
-    recorded = 0
-    plans = 0
-    arms = pulls.shape[1]
-    stage, offset, change = 0, 0, _next(starts, 0)
+    t, recorded, plans = 0, 0, 0
+    pairs, contexts = pulls.shape[1], upto.size
+    arms = pairs // contexts
+    stage, change = 0, _next(starts, 0)
+    first, here = 0, tally
+    scratch.notes[REFERENCE] = 0  # what was played before must not matter, not by a bit
     while True:
+        if contexts > 1:
+            context, drawn = 0, random.random()
+            while context < contexts - 1 and drawn >= upto[context]:
+                context += 1
+            first = context * arms
+            if apart:
+                here = in_context(tally, context, arms)
+            else:
+                tally.counters[CONTEXT] = context
         budget = min(longest, min(times[recorded], change) - t)
-        length, rounds = plan(known, tally, envelope, scratch, budget, random)
+        length, rounds = plan(known, here, envelope, scratch, budget, random)
         plans += 1
+        if contexts > 1:
+            length = 1  # the next context is not known yet
         for place in range(length):
             arm = scratch.cycle[place]
-            total = draw_sum(law, offset + arm, rounds, random, tally.statistics[arm])
-            observe(known, tally, arm, rounds, total, random)
+            pair = first + arm
+            total = draw_sum(law, stage * pairs + pair, rounds, random, tally.statistics[pair])
+            observe(known, here, arm if apart else pair, rounds, total, random)
             t += rounds
             if t == change:
                 stage += 1
-                offset, change = stage * arms, _next(starts, stage)
-                for arm in range(arms):
-                    envelope.means[arm] = stages.means[offset + arm]
+                change = _next(starts, stage)
+                for column in range(pairs):
+                    envelope.means[column] = stages.means[stage * pairs + column]
                     for k in range(envelope.expected.shape[1]):
-                        envelope.expected[arm, k] = stages.expected[offset + arm, k]
+                        envelope.expected[column, k] = stages.expected[stage * pairs + column, k]
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:
-                for arm in range(arms):
-                    pulls[recorded, arm] = tally.plays[arm]
+                for column in range(pairs):
+                    pulls[recorded, column] = tally.plays[column]
                 recorded += 1
                 if recorded == times.size:
                     return plans
@@ -103,54 +185,3 @@ def play(
 def _next(starts: Any, stage: int) -> int:
     """Return when the stage after this one begins: never, after the last."""
     return starts[stage + 1] if stage + 1 < starts.size else _NEVER
-
-
-@compiled
-def play_in_contexts(
-    known: Any,
-    tally: Any,
-    law: Any,
-    scratch: Any,
-    random: Any,
-    times: Any,
-    starts: Any,
-    upto: Any,
-    apart: bool,
-    meter: Any,
-    pulls: Any,
-) -> int:
-    """Play one run step by step, each step in a context of its own; fill pulls[time, pair].
-
-    Of a uniform draw, what is below ``upto[context]``, and not below that of the context before,
-    makes that context. With ``apart`` each context is a bandit of its own. Returned is how many
-    steps there were, or −1 if someone stopped it.
-    """
-    pairs = pulls.shape[1]
-    arms = pairs // upto.size
-    recorded, stage = 0, 0
-    scratch.notes[REFERENCE] = 0  # what was played before must not matter, not by a bit
-    for t in range(1, times[-1] + 1):
-        if t > _next(starts, stage):
-            stage += 1
-        drawn, context = random.random(), 0
-        while context < upto.size - 1 and drawn >= upto[context]:
-            context += 1
-        here = tally
-        if apart:
-            here = in_context(tally, context, arms)
-        else:
-            tally.counters[CONTEXT] = context
-        plan(known, here, sure_of_nothing(here), scratch, 1, random)
-        arm = scratch.cycle[0]
-        pair = context * arms + arm
-        total = draw_sum(law, stage * pairs + pair, 1, random, tally.statistics[pair])
-        observe(known, here, arm if apart else pair, 1, total, random)
-        if t == times[recorded]:
-            for column in range(pairs):
-                pulls[recorded, column] = tally.plays[column]
-            recorded += 1
-        if t % 1024 == 0:
-            meter[TIME] = t
-            if meter[STOP] != 0:
-                return -1
-    return int(times[-1])
