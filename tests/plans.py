@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from fpbandits import InputError, Policy, Problem
 from fpbandits.policies.base import Tally
-from fpbandits.policies.compiling import compiled, observe, plan, repeats
+from fpbandits.policies.compiling import compile_for, compiled, repeats
+from fpbandits.policies.envelope import Envelope
+from fpbandits.simulation.kernel import STOP, Law, new_meter, play
 
 CASES = [
     ("paper:two", "theta1"),
@@ -46,20 +48,62 @@ def suited(policy: Policy, generator: np.random.Generator) -> Problem:
 
 
 @compiled
-def plan_ahead(
-    known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any
-) -> tuple[int, int]:
-    return plan(known, tally, envelope, scratch, budget, random)
-
-
-@compiled
 def is_certain(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
     return repeats(known, tally, envelope, scratch, rounds)
 
 
-@compiled
-def observe_many(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
-    observe(known, tally, arm, plays, total, random)
+def played(
+    policy: Policy,
+    known: Any,
+    law: Law,
+    envelope: Envelope,
+    horizon: int,
+    longest: int,
+    tally: Tally,
+    random: np.random.Generator,
+    stop: int = 0,
+) -> list[int]:
+    """Play up to a horizon, in plans of at most ``longest`` plays, or with ``stop`` one plan.
+
+    What is seen is in the tally. Return the cycle of the last plan, and what is behind it.
+    """
+    arms = len(tally.plays)
+    scratch, meter = policy.scratch(known, arms), new_meter()
+    meter[STOP] = stop
+    arguments = (
+        known,
+        tally,
+        law,
+        envelope,
+        scratch,
+        random,
+        np.array([horizon]),
+        np.array([0]),
+        envelope,
+        longest,
+        np.ones(1),
+        False,
+        meter,
+        np.zeros((1, arms), np.int64),
+    )
+    compile_for(policy, play, arguments)(*arguments)
+    cycle: list[int] = scratch.cycle.tolist()
+    return cycle
+
+
+def plan_ahead(
+    policy: Policy,
+    known: Any,
+    tally: Tally,
+    envelope: Envelope,
+    budget: int,
+    random: np.random.Generator,
+) -> tuple[list[int], int]:
+    """Return the cycle that the loop would play next, and how many times over; change nothing."""
+    after, law = copy(tally), Law(0, envelope.means[:, np.newaxis].clip(0, 1))
+    cycle = played(policy, known, law, envelope, budget, budget, after, random, stop=1)
+    more = after.plays - tally.plays
+    return cycle[: np.count_nonzero(more)], int(more.max())
 
 
 def copy(tally: Tally) -> Tally:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from waiting import wait_until
 
 
 @contextmanager
@@ -19,11 +19,8 @@ def serving(app: Any) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        until = time.monotonic() + 20
-        while not server.started:
-            assert thread.is_alive()
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: server.started or not thread.is_alive())
+        assert thread.is_alive()
         port = server.servers[0].sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}"
     finally:

@@ -55,6 +55,7 @@ ELSEWHERE = {
 """Modules that are tested elsewhere, and where."""
 
 OF_NO_MODULE = {
+    "test_conftest.py",
     "test_docs.py",
     "test_layout.py",
     "test_hostile.py",

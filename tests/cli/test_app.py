@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from command import COMMAND, refusal, run
+from waiting import LONG
 
 from fpbandits.cli.app import COMMANDS
 
@@ -106,7 +108,7 @@ def test_a_closed_pipe_makes_no_traceback() -> None:
     assert process.stderr is not None
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
-    process.wait(timeout=60)
+    process.wait(timeout=LONG)
     process.stderr.close()
 
 
@@ -114,17 +116,24 @@ def test_ctrl_c_exits_130_without_a_traceback(tmp_path: Path) -> None:
     path = tmp_path / "slow.csv"
     rows = (f"p{i},{i % 97 / 100},{i % 89 / 100},{i % 83 / 100}\n" for i in range(2000))
     path.write_text("parameter,a,b,c\n" + "".join(rows))
+    ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, "analyze", str(path), "--json"],
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=theirs,
         # Where the tests run in the background, a child would inherit that Ctrl-C is ignored.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    time.sleep(3)
-    assert process.poll() is None, "the work ended before it could be interrupted"
+    os.close(theirs)
+    err = b""
+    while b"analyzing" not in err:  # its bar: the work has begun
+        err += os.read(ours, 2**12)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=LONG)
+    with suppress(OSError):  # the end of a terminal
+        while more := os.read(ours, 2**12):
+            err += more
+    os.close(ours)
     assert process.returncode == 130
     assert out == b""
     assert b"Traceback" not in err

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from command import COMMAND, refusal, run
 from logs import drawn
+from waiting import LONG
 
 from fpbandits import load_problem
 
@@ -127,7 +128,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
             seen += os.read(ours, 2**12)
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(LONG) == 130
         assert process.stdout is not None
         assert process.stdout.read() == b""
     os.close(ours)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from command import COMMAND, refusal, run
+from waiting import LONG
 
 import fpbandits as fpb
 
@@ -44,12 +45,12 @@ def test_it_serves_until_ctrl_c_and_goes_on_from_there(
     for ending in (signal.SIGINT, signal.SIGKILL):
         with (
             served(tmp_path, *words) as (address, process),
-            fpb.Client(address, token.strip(), experiment="e") as client,
+            fpb.Client(address, token.strip(), experiment="e", timeout=LONG) as client,
         ):
             client.create("paper:two", policy="ucb1")
             assert client.ask("u", key=str(ending)).id == f"{int(ending == signal.SIGKILL)}@u"
             os.kill(process.pid, ending)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=LONG)
             if ending == signal.SIGINT:
                 assert process.returncode == 130
                 lines = [json.loads(line) for line in errors.splitlines()]

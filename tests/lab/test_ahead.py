@@ -21,13 +21,15 @@ def test_what_is_blind_comes_first() -> None:
     ]
 
 
-def test_each_kind_of_problem_is_compiled_once() -> None:
+def test_each_policy_is_compiled_once_whatever_it_plays() -> None:
     first = compiling("ucb1", TWO)
-    assert compiling("ucb1", EXAMPLES["paper:permutations"].make()) is first
-    other = compiling("ucb1", DOSES)
-    assert other is not first
-    for thread in (first, other):
-        thread.join()
+    assert compiling("ucb1", DOSES) is first
+    first.join()
+    begun: list[int] = []
+    with compilations(begun.append):
+        for problem in (TWO, DOSES, EXAMPLES["cold start"].make()):
+            fpb.simulate(problem, "ucb1", true=problem.parameters[0], horizon=100, runs=3)
+    assert begun == []
 
 
 def test_what_was_compiled_ahead_plays_at_once() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 from command import COMMAND
+from waiting import LONG
 
 from fpbandits.errors import InputError
 from fpbandits.lab.server import HOST, listening
@@ -49,11 +49,9 @@ def test_it_answers_to_its_own_name_and_ends_with_ctrl_c() -> None:
             urllib.request.urlopen(foreign)
         assert caught.value.code == 400
         caught.value.close()
-        begun = time.perf_counter()
         lab.send_signal(signal.SIGINT)
-        out, err = lab.communicate(timeout=30)
+        out, err = lab.communicate(timeout=LONG)
         assert (lab.returncode, out, err) == (130, "", "")
-        assert time.perf_counter() - begun < 20
 
 
 def test_a_port_is_taken_by_one() -> None:

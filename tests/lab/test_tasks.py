@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -27,9 +26,7 @@ def test_all_work_is_told() -> None:
 def test_whoever_does_not_stop_is_left() -> None:
     program = (
         "import threading, time; from fpbandits.lab.tasks import leave;"
-        "threading.Thread(target=time.sleep, args=[60]).start(); print('left'); leave(0.1, 130)"
+        "threading.Thread(target=time.sleep, args=[10**6]).start(); print('left'); leave(0.1, 130)"
     )
-    begun = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "left\n", "")
-    assert time.perf_counter() - begun < 30

@@ -17,7 +17,7 @@ from numba.core.registry import cpu_target
 
 import fpbandits
 from fpbandits.policies import code_cache
-from fpbandits.policies.code_cache import digest_of_sources
+from fpbandits.policies.code_cache import NOT_OF_A_RUN, digest_of, sources
 from fpbandits.policies.compiling import compiled
 from fpbandits.policies.ready import plan_once
 
@@ -27,7 +27,42 @@ def test_changed_sources_are_compiled_again() -> None:
     cache: Any = plan_once._cache  # type: ignore[attr-defined]  # Numba's
     key = cache._index_key((), cpu_target.target_context.codegen())
     assert code_cache.SOURCES in key
-    assert digest_of_sources() == code_cache.SOURCES
+
+
+def test_every_source_that_decides_a_run_is_digested(tmp_path: Path) -> None:
+    """A file that is added to the package counts, but for folders that only ask for runs."""
+    package = tmp_path / "fpbandits"
+    original = Path(fpbandits.__file__).parent
+    shutil.copytree(original, package, ignore=shutil.ignore_patterns("__pycache__"))
+    before = digest_of(sources(package))
+    assert before == code_cache.SOURCES
+    for folder in (package, *(path for path in package.iterdir() if path.is_dir())):
+        added = folder / "added.py"
+        added.write_text("x = 1\n")
+        counts = folder.name not in NOT_OF_A_RUN
+        assert (digest_of(sources(package)) != before) is counts, folder.name
+        added.unlink()
+
+
+RUNS = """
+import sys
+import fpbandits as fpb
+from fpbandits.policies import POLICIES
+fpb.simulate(fpb.load_problem("paper:two"), fpb.UCB1(), true="prior", horizon=50, runs=2)
+for kind in POLICIES.values():
+    fpb.Agent(fpb.load_problem("paper:permutations"), kind()).ask()
+files = [getattr(module, "__file__", None) for name, module in sys.modules.items()
+         if name.startswith("fpbandits.")]
+print(*files, sep="\\n")
+"""
+
+
+def test_whatever_a_run_imports_is_digested() -> None:
+    done = child(RUNS)
+    assert done.returncode == 0, done.stderr
+    imported = {Path(file).resolve() for file in done.stdout.splitlines()}
+    assert len(imported) > 40
+    assert imported <= {path.resolve() for path in sources()}
 
 
 def test_machine_code_that_cannot_be_kept_still_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,6 +211,7 @@ def test_where_nothing_can_be_written_policies_are_compiled_each_time(tmp_path: 
         assert not list(copy.rglob("__pycache__"))
     told = done.stderr.splitlines()
     assert done.returncode == 0, done.stderr
+    told = [line for line in told if "is compiling" not in line]  # if that takes long
     assert [line for line in told if "NUMBA_CACHE_DIR" not in line] == [
         "imported",
         "analyze 0 True",

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import random_example
-from plans import Stretch, copy, observe_many, plan_ahead, stretches, suited
+from plans import Stretch, copy, plan_ahead, played, stretches, suited
 
 from fpbandits import Problem, simulate
 from fpbandits.families.discrete import Discrete
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.policies import POLICIES, parse_policy
 from fpbandits.policies.base import Tally
-from fpbandits.policies.compiling import compiled, prepare
+from fpbandits.policies.compiling import compile_for, compiled, prepare
 from fpbandits.policies.envelope import Envelope, mean_ahead
 from fpbandits.policies.ready import plan_once
+from fpbandits.simulation.kernel import Law, law_of
 
 OWN_DRAWS = ("thompson", "thompson-theta")
 """Their leaps end by draws of their own: what is certain there is a law, not a cycle."""
@@ -88,15 +89,12 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
             p = np.array(problem.rewards.unit_means[generator.integers(len(problem.parameters))])
         envelope = Envelope(p, spread)
         tally = policy.tally(problem)
-        # Play some plans to get to a state that can be reached.
-        for _ in range(int(generator.integers(2, 2000 if name in LATE else 60))):
-            length, rounds = plan_ahead(prepared, tally, envelope, scratch, 2**size, generator)
-            for arm in scratch.cycle[:length].tolist():
-                total = float(generator.binomial(rounds, p[arm]))
-                observe_many(prepared, tally, arm, rounds, total, generator)
+        # Play a while to get to a state that can be reached.
+        horizon = int(generator.integers(arms + 2, 4000 if name in LATE else 120)) << size // 2
+        law = Law(0, p[:, np.newaxis].copy())
+        played(policy, prepared, law, envelope, horizon, 2**size, tally, generator)
         before = copy(tally)
-        length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**6, generator)
-        cycle = scratch.cycle[:length].tolist()
+        cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**6, generator)
         rounds = min(rounds, longest)
         reaches.append(rounds)
         if rounds == 1:  # nothing is certified, and a draw may be behind it
@@ -106,9 +104,11 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
             arm: hostile(kind, p[arm], rounds, min(deviation, 1e9), generator) for arm in cycle
         }
         replay = copy(before)
+        arguments = prepared, replay, scratch, generator
+        once = compile_for(policy, plan_once, arguments)
         for step in range(rounds):
-            played = plan_once(prepared, replay, scratch, generator)
-            assert scratch.cycle[:played].tolist() == cycle, (kind, step, rounds)
+            length = once(*arguments)
+            assert scratch.cycle[:length].tolist() == cycle, (kind, step, rounds)
             for arm in cycle:
                 policy.observe(prepared, replay, arm, 1, paths[arm][step], generator)
 
@@ -203,19 +203,17 @@ def test_no_rewards_of_any_family_break_a_certificate(
         prepared = prepare(policy, problem)
         scratch = policy.scratch(prepared, arms)
         true = int(generator.integers(len(problem.parameters)))
-        law, means = rewards.law(true), np.array(rewards.unit_means[true])
+        law = law_of(rewards.reordered(np.array([true]), np.arange(arms)))
+        means = np.array(rewards.unit_means[true])
         expected = np.array(rewards.expected(true))
         envelope = Envelope(means, spread, rewards.bounded, expected)
         tally = policy.tally(problem)
         late = blind or name in LATE
-        for _ in range(int(generator.integers(300, 2000) if late else generator.integers(2, 60))):
-            length, rounds = plan_ahead(prepared, tally, envelope, scratch, 2**size, generator)
-            for arm in scratch.cycle[:length].tolist():
-                total = rewards.draw_sum(law, arm, rounds, generator, tally.statistics[arm])
-                observe_many(prepared, tally, arm, rounds, total, generator)
+        horizon = int(generator.integers(300, 4000) if late else generator.integers(9, 120))
+        horizon <<= size // 2
+        played(policy, prepared, law, envelope, horizon, 2**size, tally, generator)
         before = copy(tally)
-        length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**6, generator)
-        cycle = scratch.cycle[:length].tolist()
+        cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**6, generator)
         deviation = math.sqrt((rounds - 1) * spread)
         rounds = min(rounds, longest)
         reaches.append(rounds)
@@ -230,9 +228,11 @@ def test_no_rewards_of_any_family_break_a_certificate(
                 path = hostile_counts(kind, values, expected[arm], rounds, deviation, generator)
             paths[arm] = path
         replay = copy(before)
+        arguments = prepared, replay, scratch, generator
+        once = compile_for(policy, plan_once, arguments)
         for step in range(min(map(len, paths.values())) + 1):
-            played = plan_once(prepared, replay, scratch, generator)
-            assert scratch.cycle[:played].tolist() == cycle, (kind, step, rounds)
+            length = once(*arguments)
+            assert scratch.cycle[:length].tolist() == cycle, (kind, step, rounds)
             if step == rounds - 1 or any(len(path) == step for path in paths.values()):
                 break
             for arm in cycle:

@@ -23,9 +23,8 @@ def test_leaps_reach_far() -> None:
     tally.counters[CLOCK] = 10**6
     envelope = Envelope(np.array([0.6, 0.4, 0.3, 0.2]), math.log(2e18) / 2)
     prepared = prepare(policy, problem)
-    scratch = policy.scratch(prepared, 4)
-    length, rounds = plan_ahead(prepared, tally, envelope, scratch, 10**12, np.random.default_rng())
-    assert length == 1
+    cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**12, np.random.default_rng(0))
+    assert cycle == [0]
     assert rounds > 5 * 10**5
 
 

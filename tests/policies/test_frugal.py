@@ -303,14 +303,14 @@ def test_before_it_pays_it_asks_the_leading_model_too() -> None:
 def test_it_leaps_up_to_when_all_is_settled() -> None:
     """Arm 1 tells nothing, and nothing is worth its cost by so small an h: but it will be."""
     policy = Frugal(kappa=1e-6, settle=1000.0)
-    known, envelope = prepare(policy, TIED), Envelope(TIED.rewards.unit_means[1], 20.0)
-    scratch, tally = policy.scratch(known, 3), policy.tally(TIED)
+    known, envelope = prepare(policy, TIED), Envelope(np.array(TIED.rewards.unit_means[1]), 20.0)
+    tally, random = policy.tally(TIED), np.random.default_rng(0)
     for played, arm, rounds in ((500, 0, 501), (1001, 1, 1)):
         tally.plays[0] = tally.counters[CLOCK] = played
         tally.sums[0] = played / 2
-        _, found = plan_ahead(known, tally, envelope, scratch, 10**6, np.random.default_rng(0))
+        cycle, found = plan_ahead(policy, known, tally, envelope, 10**6, random)
         assert rounds / 2 < found <= rounds
-        assert scratch.cycle[0] == arm
+        assert cycle == [arm]
 
 
 def test_what_is_doubted_comes_before_what_is_settled() -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from serving import serving
+from waiting import LONG
 
 import fpbandits as fpb
 from fpbandits.service.client import Served
@@ -27,7 +28,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[fpb.Client]:
-    with fpb.Client(address, experiment="e", patience=0) as client:
+    with fpb.Client(address, experiment="e", timeout=LONG, patience=0) as client:
         client.create("paper:two", policy="ucb1")
         yield client
 
@@ -115,7 +116,7 @@ def flaky() -> Iterator[str]:
 
 def test_what_was_not_answered_is_sent_again_under_the_same_key(flaky: str) -> None:
     Flaky.answers = [503, 0, 502, 200]
-    with fpb.Client(flaky, "token", experiment="e", patience=10) as client:
+    with fpb.Client(flaky, "token", experiment="e", timeout=LONG, patience=10) as client:
         assert client.ask("u").arm == "a"
     assert len(Flaky.bodies) == 4
     assert len(set(Flaky.bodies)) == 1
@@ -124,7 +125,7 @@ def test_what_was_not_answered_is_sent_again_under_the_same_key(flaky: str) -> N
 
 def test_patience_ends_and_other_errors_are_not_repeated(flaky: str) -> None:
     Flaky.answers = [503] * 100
-    with fpb.Client(flaky, experiment="e", patience=0.2) as client:
+    with fpb.Client(flaky, experiment="e", timeout=LONG, patience=0.2) as client:
         with pytest.raises(fpb.UnavailableError, match="503"):
             client.ask("u")
         assert 1 < len(Flaky.bodies) < 10
@@ -137,7 +138,7 @@ def test_patience_ends_and_other_errors_are_not_repeated(flaky: str) -> None:
 
 def test_nobody_there_is_unavailable() -> None:
     with (
-        fpb.Client("http://127.0.0.1:1", experiment="e", patience=0.1) as client,
+        fpb.Client("http://127.0.0.1:1", experiment="e", timeout=LONG, patience=0.1) as client,
         pytest.raises(fpb.UnavailableError, match=r"http://127\.0\.0\.1:1"),
     ):
         client.ask("u")

@@ -13,10 +13,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from threading import Event as Signal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from stores import events, put
+from waiting import LONG
 
 from fpbandits.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
@@ -40,7 +42,7 @@ class Gate:
     def transaction(
         self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
     ) -> Iterator[Transaction]:
-        assert self.may.wait(10)
+        assert self.may.wait(LONG)
         if self.failure is not None:
             raise self.failure
         self.sizes.append(len(asked))
@@ -74,7 +76,7 @@ def at_the_desk(
 
 
 async def settled(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 10
+    until = time.monotonic() + LONG
     while not condition():
         assert time.monotonic() < until
         await asyncio.sleep(0.005)
@@ -121,13 +123,11 @@ def test_a_full_queue_sends_away(gate: Gate) -> None:
 
 def test_who_gave_up_waiting_is_found_by_the_key(gate: Gate) -> None:
     async def act(desk: Desk, experiment: Experiment) -> None:
-        began = time.monotonic()
         with pytest.raises(UnavailableError, match="takes too long"):
             await desk.submit([(experiment, Ask("u", "k"))])
         # Not begun yet when its caller gave up: it is dropped.
         with pytest.raises(UnavailableError, match="takes too long"):
             await desk.submit([(experiment, Ask("dropped", "k"))])
-        assert time.monotonic() - began < 5
         gate.may.set()
         (answer,) = await desk.submit([(experiment, Ask("u", "k"))])
         assert isinstance(answer, dict)
@@ -210,7 +210,7 @@ def test_closing_serves_who_waits(gate: Gate) -> None:
             served.extend(await desk.submit([(experiment, Ask(name))]))
 
         tasks = [asyncio.create_task(wait(name)) for name in "abc"]
-        await asyncio.sleep(0.05)
+        await settled(lambda: desk.waiting == 3)
         gate.may.set()
         await desk.close()
         await asyncio.gather(*tasks)
@@ -283,22 +283,37 @@ def test_only_so_many_units_are_remembered(gate: Gate) -> None:
 def test_where_several_came_together_the_next_are_waited_for(
     gate: Gate, monkeypatch: pytest.MonkeyPatch, crowd: int, transactions: list[int]
 ) -> None:
+    lingering, enough = Signal(), Signal()
+
+    def linger(seconds: float) -> None:
+        assert seconds == desk_module.LINGER
+        lingering.set()
+        assert enough.wait(LONG)
+
     monkeypatch.setattr(desk_module, "CROWD", crowd)
-    monkeypatch.setattr(desk_module, "LINGER", 0.5)
+    monkeypatch.setattr(desk_module, "time", SimpleNamespace(sleep=linger))
 
     async def act(desk: Desk, experiment: Experiment) -> None:
         def ask(unit: str) -> asyncio.Task[list[Answer | Error]]:
             return asyncio.create_task(desk.submit([(experiment, Ask(unit))]))
 
         first = ask("a")
-        await asyncio.sleep(0.1)  # it is being served by now
+        await settled(lambda: desk.waiting == 1 and desk._queue.empty())
         together = [ask(unit) for unit in "bcd"]
-        await asyncio.sleep(0.1)
+        await settled(lambda: desk.waiting == 4)
         gate.may.set()
         await asyncio.gather(first, *together)
         one = ask("e")
-        await asyncio.sleep(0.1)
-        await asyncio.gather(one, ask("f"))
+        if len(transactions) == 1:
+            await settled(lingering.is_set)
+            other = ask("f")
+            await settled(lambda: desk.waiting == 2)
+            enough.set()
+            await asyncio.gather(one, other)
+        else:
+            await one
+            await ask("f")
+            assert not lingering.is_set()
         assert gate.sizes == [1, 3, *transactions]
 
     at_the_desk(gate, act)

@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import serving
 from stores import CONTEXTS, PROBLEM
+from waiting import LONG
 
 from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.http import make_app
@@ -239,7 +240,7 @@ class Watched:
 
     def __init__(self, address: str, file: sqlite3.Connection) -> None:
         self._server = urlsplit(address).netloc
-        self._connection = http.client.HTTPConnection(self._server, timeout=60)
+        self._connection = http.client.HTTPConnection(self._server, timeout=LONG)
         self._file, self._version, self._seq = file, -1, 0
         self.seen: Counter[int] = Counter()
         self.changed()

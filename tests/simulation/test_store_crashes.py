@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kept import ask, assert_equal, chunks
+from waiting import LONG, wait_until
 
 from fpbandits import Result
 from fpbandits.cli import main
@@ -94,11 +95,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 def wait_for_chunk(out: Path, more_than: int = 0) -> None:
-    for _ in range(600):
-        if (out / "chunks").is_dir() and len(list((out / "chunks").glob("*.npz"))) > more_than:
-            return
-        time.sleep(0.05)
-    raise AssertionError("nothing was kept within 30 s")
+    wait_until(lambda: len(list((out / "chunks").glob("*.npz"))) > more_than)
 
 
 def test_two_processes_ctrl_c_and_sigkill_on_one_folder(
@@ -109,14 +106,14 @@ def test_two_processes_ctrl_c_and_sigkill_on_one_folder(
     first = start(command(out, runs=10**5))
     wait_for_chunk(out)
     second = start(command(out))
-    error = second.communicate(timeout=60)[1]
+    error = second.communicate(timeout=LONG)[1]
     assert second.returncode == 2
     assert error.startswith(f"error: {out}: process {first.pid} on ")
     assert error.endswith("is at work there: wait for it, or name another folder\n")
     assert error.count("\n") == 1
 
     first.send_signal(signal.SIGINT)
-    text, error = first.communicate(timeout=60)
+    text, error = first.communicate(timeout=LONG)
     assert (first.returncode, text) == (130, "")
     assert f"%: finished runs are kept in {out}, and the same command goes on from there\n" in error
     assert error.count("\n") == 1

@@ -1,8 +1,8 @@
 """Rules that are compiled ahead of those who will play them.
 
-To compile a policy's rule takes seconds, once per machine and kind of problem; then its machine
-code is found on disk. It is begun when someone has a problem before them, in a thread that nobody
-waits for. Whoever plays before it is done waits for that thread: nothing is compiled twice.
+To compile a policy's rule takes seconds, once per machine; then its machine code is found on disk.
+It is begun when someone has a problem before them, in a thread that nobody waits for. Whoever plays
+before it is done waits for that thread: nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from threading import Lock, Thread
 
-from fpbandits.agent import Agent
 from fpbandits.builtin import built_in
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.policies.base import BlindPolicy, Policy
@@ -32,22 +31,22 @@ def soonest_first(words: Iterable[str]) -> list[str]:
 
 
 def compiling(word: str, problem: Problem) -> Thread:
-    """Have a policy compiled to simulate problems like this one; return the thread that does it."""
+    """Have a policy compiled for simulations; return the thread that does it."""
     policy = parse_policy(word)
-    return _once(("play", type(policy)), problem, lambda: _play(policy, problem))
+    return _once(type(policy), lambda: _play(policy, problem))
 
 
 def compile_ahead(words: Iterable[str], problem: Problem) -> Thread:
-    """Have all compiled that may be asked for next: to play these policies, and to watch the first.
+    """Have these policies compiled for simulations.
 
     Policies from people's own files wait until they are played: to read these is to run them.
     """
     known = tuple(word for word in words if word.partition(":")[0] in POLICIES)
-    return _once(("ahead", known), problem, lambda: _all(known, problem))
+    return _once(known, lambda: _all(known, problem))
 
 
-def _once(what: object, problem: Problem, work: Callable[[], None]) -> Thread:
-    """Begin a piece of work, once for all problems."""
+def _once(what: object, work: Callable[[], None]) -> Thread:
+    """Begin a piece of work, unless it was begun before."""
     with _guard:
         if what not in _begun:
             _begun[what] = Thread(target=_quietly, args=[work, what], daemon=True)
@@ -72,8 +71,6 @@ def _play(policy: Policy, problem: Problem) -> None:
 def _all(words: tuple[str, ...], problem: Problem) -> None:
     for word in soonest_first(words):
         compiling(word, problem).join()
-    for word in words[:1]:
-        Agent(problem, word).ask(problem.contexts[0] if problem.contexts else None)
 
 
 if __name__ == "__main__":  # as a part of installing

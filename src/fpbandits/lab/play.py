@@ -232,7 +232,7 @@ class PlayPart:
 def _progress(work: _Work) -> str:
     """Say what a simulation under way is doing."""
     if work.being_compiled:
-        return f"compiling {work.being_compiled} …: up to half a minute, and once per machine"
+        return f"compiling {work.being_compiled} …: some seconds, and once per machine"
     if work.result is None:
         return "playing …"
     return f"playing … {work.result.runs:,} of {work.question.runs:,} runs"

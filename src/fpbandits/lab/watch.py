@@ -99,10 +99,7 @@ class WatchPart:
         self._busy = True
         try:
             if self._run is None:
-                self._notice.say(
-                    "getting ready …: a policy is compiled when it first plays, for up to half a "
-                    "minute, and once per machine"
-                )
+                self._notice.say("getting ready …")
                 seed = whole_number("the seed", number_of(self._seed.value))
                 policy, true = str(self._policy.value), str(self._true.value)
                 self._run = await run.io_bound(Run, self._book.problem, policy, true, seed)

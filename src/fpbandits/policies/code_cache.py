@@ -1,9 +1,9 @@
 """Machine code on disk: kept where there is room, trusted only if it is what was written.
 
-A file of machine code is known by the text of all that went into it: Numba's own key is the text of
-the outermost function, so that a change to a policy's file would go unnoticed and the old rule be
-run. It also holds its key and a digest. Damaged code would crash the process or, worse, play on;
-and of two processes that write at once, one may leave its code under the other's key.
+A file of machine code is known by the text of all that may have gone into it: Numba's own key is
+the text of the outermost function, so that a change to a policy's file would go unnoticed and the
+old rule be run. It also holds its key and a digest. Damaged code would crash the process or, worse,
+play on; and of two processes that write at once, one may leave its code under the other's key.
 
 Whatever cannot be read, or is not what was asked for, is compiled again.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,30 @@ PACKAGE = "fpbandits."
 """How the names of the package's own modules begin."""
 
 
-def digest_of_sources(*more: str) -> str:
-    """Return a digest of all that may be compiled into a loop, and of ``more`` files."""
-    package = Path(__file__).parent.parent
+NOT_OF_A_RUN = frozenset(
+    ["cli", "evaluation", "fitting", "lab", "leaderboard", "paper", "report", "service", "sweep"]
+)
+"""Folders of the package whose code no run depends on: they ask for runs, or show them."""
+
+
+def sources(package: Path = Path(__file__).parent.parent) -> list[Path]:
+    """Return every source that may decide what a run will be, or be compiled into a loop."""
+    return [
+        path
+        for path in sorted(package.rglob("*.py"))
+        if path.relative_to(package).parts[0] not in NOT_OF_A_RUN
+    ]
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Return a digest of the content of files."""
     digest = hashlib.sha256()
-    for pattern in ("policies/*.py", "families/*.py", "simulation/kernel.py", *more):
-        for path in sorted(package.glob(pattern)):
-            digest.update(path.read_bytes())
+    for path in files:
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-SOURCES = digest_of_sources()
+SOURCES = digest_of(sources())
 
 
 def is_foreign(kind: Any) -> bool:

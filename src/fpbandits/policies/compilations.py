@@ -70,7 +70,7 @@ class _Announcer(Listener):
 
     def _announce(self) -> None:
         if not self.listeners:
-            _logger.warning("compiling, which takes some seconds: for the first time only")
+            _logger.warning("fpbandits is compiling, once per machine: some seconds more")
 
 
 _announcer = _Announcer()

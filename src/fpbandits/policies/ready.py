@@ -15,7 +15,6 @@ not when compiled.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from functools import lru_cache
@@ -64,8 +63,9 @@ class Ready:
         foreign = not type(policy).__module__.startswith(PACKAGE)
         large = problem.pairs * len(problem.parameters) >= LARGE
         self._compiles_first = foreign or large
-        # Seconds that decisions took in Python so far, and after how many to look for better.
-        self._spent, self._enough = 0.0, LOAD_AFTER
+        # Seconds that decisions took in Python so far, and what to do after how many, last first.
+        self._spent = 0.0
+        self._hastening = [(COMPILE_AFTER, Ready._compile), (LOAD_AFTER, Ready._load)]
 
     def _note(self, policy: Policy, problem: Problem) -> None:
         """Note what every decision asks for: an agent's should take no time to look up.
@@ -130,11 +130,9 @@ class Ready:
         with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite
             length: int = self.policy.plan(known, tally, None, scratch, 1, random)[0]
         self._spent += time.perf_counter() - began
-        if self._spent > self._enough:
-            first = self._enough == LOAD_AFTER
-            self._enough = COMPILE_AFTER if first else math.inf
-            work = self._load if first else self._compile
-            threading.Thread(target=work, args=[arguments], name=IN_BACKGROUND).start()
+        if self._hastening and self._spent > self._hastening[-1][0]:
+            _, work = self._hastening.pop()
+            threading.Thread(target=work, args=[self, arguments], name=IN_BACKGROUND).start()
         return length
 
     def _load(self, arguments: tuple[Any, ...]) -> None:

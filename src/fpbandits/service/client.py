@@ -156,7 +156,7 @@ class Client:
         from fpbandits.files import problem_to_toml, the_problem
 
         body = {"problem": problem_to_toml(the_problem(problem)), **definition}
-        # A rule that is new to a server is compiled there, which takes some ten seconds.
+        # A server prepares a large problem before it answers.
         found: dict[str, Any] = self._call("PUT", self._path(experiment), body, timeout=120)
         return found
 

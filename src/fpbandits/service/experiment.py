@@ -115,7 +115,7 @@ def checked_experiment(name: object, body: object) -> Experiment:
     """Return the experiment that someone asks for, with number 0, or say what is wrong with it.
 
     A decision is made and every default reward is told once, so that what cannot work is refused
-    here, and what must be compiled is.
+    here.
     """
     title = short_name("the experiment", name)
     if "/" in title:

@@ -204,7 +204,7 @@ class Service:
         return found
 
     async def _readied(self, call: Callable[..., _T], *arguments: Any) -> _T:
-        """Do what may compile a rule, which takes as long as it takes."""
+        """Do what prepares an experiment: for a large problem that takes a while."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._making_ready, call, *arguments)
 
@@ -310,7 +310,7 @@ def _can_be(name: str) -> bool:
 
 
 def _loaded(kept: Kept) -> Experiment:
-    """Read an experiment, and decide once: what must be compiled is compiled here."""
+    """Read an experiment, and decide once: what is prepared is prepared here."""
     experiment = Experiment.from_definition(kept.id, kept.name, kept.definition)
     experiment.agent("").ask(next(iter(experiment.problem.contexts), None))
     return experiment
