@@ -5,7 +5,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: reproduce lab test nightly bench chromium clean
+.PHONY: reproduce lab test types tests nightly bench chromium clean
 
 reproduce: .venv/installed
 	$(BIN)/fpbandits reproduce
@@ -16,9 +16,15 @@ lab: .venv/installed-lab
 test: .venv/installed-test chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses auto --dist loadgroup -rs
+	@$(MAKE) --no-print-directory --jobs=2 types tests
+
+types:
+	$(BIN)/mypy
+
+# One worker more than there are cores: some tests wait for others' processes.
+tests:
+	$(BIN)/pytest --numprocesses $$(( $$(nproc) + 1 )) --dist loadgroup -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly
@@ -33,20 +39,23 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/serve.py
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fpbandits needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/installed: .venv/made pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --editable .
 	@touch $@
 
 # The first to play need not wait for the compiler: what the lab begins with is compiled here.
-.venv/installed-lab: .venv/installed
+.venv/installed-lab: .venv/made pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --editable '.[lab]'
 	$(BIN)/python -m fpbandits.lab.ahead
 	@touch $@
 
-.venv/installed-test: .venv/installed
+.venv/installed-test: .venv/made pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --editable '.[test]'
 	@touch $@
 

@@ -11,22 +11,23 @@ import pytest
 
 pytest.register_assert_rewrite("stores")
 
-SHARED = {"claims": "paper", "material": "paper", "results_folder": "paper"}
-"""Tests that use one of these fixtures run on one worker, which makes it once."""
-
-LONGEST = ("simulation/test_cell", "policies/test_envelope", "paper", "lab/test_page", "policies")
-"""What takes longest begins first, so that no worker is left with it in the end."""
+ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "policies", "paper")
+"""What takes long begins first, so that no worker is left with it in the end. The very first
+compiles all policies; what finds them compiled comes when that is done."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep each file on one worker (``--dist loadgroup``), and begin with the longest."""
+    """Keep each file on one worker (``--dist loadgroup``), and put files in order.
+
+    All tests of the paper are on one, which plays its experiments once.
+    """
     places: dict[str, int] = {}
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        group = next((SHARED[name] for name in fixtures if name in SHARED), item.location[0])
+        file = item.location[0]
+        group = "paper" if "tests/paper/" in file else file
         item.add_marker(pytest.mark.xdist_group(group))
         places[item.nodeid] = next(
-            (place for place, part in enumerate(LONGEST) if part in group), len(LONGEST)
+            (place for place, part in enumerate(ORDER) if part in group), len(ORDER)
         )
     items.sort(key=lambda item: places[item.nodeid])
 

@@ -108,6 +108,24 @@ def test_as_agents_decide(policy: str | fpb.Policy, contexts: bool) -> None:
     assert 150 < len(found) < 350, "a third of those that are usable"
 
 
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
+def test_rewards_are_in_the_users_units(family: str) -> None:
+    """A sale brings 15 EUR and a visit costs 5: as agents decide who are told so."""
+    means: Any = 15 * np.array(MEANS) - 5
+    if family == "bernoulli":
+        problem = fpb.Problem.bernoulli(means, arms=["a", "b", "c"], range=(-5, 10))
+    else:
+        problem = fpb.Problem.gaussian(means, deviation=4.0, arms=["a", "b", "c"])
+    random = np.random.default_rng(6)
+    columns: Any = {"unit": random.integers(30, size=900)}
+    columns["arm"] = np.array(problem.arms)[random.integers(3, size=900)]
+    columns["paid"] = 15.0 * random.integers(2, size=900) - 5
+    log = read_log(columns, unit="unit", arm="arm", reward="paid", arms=problem.arms)
+    usable = np.ones(900, bool)
+    found = np.flatnonzero(accepted("frugal", problem, log, usable)).tolist()
+    assert found == by_agents("frugal", problem, log, usable)
+
+
 def test_randomised_policies_keep_their_law() -> None:
     """The first decision is by the prior: 3/6 for arm a, 2/6 for c, whichever row comes first.
 

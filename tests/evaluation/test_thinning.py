@@ -101,6 +101,23 @@ def test_propensities_that_do_not_fit_are_refused() -> None:
         check_balance(log, chances[::-1][arms], False)
 
 
+def test_what_is_off_by_little_passes_however_sure_it_is() -> None:
+    """Arm a was played 8 % more often than it should: 40 deviations, and worth no refusal."""
+    counts = {0: 108_000, 1: 96_000, 2: 96_000}
+    log = log_of(np.repeat([*counts], [*counts.values()]))
+    check_balance(log, uniform_propensities(log), True)
+    counts = {0: 112_000, 1: 94_000, 2: 94_000}
+    log = log_of(np.repeat([*counts], [*counts.values()]))
+    with pytest.raises(InputError, match="'a' was played in 112,000 of 300,000 rows"):
+        check_balance(log, uniform_propensities(log), True)
+
+
+def test_what_may_be_chance_passes_however_far_it_is_off() -> None:
+    """12 rows of 45 where 15 are expected are 20 % off, and one deviation."""
+    log = log_of(np.repeat([0, 1, 2], [12, 16, 17]))
+    check_balance(log, uniform_propensities(log), True)
+
+
 def test_uniform_logs_pass() -> None:
     """Of 400 logs none is refused: six deviations are passed once in 10^9 logs."""
     random = np.random.default_rng(5)

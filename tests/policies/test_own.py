@@ -132,7 +132,7 @@ def test_an_own_rule_leaves_nothing_that_others_trip_over(tmp_path: Path) -> Non
     write(here, COMPILED)
     word = "mine.py:Stubborn"
     assert mean_pulls(run(here, *QUESTION, "--policy", word, cache=cache), word)["arm2"] == 100
-    assert "frugal" in run(there, *QUESTION, cache=cache)
+    assert "ucb1" in run(there, *QUESTION, "--policy", "ucb1", cache=cache)
     live = "import fpbandits as fpb; print(fpb.Agent(fpb.load_problem('paper:two')).ask())"
     assert "Decision(id=0" in run(there, "-c", live, cache=cache)
     kept = b"".join(path.read_bytes() for path in cache.rglob("*.nbi"))
