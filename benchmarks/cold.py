@@ -1,4 +1,4 @@
-"""How long until the first result on a machine that has compiled nothing?
+"""The first result on a machine that has compiled nothing, and how long it takes.
 
 ``python benchmarks/cold.py [PYTHON …]`` measures this version and those of other interpreters, in
 turn, so that versions can be compared side by side. Each step is a process of its own. CPU seconds,
