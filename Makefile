@@ -22,9 +22,8 @@ test: .venv/installed-test chromium
 types:
 	$(BIN)/mypy
 
-# One worker more than there are cores: some tests wait for others' processes.
 tests:
-	$(BIN)/pytest --numprocesses $$(( $$(nproc) + 1 )) --dist loadgroup -rs
+	$(BIN)/pytest --numprocesses auto --dist loadgroup -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly

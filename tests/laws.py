@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,15 @@ class SciPyLaw:
 
     points: dict[float, float] | None = None
     density: Any = None
+    logs: dict[float, float] = field(default_factory=dict, compare=False)
+    """What SciPy said of rewards before: it takes its time, and twins ask again and again."""
 
     def log(self, reward: float) -> float:
         """The log-likelihood of one reward."""
         if self.points is None:
-            return float(self.density.logpdf(reward))
+            if reward not in self.logs:
+                self.logs[reward] = float(self.density.logpdf(reward))
+            return self.logs[reward]
         chance = self.points[reward]
         return math.log(chance) if chance > 0 else -math.inf
 
