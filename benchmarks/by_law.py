@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import betaln
 
 from fpbandits import Policy, Problem, ThompsonTheta, analyze, load_problem, simulate
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.policies import DEFAULT
 
 LOGARITHMIC = (("paper:two", "theta2"), ("paper:grid", "0.4,0.3,0.2,0.2"))

@@ -16,10 +16,10 @@ import numpy as np
 from engine import HERE, WORK, claim
 
 from fpbandits import KLUCB, Problem, ThompsonTheta, analyze, simulate
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.policies import DEFAULT
-from fpbandits.policies.base import Contexts, Policy
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
 from fpbandits.simulation.kernel import law_of, new_meter, play
 
 STEPS = 10**6

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from engine import claim
 
+from fpbandits.engine.compiling import compiled
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.policies.compiling import compiled
 
 DRAWS = 100_000
 SIZES = (2, 5, 30, 100, 1_000, 10**6, 10**9, 10**12, 2**53)

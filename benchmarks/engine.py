@@ -35,10 +35,10 @@ from fpbandits import (
     load_problem,
     simulate,
 )
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
-from fpbandits.policies.plain import Seen
-from fpbandits.policies.ready import plan_once
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.plain import Seen
+from fpbandits.engine.ready import plan_once
 from fpbandits.simulation.cell import LEAP_ERROR
 from fpbandits.simulation.kernel import law_of, new_meter, play
 

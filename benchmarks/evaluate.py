@@ -16,7 +16,7 @@ from engine import claim
 from scipy.stats import binom
 
 from fpbandits import Problem, evaluate, simulate
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 
 UNITS, FEWEST, MOST = 300, 8, 32
 POLICIES = ["frugal", "thompson-theta", "thompson"]

@@ -20,14 +20,14 @@ from engine import HERE, WORK, claim
 from scipy.optimize import linear_sum_assignment
 
 from fpbandits import FPUCB, Frugal, Policy, Problem, Thompson, fit, simulate
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.fitting.cells import Cells, cells_of
 from fpbandits.fitting.choose import folds, gain, pull, score_of, smallest
 from fpbandits.fitting.em import Mixture, Sample, merged, without
 from fpbandits.fitting.result import Fit
-from fpbandits.log import read_log
+from fpbandits.logs.log import read_log
 
 ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
 

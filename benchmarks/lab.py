@@ -19,7 +19,7 @@ from playwright.sync_api import Page, sync_playwright
 from screenshots import FLAGS, PATIENCE, a_lab, choose
 
 import fpbandits as fpb
-from fpbandits.files import problem_to_toml
+from fpbandits.problem.files import problem_to_toml
 
 _ANSWERED = "text => document.querySelector('.verdict').innerText.includes(text)"
 

@@ -15,9 +15,9 @@ from itertools import product
 import numpy as np
 
 from fpbandits import load_problem, simulate
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
+from fpbandits.core.statistics import std_of
 from fpbandits.policies import parse_policy
-from fpbandits.statistics import std_of
 
 ERROR, MUCH = 0.1, 1500
 POLICIES = {"optimist:safe=7": 10, "optimist": 10, "imed": 1, "ucb1": 1}

@@ -24,7 +24,7 @@ import numpy as np
 from engine import WORK
 
 from fpbandits import Problem, fit, simulate
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 
 GENRES, FEWEST, FOLDS = 8, 5, 5
 HORIZON, RUNS, WANTED = 200, 20, 10

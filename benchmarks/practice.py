@@ -26,9 +26,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fpbandits.core.storage import write_aside
 from fpbandits.leaderboard import PRACTICE_HORIZON, PRACTICE_RUNS, Contest, contests, play
 from fpbandits.policies import DEFAULT, parse_policy
-from fpbandits.storage import write_aside
 
 RIVALS = (
     "ata",

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from fpbandits import IMED, Frugal, Policy, Problem, load_problem, simulate
-from fpbandits.practice import practice
+from fpbandits.problem.practice import practice
 
 SAFE = Frugal(safe=7)
 LOCKS = (

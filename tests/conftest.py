@@ -11,7 +11,7 @@ import pytest
 
 pytest.register_assert_rewrite("stores")
 
-ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "cli", "policies", "paper")
+ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "cli", "engine", "policies")
 """What takes long begins first, so that no worker is left with it in the end. The very first
 compiles all policies; what finds them compiled comes when that is done."""
 

@@ -15,7 +15,7 @@ import fpbandits
 
 def check(calls: int, folder: Path, *words: str) -> None:
     """Make so many calls in a process of its own, which an invalid pointer would end."""
-    program = Path(__file__).with_name("hostile.py")
+    program = Path(__file__).parent / "helpers" / "hostile.py"
     source = Path(fpbandits.__file__).parents[1]
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", program, str(calls), *words],

@@ -1,5 +1,5 @@
-from .agent import Agent as Agent
-from .agent import Decision as Decision
+from .agent.agent import Agent as Agent
+from .agent.agent import Decision as Decision
 from .errors import ConflictError as ConflictError
 from .errors import Error as Error
 from .errors import InputError as InputError
@@ -11,8 +11,6 @@ from .errors import UnavailableError as UnavailableError
 from .errors import UnknownError as UnknownError
 from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.result import Evaluation as Evaluation
-from .files import load_problem as load_problem
-from .files import save_problem as save_problem
 from .fitting.fit import fit as fit
 from .fitting.result import Fit as Fit
 from .policies import ATA as ATA
@@ -36,7 +34,9 @@ from .policies import PlainPolicy as PlainPolicy
 from .policies import Policy as Policy
 from .policies import Thompson as Thompson
 from .policies import ThompsonTheta as ThompsonTheta
-from .problem import Problem as Problem
+from .problem.files import load_problem as load_problem
+from .problem.files import save_problem as save_problem
+from .problem.problem import Problem as Problem
 from .service.client import Client as Client
 from .simulation.result import Result as Result
 from .simulation.simulate import simulate as simulate

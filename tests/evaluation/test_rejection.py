@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
+from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError
 from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
-from fpbandits.log import Log, read_log
+from fpbandits.logs.log import Log, read_log
 from fpbandits.policies.parsing import the_policy
-from fpbandits.policies.ready import ready
 
 MEANS = [[0.9, 0.5, 0.1], [0.2, 0.5, 0.7], [0.3, 0.8, 0.4]]
 PRIOR = {"theta1": 3, "theta2": 2}

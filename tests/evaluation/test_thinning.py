@@ -15,7 +15,7 @@ from fpbandits.evaluation.thinning import (
     uniform_propensities,
     usable_rows,
 )
-from fpbandits.log import Log, read_log
+from fpbandits.logs.log import Log, read_log
 
 
 def log_of(arms: Any, contexts: Any = None, names: Any = ("a", "b", "c")) -> Log:

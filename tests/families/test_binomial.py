@@ -13,10 +13,10 @@ from laws import chi_square
 from mpmath import mpf
 from scipy import special, stats
 
-from fpbandits.arrays import Counts
+from fpbandits.core.arrays import Counts
+from fpbandits.engine.compiling import compiled
 from fpbandits.families import binomial
 from fpbandits.families.binomial import draw_binomial, exact_product, log_chance, stirling
-from fpbandits.policies.compiling import compiled
 
 SIZES = (10**6, 10**9, 10**12, 2**53)
 CHANCES = (0.5, 1e-3, 1e-6, 1e-9, 1e-12)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from logs import log_density, shape_of
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.errors import InputError
 from fpbandits.families import ESTIMATORS, FAMILIES
 from fpbandits.families.bernoulli import BernoulliEstimator
 from fpbandits.families.estimator import Estimator, Rewards
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 
 ARMS = ("a", "b")
 

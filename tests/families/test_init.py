@@ -21,12 +21,12 @@ from fpbandits import (
     save_problem,
     simulate,
 )
-from fpbandits.arrays import TOLERANCE, Floats, Ints
-from fpbandits.checks import Numbers, Range
+from fpbandits.core.arrays import TOLERANCE, Floats, Ints
+from fpbandits.core.checks import Numbers, Range
+from fpbandits.core.names import Names
+from fpbandits.core.table import checked_means
 from fpbandits.families import FAMILIES
 from fpbandits.families.base import MeansFamily
-from fpbandits.names import Names
-from fpbandits.table import checked_means
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

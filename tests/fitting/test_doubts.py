@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 
 MEANS = np.array([[0.9, 0.1], [0.4, 0.5], [0.1, 0.8]])

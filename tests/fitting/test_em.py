@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from logs import Truth, added_up, drawn, log_likelihood, matched, shape_of
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import fpbandits as fpb
+from fpbandits.engine.compilations import compilations
 from fpbandits.lab.ahead import compile_ahead, compiling, soonest_first
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.policies.compilations import compilations
 
 TWO = EXAMPLES["paper:two"].make()
 DOSES = EXAMPLES["doses"].make()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fpbandits.builtin import built_in
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.heat import MUST, NEED_NOT, NOT, confusion, confusion_picture, means_picture
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.problem import Problem
 
 
 def pixels(svg: str) -> np.ndarray:

@@ -22,7 +22,7 @@ from stores import one, put
 
 import fpbandits as fpb
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.service.step import Ask, Tell
 from fpbandits.service.store import open_store
 

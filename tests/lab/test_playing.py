@@ -13,7 +13,7 @@ from fpbandits.lab.ahead import compiling
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
 
 TWO = EXAMPLES["paper:two"].make()

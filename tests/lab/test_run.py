@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fpbandits.agent import Agent
+from fpbandits.agent.agent import Agent
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.run import MOST_STEPS, Run, told

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fpbandits.errors import InputError
-from fpbandits.files import problem_from_toml, problem_to_toml
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.sheet import (
     HEAD,
@@ -26,8 +25,9 @@ from fpbandits.lab.sheet import (
     without_arm,
     without_model,
 )
-from fpbandits.practice import practice
-from fpbandits.problem import Problem
+from fpbandits.problem.files import problem_from_toml, problem_to_toml
+from fpbandits.problem.practice import practice
+from fpbandits.problem.problem import Problem
 
 PRICING = sheet_of(EXAMPLES["pricing"].make())
 COLD_START = sheet_of(EXAMPLES["cold start"].make())

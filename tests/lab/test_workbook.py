@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fpbandits.errors import InputError
-from fpbandits.files import load_problem
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.sheet import edited, with_field
 from fpbandits.lab.workbook import Workbook, problem_from_upload
+from fpbandits.problem.files import load_problem
 
 
 def new_book() -> Workbook:

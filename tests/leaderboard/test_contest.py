@@ -8,7 +8,7 @@ import pytest
 from fpbandits import InputError, Problem, analyze, load_problem
 from fpbandits.errors import UnknownError
 from fpbandits.leaderboard import Contest, contests, own_contests
-from fpbandits.practice import practice
+from fpbandits.problem.practice import practice
 
 
 def test_contests_are_of_the_kinds_they_say() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, Optimist, Problem, analyze, simulate
+from fpbandits.core.streams import truth_stream
 from fpbandits.leaderboard import Contest, contests, own_contests, play, playing
 from fpbandits.policies import BPR
-from fpbandits.streams import truth_stream
 
 
 def test_standings_are_those_of_the_simulation() -> None:

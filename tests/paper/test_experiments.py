@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, InputError
+from fpbandits.core.streams import run_stream
 from fpbandits.errors import ConflictError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
@@ -25,7 +26,6 @@ from fpbandits.paper.experiments import (
     run_experiments,
 )
 from fpbandits.simulation.simulate import simulate
-from fpbandits.streams import run_stream
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import numpy as np
 from plans import plan_ahead
 
 from fpbandits import FPUCB, Agent, Problem, load_problem
-from fpbandits.policies.base import CLOCK, Tally
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.policy import CLOCK, Tally
 
 
 def test_leaps_reach_far() -> None:

@@ -21,11 +21,11 @@ from plans import plan_ahead
 from reference import Known, divergences, frugal_arm, misfits, posterior
 
 from fpbandits import Agent, Problem, load_problem, simulate
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.policy import CLOCK
+from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.policies import Frugal, parse_policy
-from fpbandits.policies.base import CLOCK
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
-from fpbandits.policies.ready import NO_STREAM, ready
 
 
 def test_margins_are_what_is_left_of_odds_of_one_in_h() -> None:

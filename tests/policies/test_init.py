@@ -14,10 +14,10 @@ from plans import suited
 from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
+from fpbandits.core.streams import run_stream
+from fpbandits.engine.policy import Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
-from fpbandits.policies.base import Plan
-from fpbandits.streams import run_stream
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
 

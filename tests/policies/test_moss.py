@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from plans import Stretch, is_certain, stretches
 
 from fpbandits import MOSS, Agent, InputError, Problem, load_problem, simulate
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.policy import COUNTERS, Tally
 from fpbandits.policies import parse_policy
-from fpbandits.policies.base import COUNTERS, Tally
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
 
 
 def width(share: float, n: int) -> float:

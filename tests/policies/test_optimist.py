@@ -16,8 +16,8 @@ import reference
 from exact_two import growth, mean_regret
 
 from fpbandits import FPUCB, Agent, Optimist, Problem, load_problem, simulate
+from fpbandits.engine.policy import CLOCK, MISFITS, STAGE
 from fpbandits.policies import IMED
-from fpbandits.policies.base import CLOCK, MISFITS, STAGE
 from fpbandits.theory.structure import Structure
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])

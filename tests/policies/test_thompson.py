@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from fpbandits import Thompson, load_problem
-from fpbandits.policies.base import COUNTERS, Tally
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.ready import plan_once
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.policy import COUNTERS, Tally
+from fpbandits.engine.ready import plan_once
 
 
 def test_thompson_plays_the_largest_draw() -> None:

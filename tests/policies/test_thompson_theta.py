@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fpbandits import Agent, InputError, Problem, ThompsonTheta, load_problem, simulate
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.ready import plan_once
 from fpbandits.errors import UnknownError
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import parse_policy
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.ready import plan_once
 
 TWO = load_problem("paper:two")
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from plans import Stretch, is_certain, stretches
 
 from fpbandits import UCB1, load_problem
-from fpbandits.policies.base import Tally
-from fpbandits.policies.compiling import prepare
-from fpbandits.policies.envelope import Envelope
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.policy import Tally
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)

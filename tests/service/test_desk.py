@@ -20,7 +20,7 @@ import pytest
 from stores import events, put
 from waiting import LONG
 
-from fpbandits.agent import Agent
+from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
 from fpbandits.service import desk as desk_module
 from fpbandits.service.desk import Desk, Recent, handle_together

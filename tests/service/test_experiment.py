@@ -7,7 +7,7 @@ import json
 import pytest
 from stores import CONTEXTS, PROBLEM
 
-from fpbandits.agent import Agent
+from fpbandits.agent.agent import Agent
 from fpbandits.errors import InputError
 from fpbandits.service.experiment import Experiment, checked_experiment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fpbandits import agent_state
+from fpbandits.agent import state as agent_state
 from fpbandits.errors import InputError
 from fpbandits.service import store
 from fpbandits.service.store import open_store, statements

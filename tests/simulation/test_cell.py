@@ -25,10 +25,10 @@ from fpbandits import (
     load_problem,
     simulate,
 )
+from fpbandits.engine.compiling import compile_for
+from fpbandits.engine.policy import Contexts, Plan, Policy
+from fpbandits.engine.ready import refusal
 from fpbandits.policies import POLICIES
-from fpbandits.policies.base import Contexts, Plan, Policy
-from fpbandits.policies.compiling import compile_for
-from fpbandits.policies.ready import refusal
 from fpbandits.simulation import cell as cell_module
 from fpbandits.simulation.cell import MANY, make_cell
 from fpbandits.simulation.kernel import new_meter

@@ -16,9 +16,9 @@ from fpbandits import (
     load_problem,
     simulate,
 )
+from fpbandits.core.streams import run_stream
+from fpbandits.engine.policy import Policy
 from fpbandits.policies import parse_policy
-from fpbandits.policies.base import Policy
-from fpbandits.streams import run_stream
 
 
 @pytest.mark.parametrize(("name", "policy"), [("fp-ucb", FPUCB()), ("ucb1", UCB1())])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from fpbandits import UCB1, PlainPolicy, Problem, load_problem, simulate
-from fpbandits.arrays import Counts
-from fpbandits.policies.plain import Seen
+from fpbandits.core.arrays import Counts
+from fpbandits.core.streams import run_stream
+from fpbandits.engine.plain import Seen
 from fpbandits.simulation.kernel import STOP, TIME, new_meter
 from fpbandits.simulation.plain import play_plainly
-from fpbandits.streams import run_stream
 
 TWO = load_problem("paper:two")
 

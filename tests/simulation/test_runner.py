@@ -15,9 +15,10 @@ import pytest
 from memory import measured
 
 from fpbandits import FPUCB, InputError, Problem, Result, Thompson, load_problem, simulate
-from fpbandits.policies import POLICIES, rates
-from fpbandits.policies import ready as ready_module
-from fpbandits.policies.ready import refusal
+from fpbandits.engine import ready as ready_module
+from fpbandits.engine.ready import refusal
+from fpbandits.policies import POLICIES
+from fpbandits.policies.shared import rates
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.runner import play_cells
 

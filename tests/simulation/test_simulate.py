@@ -27,8 +27,8 @@ from fpbandits import (
     load_problem,
     simulate,
 )
+from fpbandits.engine.policy import Contexts
 from fpbandits.policies import POLICIES, parse_policy
-from fpbandits.policies.base import Contexts
 from fpbandits.simulation import workers
 from fpbandits.simulation.cell import LONGEST_HORIZON
 

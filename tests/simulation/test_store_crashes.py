@@ -21,10 +21,10 @@ from waiting import LONG, wait_until
 
 from fpbandits import Result
 from fpbandits.cli import main
+from fpbandits.core.storage import write_aside
 from fpbandits.errors import ConflictError, LostWorkersError, StorageError
 from fpbandits.simulation import store, workers
 from fpbandits.simulation.store import load_results
-from fpbandits.storage import write_aside
 
 COMMAND = [sys.executable, "-c", "from fpbandits.cli import main; main()"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fpbandits
-from fpbandits.policies.code_cache import SOURCES, digest_of, sources
+from fpbandits.engine.code_cache import SOURCES, digest_of, sources
 from fpbandits.simulation import manifest, workers
 from fpbandits.simulation.versions import versions
 

@@ -23,11 +23,11 @@ def analyze(
     """Say what can be learned for free, and what must cost."""
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import tracked
-    from fpbandits.files import load_problem
+    from fpbandits.core.storage import shown
+    from fpbandits.problem.files import load_problem
     from fpbandits.report.figures import check_figure_path, save_figure
     from fpbandits.report.structure import structure_figure
     from fpbandits.report.tables import analysis_table
-    from fpbandits.storage import shown
     from fpbandits.theory.analysis import analyze
 
     if plot is not None:

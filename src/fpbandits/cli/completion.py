@@ -50,7 +50,7 @@ def _fitting(names: Iterable[str], incomplete: str) -> list[str]:
 
 def problems(incomplete: str) -> list[str]:
     """Offer the built-in problems, and problem files and folders."""
-    from fpbandits.builtin import BUILT_IN
+    from fpbandits.problem.builtin import BUILT_IN
 
     found = _fitting([*BUILT_IN, *_files(_set_aside + incomplete)], incomplete)
     if len(found) == 1 and found[0].endswith("/"):  # alone, a shell would take it for the end
@@ -72,7 +72,7 @@ def _files(typed: str) -> Iterator[str]:
 
 def truths(context: typer.Context, incomplete: str) -> list[str]:
     """Offer the parameters of the problem that is named, if it can be read."""
-    from fpbandits.files import load_problem
+    from fpbandits.problem.files import load_problem
 
     # An option without its value ends the reading of words: then they are left over.
     given = [context.params.get("problem"), *context.args]

@@ -48,7 +48,7 @@ def evaluate(
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
     from fpbandits.evaluation.evaluate import evaluate
-    from fpbandits.files import load_problem
+    from fpbandits.problem.files import load_problem
 
     loaded = load_problem(problem)
     chosen, left_out = options.chosen_policies(policy, loaded)

@@ -58,9 +58,9 @@ def fit(
     """
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import playing
+    from fpbandits.core.storage import make_folder, shown
     from fpbandits.fitting.fit import fit
     from fpbandits.report.fit import fit_table
-    from fpbandits.storage import make_folder, shown
 
     if out is not None:
         if out.suffix.lower() != ".toml":

@@ -35,7 +35,7 @@ def lab(
     The page is served to this machine alone, and loads nothing from elsewhere. Ctrl-C ends it.
     """
     from fpbandits.errors import InputError
-    from fpbandits.files import load_problem
+    from fpbandits.problem.files import load_problem
     from fpbandits.service.store import open_store
 
     if not 0 <= port <= 65535:

@@ -60,8 +60,8 @@ def leaderboard(
     """
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import playing
-    from fpbandits.files import load_problem
     from fpbandits.leaderboard import contests, own_contests, play
+    from fpbandits.problem.files import load_problem
     from fpbandits.report.leaderboard import leaderboard_table
 
     if problems and group is not None:

@@ -25,7 +25,7 @@ def migrate(
     Every unit's rewards are observed under the new models. Stop asking the old one first.
     """
     from fpbandits.errors import counted
-    from fpbandits.files import load_problem, problem_to_toml
+    from fpbandits.problem.files import load_problem, problem_to_toml
     from fpbandits.service.migrate import migrate
     from fpbandits.service.store import open_store
 

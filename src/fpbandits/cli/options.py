@@ -15,7 +15,7 @@ from fpbandits.errors import InputError, quote
 
 if TYPE_CHECKING:
     from fpbandits.policies import Policy
-    from fpbandits.problem import Problem
+    from fpbandits.problem.problem import Problem
 
 
 def read_number(option: str, text: str) -> float:
@@ -79,8 +79,8 @@ def chosen_policies(
     words: list[str] | None, problem: Problem
 ) -> tuple[dict[str, Policy], list[str]]:
     """Return the policies by the words that name them; and who of all is left out, and why."""
+    from fpbandits.engine.ready import refusal
     from fpbandits.policies import DEFAULT, POLICIES, parse_policy
-    from fpbandits.policies.ready import refusal
 
     words = words or [DEFAULT.name]
     for word in words:

@@ -19,8 +19,8 @@ def policies(
     json: Json = False,
 ) -> None:
     """List the policies, or tell all about one."""
-    from fpbandits.checks import known_name
     from fpbandits.cli.output import print_json, print_table
+    from fpbandits.core.checks import known_name
     from fpbandits.policies import DEFAULT, POLICIES
     from fpbandits.report.policies import policy_page, policy_table
 

@@ -16,8 +16,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
 
 from fpbandits.cli.output import new_console
+from fpbandits.engine.compilations import compilations
 from fpbandits.errors import InputError
-from fpbandits.policies.compilations import compilations
 from fpbandits.simulation.cluster import dask_executor
 
 

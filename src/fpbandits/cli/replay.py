@@ -65,10 +65,10 @@ def export(
 
     A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision.
     """
+    from fpbandits.core.storage import shown
     from fpbandits.errors import counted
     from fpbandits.service.export import export
     from fpbandits.service.store import open_store
-    from fpbandits.storage import shown
 
     opened = open_store(store)
     try:

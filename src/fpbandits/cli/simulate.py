@@ -23,7 +23,7 @@ from fpbandits.cli.options import (
 from fpbandits.errors import InputError, counted, listed, quote
 
 if TYPE_CHECKING:
-    from fpbandits.problem import Problem
+    from fpbandits.problem.problem import Problem
     from fpbandits.simulation.result import Result
 
 
@@ -73,7 +73,7 @@ def simulate(
     """
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
-    from fpbandits.files import load_problem
+    from fpbandits.problem.files import load_problem
     from fpbandits.report.text import truths_table
     from fpbandits.simulation.simulate import Asked, simulate, simulate_truths
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.statistics import students_t, two_sided
+from fpbandits.core.arrays import Floats
+from fpbandits.core.statistics import students_t, two_sided
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.checks import flag, whole_number
+from fpbandits.core.checks import flag, whole_number
+from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.evaluation.estimates import Ratio
 from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
@@ -20,12 +21,11 @@ from fpbandits.evaluation.thinning import (
     uniform_propensities,
     usable_rows,
 )
-from fpbandits.files import the_problem
-from fpbandits.log import Log, read_log
-from fpbandits.log_sources import Progress
+from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.sources import Progress
 from fpbandits.policies.parsing import Policies, named_policies
-from fpbandits.policies.ready import ready
-from fpbandits.problem import Problem
+from fpbandits.problem.files import the_problem
+from fpbandits.problem.problem import Problem
 
 _FEWEST_DECISIONS, _FEWEST_UNITS = 30, 10
 """Below that an interval by units is not worth its name."""

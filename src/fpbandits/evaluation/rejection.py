@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.agent_rewards import unit_reward
-from fpbandits.arrays import Bools, Counts, Floats
+from fpbandits.agent.rewards import unit_reward
+from fpbandits.core.arrays import Bools, Counts, Floats
+from fpbandits.engine.ready import NO_STREAM, Ready
 from fpbandits.errors import InputError, quote
-from fpbandits.log import Log
-from fpbandits.policies.ready import NO_STREAM, Ready
+from fpbandits.logs.log import Log
 
 _Written = tuple[Counts, Floats]
 """The counters and beliefs of a tally."""

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fpbandits.arrays import Bools, Floats
-from fpbandits.checks import number_text
+from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.checks import number_text
 from fpbandits.errors import InputError, counted
-from fpbandits.log import Log
+from fpbandits.logs.log import Log
 
 _DEVIATIONS, _SHARE = 6.0, 0.1
 """An arm is played too often or too seldom for its propensities if it is by so many standard

@@ -30,9 +30,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Numbers, Range, range_text
-from fpbandits.names import Names
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.core.checks import Numbers, Range, range_text
+from fpbandits.core.names import Names
 
 
 def frozen(array: Floats) -> Floats:
@@ -70,7 +70,7 @@ class RewardFamily(ABC):
     """Whether that range is for the user to say."""
     statistics_stay_near: ClassVar[bool] = True
     """Whether sums of statistics stay as near to their expectation as those of rewards do: within
-    √(m·spread) over m plays, see `fpbandits.policies.envelope`."""
+    √(m·spread) over m plays, see `fpbandits.engine.envelope`."""
 
     means: Floats
     range: Range = (0.0, 1.0)

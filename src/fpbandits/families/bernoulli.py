@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Numbers, Range, range_text
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.checks import Numbers, Range, range_text
+from fpbandits.core.names import Names
+from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError
 from fpbandits.families.base import MeansFamily, RewardFamily
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.names import Names
-from fpbandits.table import checked_means
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

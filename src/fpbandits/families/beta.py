@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits import checks
-from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import Numbers, Range, number_text
+from fpbandits.core import checks
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.checks import Numbers, Range, number_text
+from fpbandits.core.names import Names
+from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, quote
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
-from fpbandits.names import Names
-from fpbandits.table import checked_means
 
 _LEAST = 2.0**-54
 _MOST_AT_ENDS = 0.05

@@ -23,8 +23,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fpbandits.arrays import Bools, Floats
-from fpbandits.checks import Range, number_text, range_text
+from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.checks import Range, number_text, range_text
 from fpbandits.errors import InputError
 
 Codes = NDArray[np.int32]

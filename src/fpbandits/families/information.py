@@ -10,7 +10,7 @@ from math import factorial
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 
 IMPOSSIBLE = 1e250
 """The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits import checks
-from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.checks import Numbers, Range, number_text
+from fpbandits.core import checks
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.core.checks import Numbers, Range, number_text
+from fpbandits.core.names import Names
+from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, counted, quote
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
-from fpbandits.names import Names
-from fpbandits.table import checked_means
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.families.estimator import Codes, Estimator
-from fpbandits.log import Log
+from fpbandits.logs.log import Log
 
 _AT_ONCE = 2**18
 _LARGEST = 2**62

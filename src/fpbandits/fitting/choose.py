@@ -31,12 +31,12 @@ from itertools import combinations
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
 from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
-from fpbandits.log_sources import Progress
+from fpbandits.logs.sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""

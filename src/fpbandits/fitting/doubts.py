@@ -19,7 +19,7 @@ from itertools import combinations
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.errors import counted, listed, quote
 
 _FEW_REWARDS = 2.0

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fpbandits.arrays import Floats, Ints
+from fpbandits.core.arrays import Floats, Ints
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting import kernels
 from fpbandits.fitting.cells import Cells

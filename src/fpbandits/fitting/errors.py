@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.fitting import kernels
 from fpbandits.fitting.em import Mixture, Sample
 

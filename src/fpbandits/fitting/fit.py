@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.checks import checked_range, known_name, whole_number
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import checked_range, known_name, whole_number
 from fpbandits.errors import InputError, counted
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
@@ -20,9 +20,9 @@ from fpbandits.fitting.doubts import Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
 from fpbandits.fitting.result import Fit
-from fpbandits.log import Log, read_log
-from fpbandits.log_sources import Progress
-from fpbandits.problem import Problem
+from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.sources import Progress
+from fpbandits.problem.problem import Problem
 
 
 def fit(

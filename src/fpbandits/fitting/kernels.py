@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fpbandits.policies.compiling import compiled
+from fpbandits.engine.compiling import compiled
 
 
 @compiled

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.errors import counted
-from fpbandits.files import save_problem
 from fpbandits.fitting.doubts import Apart
-from fpbandits.problem import Problem
+from fpbandits.problem.files import save_problem
+from fpbandits.problem.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

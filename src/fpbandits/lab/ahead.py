@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from threading import Lock, Thread
 
-from fpbandits.builtin import built_in
+from fpbandits.engine.plain import PlainPolicy
+from fpbandits.engine.policy import BlindPolicy, Policy
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
-from fpbandits.policies.base import BlindPolicy, Policy
-from fpbandits.policies.plain import PlainPolicy
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.kernel import new_meter
 

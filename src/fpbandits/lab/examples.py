@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fpbandits.builtin import built_in
-from fpbandits.practice import practice
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.practice import practice
+from fpbandits.problem.problem import Problem
 
 
 class Example(NamedTuple):

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from nicegui import run, ui
 
+from fpbandits.core.markup import html_table
 from fpbandits.errors import Error
 from fpbandits.lab.heat import KINDS, confusion, confusion_picture, means_picture
 from fpbandits.lab.parts import Notice, heading
 from fpbandits.lab.workbook import Workbook
-from fpbandits.markup import html_table
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.report.structure import MOST_PARAMETERS
 from fpbandits.theory.analysis import analyze
 

@@ -14,9 +14,9 @@ from html import escape
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.checks import number_text, visible
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import number_text, visible
+from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
 from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.structure import Structure

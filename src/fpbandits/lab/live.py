@@ -7,11 +7,11 @@ from html import escape
 
 from nicegui import run, ui
 
-from fpbandits.checks import visible
+from fpbandits.core.checks import visible
+from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted
 from fpbandits.lab.following import MOST_UNITS, Follower, Standing
 from fpbandits.lab.parts import Notice, heading
-from fpbandits.markup import Strong, html_table
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.step import DECISION, LATE, REWARD
 from fpbandits.service.store import Kept, Store

@@ -16,7 +16,7 @@ from fpbandits.lab.parts import STYLE
 from fpbandits.lab.play import PlayPart
 from fpbandits.lab.watch import WatchPart
 from fpbandits.lab.workbook import Workbook
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.service.store import Store
 
 _PATIENCE = 60.0

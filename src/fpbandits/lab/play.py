@@ -9,7 +9,7 @@ from typing import Any
 
 from nicegui import run, ui
 
-from fpbandits.checks import whole_number
+from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
 from fpbandits.lab.ahead import STARTERS, compile_ahead
 from fpbandits.lab.parts import Notice, button, heading, number_of

@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from fpbandits.builtin import BUILT_IN, built_in
 from fpbandits.lab.ahead import compiling, soonest_first
 from fpbandits.lab.tasks import Stop
 from fpbandits.lab.workbook import file_name
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import BUILT_IN, built_in
+from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.report.regret import regret_figure
 from fpbandits.simulation.result import Result

@@ -16,10 +16,10 @@ from itertools import product
 
 import numpy as np
 
-from fpbandits.agent import Agent, Decision
-from fpbandits.checks import known_name
+from fpbandits.agent.agent import Agent, Decision
+from fpbandits.core.checks import known_name
 from fpbandits.errors import InputError, counted
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.contexts import PairStructure
 
 MOST_STEPS = 160

@@ -20,13 +20,13 @@ from nicegui import app as pages
 from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from fpbandits.builtin import built_in
 from fpbandits.errors import InputError
 from fpbandits.lab import page
 from fpbandits.lab.free import answer
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.problem import Problem
 from fpbandits.service.store import Store
 
 HOST = "127.0.0.1"

@@ -21,12 +21,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fpbandits.checks import checked_name
+from fpbandits.core.checks import checked_name
+from fpbandits.core.names import Names, Naming
+from fpbandits.core.shares import checked_prior
 from fpbandits.errors import InputError, counted
 from fpbandits.families import FAMILIES
-from fpbandits.names import Names, Naming
-from fpbandits.problem import Problem
-from fpbandits.shares import checked_prior
+from fpbandits.problem.problem import Problem
 
 MOST_MODELS, MOST_CELLS = 5_000, 200_000
 """More than this is not for editing by hand."""

@@ -8,13 +8,13 @@ from html import escape
 
 from nicegui import events, run, ui
 
-from fpbandits.checks import amount, visible, whole_number
+from fpbandits.core.checks import amount, visible, whole_number
+from fpbandits.core.markup import html_table
 from fpbandits.errors import Error, InputError
 from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.parts import Notice, button, heading, number_of
 from fpbandits.lab.run import MOST_STEPS, Run, told
 from fpbandits.lab.workbook import Workbook
-from fpbandits.markup import html_table
 from fpbandits.policies import POLICIES
 from fpbandits.report.figures import PALETTE, short
 

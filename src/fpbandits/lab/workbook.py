@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fpbandits.errors import Error, InputError
-from fpbandits.files import SIZE_LIMITS, load_problem, problem_to_toml
 from fpbandits.lab.sheet import Mark, Sheet, read, sheet_of
-from fpbandits.problem import Problem
+from fpbandits.problem.files import SIZE_LIMITS, load_problem, problem_to_toml
+from fpbandits.problem.problem import Problem
 
 LARGEST = max(SIZE_LIMITS.values())
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"

@@ -26,11 +26,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from fpbandits.core.storage import write_aside, write_together
 from fpbandits.leaderboard.contest import Contest
 from fpbandits.report.figures import rendered
 from fpbandits.report.leaderboard import leaderboard_figure
 from fpbandits.simulation.versions import versions
-from fpbandits.storage import write_aside, write_together
 
 SCHEMA = 1
 

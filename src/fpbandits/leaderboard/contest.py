@@ -21,12 +21,12 @@ from functools import cached_property
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.builtin import built_in
-from fpbandits.checks import whole_number
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import whole_number
 from fpbandits.errors import InputError, quote, unknown
-from fpbandits.practice import practice
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.practice import practice
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.truths import PRIOR, is_drawn
 from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.lower import theorem2

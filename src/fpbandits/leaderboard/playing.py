@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.checks import whole_number
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import whole_number
+from fpbandits.core.statistics import std_of
+from fpbandits.engine.ready import refusal
 from fpbandits.leaderboard.board import Leaderboard, Standing, WorstTruth
 from fpbandits.leaderboard.contest import PRACTICE, Contest, contests
 from fpbandits.policies import POLICIES, Policy, parse_policy
-from fpbandits.policies.ready import refusal
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.truths import truths
-from fpbandits.statistics import std_of
 
 RUNS, HORIZON = 100, 10**5
 PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4

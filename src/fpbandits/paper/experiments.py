@@ -19,18 +19,18 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from fpbandits.agent import Agent
-from fpbandits.builtin import built_in
+from fpbandits.agent.agent import Agent
+from fpbandits.core.storage import shown
+from fpbandits.core.streams import run_stream
+from fpbandits.engine.policy import Policy
 from fpbandits.errors import ConflictError
 from fpbandits.policies import DEFAULT, FPUCB, UCB1, Optimist, Thompson
-from fpbandits.policies.base import Policy
-from fpbandits.problem import Problem
+from fpbandits.problem.builtin import built_in
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.store import load_results
-from fpbandits.storage import shown
-from fpbandits.streams import run_stream
 
 RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.bounds import separation
 from fpbandits.theory.structure import Structure
 

@@ -7,8 +7,8 @@ independent from run to run.
 
 from __future__ import annotations
 
-from fpbandits.arrays import Floats
-from fpbandits.statistics import margin, std_of
+from fpbandits.core.arrays import Floats
+from fpbandits.core.statistics import margin, std_of
 
 ERROR_CHANCE = 0.001
 """How often a limit is wrong."""

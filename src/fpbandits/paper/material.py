@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import rel_entr
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.paper.experiments import (
     FAR,
     NEAR,
@@ -27,7 +27,7 @@ from fpbandits.paper.experiments import (
     experiment_name,
 )
 from fpbandits.paper.limits import limits, paired
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
 from fpbandits.theory.analysis import Analysis, analyze
 from fpbandits.theory.cases import Case

@@ -16,7 +16,8 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from fpbandits.checks import whole_number
+from fpbandits.core.checks import whole_number
+from fpbandits.core.storage import make_folder, read_whole, shown, write_aside, write_together
 from fpbandits.errors import ConflictError, Error, InputError, StorageError
 from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
@@ -36,7 +37,6 @@ from fpbandits.report.paper.far import far_horizons
 from fpbandits.report.paper.page import PLURALS, report_page
 from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation.store import files_to_copy, holds_runs
-from fpbandits.storage import make_folder, read_whole, shown, write_aside, write_together
 
 _SCHEMA = 1
 

@@ -7,8 +7,8 @@ tests find it there.
 from __future__ import annotations
 
 # isort: off
-from fpbandits.policies.base import Policy
-from fpbandits.policies.plain import PlainPolicy
+from fpbandits.engine.policy import Policy
+from fpbandits.engine.plain import PlainPolicy
 from fpbandits.policies.parsing import parse_policy
 
 # In the order in which they are listed: first those that know Θ.

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.policies.base import CLOCK, REFERENCE, Plan
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
-from fpbandits.policies.rates import Rates, rates
-from fpbandits.problem import Problem
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CLOCK, REFERENCE, Plan
+from fpbandits.policies.shared.levels import LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
+from fpbandits.policies.shared.rates import Rates, rates
+from fpbandits.problem.problem import Problem
 
 
 class ATAKnown(NamedTuple):

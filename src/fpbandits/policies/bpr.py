@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from fpbandits.arrays import TOLERANCE
+from fpbandits.core.arrays import TOLERANCE
+from fpbandits.engine.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.policy import Plan, Policy
 from fpbandits.errors import InputError
-from fpbandits.policies.base import Plan, Policy
-from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 

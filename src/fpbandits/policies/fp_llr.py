@@ -22,8 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import (
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import (
     CLOCK,
     CONTEXT,
     LENGTH,
@@ -33,12 +35,10 @@ from fpbandits.policies.base import (
     Tally,
     count,
 )
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.misfit import EQUAL
-from fpbandits.problem import Problem
+from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.misfit import EQUAL
+from fpbandits.problem.problem import Problem
 
 
 class FPLLRKnown(NamedTuple):

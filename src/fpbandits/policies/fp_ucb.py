@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fpbandits.arrays import Counts, Floats
-from fpbandits.policies.base import CLOCK, MISFITS, Plan, Policy, Tally, count
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.policy import CLOCK, MISFITS, Plan, Policy, Tally, count
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 _MOST_LEVELS = 64

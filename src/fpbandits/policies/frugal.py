@@ -42,10 +42,10 @@ contexts, by their shares, and the largest ratio is found by Dinkelbach's iterat
 asked if that costs under θ̂ in any context, whichever came; what they ask for in a context is
 weighed together with the leaders, who wait for it, in all others.
 
-**When models may be wrong**, with ``safe``: see `fpbandits.policies.giving_up` if no model fits,
-and `fpbandits.policies.doubt` for what models claim of arms that are not played. **When the truth
-changes** with probability ``switch`` before each play, the posterior leaks to the prior at that
-rate, h stops growing at (1/√switch)^{1+δ}, and nothing is ever settled.
+**When models may be wrong**, with ``safe``: see `fpbandits.policies.shared.giving_up` if no model
+fits, and `fpbandits.policies.shared.doubt` for what models claim of arms that are not played.
+**When the truth changes** with probability ``switch`` before each play, the posterior leaks to the
+prior at that rate, h stops growing at (1/√switch)^{1+δ}, and nothing is ever settled.
 
 Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
 """
@@ -58,19 +58,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Bools, Floats
+from fpbandits.core.arrays import Bools, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.doubt import doubted, trusted_until
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.giving_up import blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.imed import imed_repeats
-from fpbandits.policies.leaking import leak
-from fpbandits.policies.levels import HIGH, LINEAR, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.misfit import EQUAL
-from fpbandits.problem import Problem
+from fpbandits.policies.shared.doubt import doubted, trusted_until
+from fpbandits.policies.shared.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.shared.leaking import leak
+from fpbandits.policies.shared.levels import HIGH, LINEAR, LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.misfit import EQUAL
+from fpbandits.problem.problem import Problem
 
 _PATIENCE = 4.0
 """How many plays are paid for before models that are less likely are asked."""

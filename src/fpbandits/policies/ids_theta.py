@@ -31,12 +31,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CONTEXT, REFERENCE, Contexts, Plan
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.misfit import EQUAL
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CONTEXT, REFERENCE, Contexts, Plan
+from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.misfit import EQUAL
 
 _RULED_OUT = 80.0
 """How much less likely than the likeliest a model that counts may be, in nats."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fpbandits.policies.base import Arms, BlindPolicy, Plan
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.policies.misfit import EQUAL, mean_misfit
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.policy import Arms, BlindPolicy, Plan
+from fpbandits.policies.shared.misfit import EQUAL, mean_misfit
 
 
 class IMEDKnown(Arms):

@@ -17,9 +17,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, BlindPolicy, Plan
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.policy import CLOCK, BlindPolicy, Plan
 
 
 class KLUCBKnown(NamedTuple):

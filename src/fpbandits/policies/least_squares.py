@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import REFERENCE, Plan
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import SQUARES, Theta, ThetaPolicy, theta
-from fpbandits.policies.likelihood import bracket, stays_best, weigh
-from fpbandits.problem import Problem
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import REFERENCE, Plan
+from fpbandits.policies.shared.levels import SQUARES, Theta, ThetaPolicy, theta
+from fpbandits.policies.shared.likelihood import bracket, stays_best, weigh
+from fpbandits.problem.problem import Problem
 
 
 class LeastSquaresKnown(NamedTuple):

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 
-from fpbandits.policies.box import Box
-from fpbandits.policies.levels import ThetaPolicy, theta
+from fpbandits.policies.shared.box import Box
+from fpbandits.policies.shared.levels import ThetaPolicy, theta
 from fpbandits.policies.ucb_s import UCBS
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 
 
 class MUCBKnown(Box):

@@ -15,7 +15,7 @@ logarithmic. With several best arms under θ° it can grow although B(θ°) is e
 does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
 mislead.
 
-**When no model fits**: see `fpbandits.policies.giving_up`.
+**When no model fits**: see `fpbandits.policies.shared.giving_up`.
 
 **When the truth changes** with probability ``switch`` before each play, to a model drawn from the
 prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the threshold stops
@@ -36,8 +36,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.arrays import TOLERANCE, Floats
-from fpbandits.policies.base import (
+from fpbandits.core.arrays import TOLERANCE, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import (
     CLOCK,
     CONTEXT,
     REFERENCE,
@@ -47,15 +49,13 @@ from fpbandits.policies.base import (
     Plan,
     Tally,
 )
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.giving_up import blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.imed import imed_repeats
-from fpbandits.policies.leaking import leak
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.misfit import EQUAL
-from fpbandits.problem import Problem
+from fpbandits.policies.shared.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.shared.leaking import leak
+from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.misfit import EQUAL
+from fpbandits.problem.problem import Problem
 
 
 class OptimistKnown(NamedTuple):

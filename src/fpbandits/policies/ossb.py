@@ -15,13 +15,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, REFERENCE, STAGE, Plan
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import Theta
-from fpbandits.policies.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
-from fpbandits.policies.rates import Rates, rates
-from fpbandits.problem import Problem
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CLOCK, REFERENCE, STAGE, Plan
+from fpbandits.policies.shared.levels import Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
+from fpbandits.policies.shared.rates import Rates, rates
+from fpbandits.problem.problem import Problem
 
 
 class OSSBKnown(NamedTuple):

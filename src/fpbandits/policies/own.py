@@ -22,9 +22,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from fpbandits.core.storage import read_whole, shown
+from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, unknown
-from fpbandits.policies.base import Policy
-from fpbandits.storage import read_whole, shown
 
 _INSTALLED = tuple(
     str(Path(sysconfig.get_path(place)).resolve())

@@ -8,9 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from fpbandits.checks import checked_name, plain_text
+from fpbandits.core.checks import checked_name, plain_text
+from fpbandits.engine.policy import Policy, check_policy
 from fpbandits.errors import InputError, quote, unknown
-from fpbandits.policies.base import Policy, check_policy
 from fpbandits.policies.own import load_class
 
 Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]

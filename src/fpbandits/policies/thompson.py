@@ -20,10 +20,10 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import BOUND, CHANCES, LEADER, STAGE, BlindPolicy, Plan, count
-from fpbandits.policies.beta_tail import draw_above, upper_tail
-from fpbandits.policies.compiling import jitted
-from fpbandits.problem import Problem
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.policy import BOUND, CHANCES, LEADER, STAGE, BlindPolicy, Plan, count
+from fpbandits.policies.shared.beta_tail import draw_above, upper_tail
+from fpbandits.problem.problem import Problem
 
 _NEGLIGIBLE = 38.0
 """Half of 76: the leader's draw is below the threshold with probability e^−76 or less per step."""

@@ -22,11 +22,11 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.checks import is_real, plain_text
-from fpbandits.errors import InputError, quote
-from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.base import (
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import is_real, plain_text
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import (
     BOUND,
     CONTEXT,
     LEADER,
@@ -37,12 +37,12 @@ from fpbandits.policies.base import (
     Scratch,
     Tally,
 )
-from fpbandits.policies.compiling import jitted
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.leaking import leak
-from fpbandits.policies.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.likelihood import LAW, LikelihoodPolicy, bracket, weigh
-from fpbandits.problem import Problem
+from fpbandits.errors import InputError, quote
+from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.leaking import leak
+from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.likelihood import LAW, LikelihoodPolicy, bracket, weigh
+from fpbandits.problem.problem import Problem
 
 _LARGEST = float(np.finfo(float).max)
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fpbandits.policies.base import CLOCK, MISFITS, Plan
-from fpbandits.policies.box import box_ahead, competitive
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CLOCK, MISFITS, Plan
+from fpbandits.policies.shared.box import box_ahead, competitive
+from fpbandits.policies.shared.levels import HIGH, LOW
 from fpbandits.policies.ucb_c import UCBC, UCBCKnown
 
 

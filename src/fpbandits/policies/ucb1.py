@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from fpbandits.policies.base import CLOCK, Arms, BlindPolicy, Plan
-from fpbandits.policies.envelope import corners, furthest, spare
+from fpbandits.engine.envelope import corners, furthest, spare
+from fpbandits.engine.policy import CLOCK, Arms, BlindPolicy, Plan
 
 
 class UCB1Known(Arms):

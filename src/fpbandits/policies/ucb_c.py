@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fpbandits.policies.base import CLOCK, MISFITS, Plan
-from fpbandits.policies.box import box_ahead, competitive
-from fpbandits.policies.envelope import furthest, mean_ahead, spare
-from fpbandits.policies.levels import HIGH, LOW, Theta, ThetaPolicy
+from fpbandits.engine.envelope import furthest, mean_ahead, spare
+from fpbandits.engine.policy import CLOCK, MISFITS, Plan
+from fpbandits.policies.shared.box import box_ahead, competitive
+from fpbandits.policies.shared.levels import HIGH, LOW, Theta, ThetaPolicy
 
 
 class UCBCKnown(NamedTuple):

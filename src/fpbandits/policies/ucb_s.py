@@ -14,12 +14,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from fpbandits.arrays import TOLERANCE
-from fpbandits.policies.base import CLOCK, MISFITS, TOP, Plan
-from fpbandits.policies.box import Box, box_ahead, box_now
-from fpbandits.policies.envelope import furthest
-from fpbandits.policies.levels import HIGH, LOW, NOW, ThetaPolicy, theta
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import TOLERANCE
+from fpbandits.engine.envelope import furthest
+from fpbandits.engine.policy import CLOCK, MISFITS, TOP, Plan
+from fpbandits.policies.shared.box import Box, box_ahead, box_now
+from fpbandits.policies.shared.levels import HIGH, LOW, NOW, ThetaPolicy, theta
+from fpbandits.problem.problem import Problem
 
 
 class UCBSKnown(Box):

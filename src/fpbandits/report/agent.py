@@ -6,12 +6,12 @@ from collections import Counter
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.markup import and_more, html_table
 from fpbandits.errors import InputError, counted
-from fpbandits.markup import and_more, html_table
 
 if TYPE_CHECKING:
-    from fpbandits.agent import Agent
+    from fpbandits.agent.agent import Agent
 
 _MOST_ARMS, _MOST_MODELS = 20, 5
 

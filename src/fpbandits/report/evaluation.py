@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from fpbandits.checks import visible
+from fpbandits.core.checks import visible
 from fpbandits.errors import counted
 from fpbandits.report.text import laid_out
 

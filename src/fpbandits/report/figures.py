@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fpbandits.core.storage import shown, write_aside
 from fpbandits.errors import InputError, quote
-from fpbandits.storage import shown, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

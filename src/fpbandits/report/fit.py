@@ -11,11 +11,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fpbandits import __version__
+from fpbandits.core.storage import make_folder, write_together
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, ORANGE, blank, footnote, own_style, rendered, short
 from fpbandits.report.html import fill
 from fpbandits.report.text import aligned
-from fpbandits.storage import make_folder, write_together
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +154,7 @@ def write_report(fit: Fit, folder: Path) -> Path:
 
     Where the number of types was given, there is no choice to draw.
     """
-    from fpbandits.files import problem_to_toml
+    from fpbandits.problem.files import problem_to_toml
 
     make_folder(folder)
     figures = {"types": types_figure(fit)}

@@ -17,7 +17,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from fpbandits.checks import amount
+from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
 from fpbandits.report.tables import number_column, short, simple_table
 

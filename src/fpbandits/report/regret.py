@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Floats
-from fpbandits.checks import Range, range_text, visible
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import Range, range_text, visible
 from fpbandits.errors import InputError, unknown
 from fpbandits.report.figures import (
     PALETTE,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fpbandits.errors import InputError
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, blank, own_style, short
 from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.structure import Structure

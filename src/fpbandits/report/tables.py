@@ -18,8 +18,8 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from fpbandits.checks import amount
-from fpbandits.problem import Problem
+from fpbandits.core.checks import amount
+from fpbandits.problem.problem import Problem
 from fpbandits.report.text import aligned
 from fpbandits.theory.analysis import Analysis, ContextAnalysis
 from fpbandits.theory.cases import Case

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from fpbandits.checks import amount, visible
+from fpbandits.core.checks import amount, visible
+from fpbandits.core.markup import html_table
+from fpbandits.core.statistics import summary
 from fpbandits.errors import counted
-from fpbandits.markup import html_table
-from fpbandits.statistics import summary
 
 if TYPE_CHECKING:
     from fpbandits.simulation.result import Result

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from fpbandits.checks import number
+from fpbandits.core.checks import number
 from fpbandits.errors import Error, InputError, TooLargeError, quote, unknown
 from fpbandits.service.experiment import LONGEST_NAME, Experiment, short_name
 from fpbandits.service.step import Ask, Forget, Request, Tell, decision_of

@@ -29,7 +29,7 @@ from fpbandits.errors import (
 )
 
 if TYPE_CHECKING:
-    from fpbandits.problem import Problem
+    from fpbandits.problem.problem import Problem
 
 _KINDS: dict[int, type[Error]] = {
     401: RefusedError,
@@ -153,7 +153,7 @@ class Client:
 
         ``definition`` are policy, seed, late, reward_wait and default_reward.
         """
-        from fpbandits.files import problem_to_toml, the_problem
+        from fpbandits.problem.files import problem_to_toml, the_problem
 
         body = {"problem": problem_to_toml(the_problem(problem)), **definition}
         # A server prepares a large problem before it answers.

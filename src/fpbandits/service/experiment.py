@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
 
-from fpbandits.agent import Agent, Late
-from fpbandits.checks import checked_name, known_name, number, whole_number
+from fpbandits.agent.agent import Agent, Late
+from fpbandits.core.checks import checked_name, known_name, number, whole_number
+from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, TooLargeError, quote, unknown
-from fpbandits.files import SIZE_LIMITS, problem_from_toml
 from fpbandits.policies import DEFAULT, POLICIES
-from fpbandits.policies.base import Policy
 from fpbandits.policies.parsing import made, options_of
-from fpbandits.problem import Problem
+from fpbandits.problem.files import SIZE_LIMITS, problem_from_toml
+from fpbandits.problem.problem import Problem
 
 LONGEST_NAME = 200
 """Letters in the name of an experiment or a unit, and in a key."""

@@ -39,7 +39,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from fpbandits import __version__
-from fpbandits.checks import whole_number
+from fpbandits.core.checks import whole_number
 from fpbandits.errors import (
     ConflictError,
     Error,

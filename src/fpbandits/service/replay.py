@@ -15,7 +15,7 @@ from itertools import groupby
 from math import isclose
 from operator import itemgetter
 
-from fpbandits.agent import Agent
+from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, UnknownError, quote, unknown
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.step import (

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from fpbandits.core.storage import shown
 from fpbandits.errors import StorageError, UnavailableError
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
@@ -29,7 +30,6 @@ from fpbandits.service.store import (
     existing,
     statements,
 )
-from fpbandits.storage import shown
 
 _APPLICATION = 0x66706264
 """What SQLite's file header says of whose file it is: "fpbd"."""

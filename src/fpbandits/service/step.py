@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from fpbandits import __version__
-from fpbandits.agent import Agent
+from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, InputError, UnknownError, quote
 from fpbandits.service.experiment import Experiment
 

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from fpbandits.checks import checked_path
+from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, quote
 from fpbandits.service.step import Event
 

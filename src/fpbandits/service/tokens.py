@@ -20,8 +20,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, get_args
 
+from fpbandits.core.storage import read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote
-from fpbandits.storage import read_whole, shown, write_aside
 
 Role = Literal["decide", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)

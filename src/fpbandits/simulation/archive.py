@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
 from fpbandits.errors import StorageError
-from fpbandits.files import problem_from_toml, problem_to_toml
+from fpbandits.problem.files import problem_from_toml, problem_to_toml
 from fpbandits.simulation.result import Result
-from fpbandits.storage import check_kind, read_whole, shown, write_aside
 
 SCHEMA, _KIND = 1, "result"
 _SETTINGS = {"shuffle", "leap", "exact"}

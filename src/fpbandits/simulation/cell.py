@@ -22,22 +22,21 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
-from fpbandits.arrays import Counts, Floats
-from fpbandits.checks import flag, is_list, plain_list, whole_number
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.checks import flag, is_list, plain_list, whole_number
+from fpbandits.core.streams import order_stream, run_stream
+from fpbandits.engine.compiling import compile_for, prepare, uncompilable
+from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.plain import PlainPolicy
+from fpbandits.engine.policy import Contexts, Policy, check_policy
+from fpbandits.engine.ready import Ready, ready
 from fpbandits.errors import InputError, quote
 from fpbandits.families import RewardFamily
-from fpbandits.policies.base import Contexts, Policy, check_policy
-from fpbandits.policies.compiling import compile_for, prepare, uncompilable
-from fpbandits.policies.envelope import Envelope
-from fpbandits.policies.likelihood import LAW
-from fpbandits.policies.plain import PlainPolicy
-from fpbandits.policies.ready import Ready, ready
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, law_of, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.truths import Truth, checked_truth, true_means, truths
-from fpbandits.streams import order_stream, run_stream
 
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
@@ -189,8 +188,8 @@ class Cell:
 
     def _can_leap(self, truth: RewardFamily) -> bool:
         """Tell whether something is sure of what this policy will look at."""
-        by_law = getattr(self.policy, "likelihood", None) == LAW
-        return (truth.bounded or not self.exact) and (truth.statistics_stay_near or not by_law)
+        near = truth.statistics_stay_near or not self.policy.looks_at_laws
+        return (truth.bounded or not self.exact) and near
 
     @property
     def fixed_means(self) -> Floats:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import HELPER, compiled, jitted, observe, plan
+from fpbandits.engine.policy import CONTEXT, REFERENCE, in_context
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.policies.base import CONTEXT, REFERENCE, in_context
-from fpbandits.policies.compiling import HELPER, compiled, jitted, observe, plan
 
 _NEVER = 2**62
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fpbandits.core.storage import DamagedError, read_json, shown
 from fpbandits.errors import StorageError, quote
-from fpbandits.files import problem_to_toml
 from fpbandits.policies.own import code_of
+from fpbandits.problem.files import problem_to_toml
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.versions import versions
-from fpbandits.storage import DamagedError, read_json, shown
 
 KIND, SCHEMA = "runs", 1
 

@@ -18,7 +18,7 @@ import cloudpickle
 
 from fpbandits.errors import InputError
 from fpbandits.policies.own import sent_by_value
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import Cell
 
 _LARGE = 2**17

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fpbandits.arrays import Counts
+from fpbandits.core.arrays import Counts
+from fpbandits.engine.plain import PlainPolicy, Seen, decide, start, take_in
 from fpbandits.families import RewardFamily
-from fpbandits.policies.plain import PlainPolicy, Seen, decide, start, take_in
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.kernel import STOP, TIME
 
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
-from fpbandits.checks import checked_path, flag, is_real, known_name, whole_number
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.checks import checked_path, flag, is_real, known_name, whole_number
+from fpbandits.core.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
+from fpbandits.core.storage import rows_to_csv, write_aside
 from fpbandits.errors import InputError, quote
-from fpbandits.problem import Problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.comparison import Comparison
 from fpbandits.simulation.versions import versions
-from fpbandits.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
-from fpbandits.storage import rows_to_csv, write_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

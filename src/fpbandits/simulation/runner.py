@@ -18,13 +18,13 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Protocol
 
-from fpbandits.checks import checked_path, whole_number
+from fpbandits.core.checks import checked_path, whole_number
+from fpbandits.core.storage import shown
 from fpbandits.errors import InputError, LostWorkersError, StorageError, quote
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.store import MOST_FRESH, Store
 from fpbandits.simulation.workers import MOST_OUT, Played, Tables, play_pieces
-from fpbandits.storage import shown
 
 ON_THE_WAY = MOST_OUT + 2 * MOST_FRESH
 """Bytes of runs, at the most, that are with workers or about to be written, as a copy of them."""

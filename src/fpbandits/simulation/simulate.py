@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypedDict
 
-from fpbandits.files import the_problem
-from fpbandits.policies.base import Policy
+from fpbandits.engine.policy import Policy
 from fpbandits.policies.parsing import Policies, named_policies
-from fpbandits.problem import Problem
+from fpbandits.problem.files import the_problem
+from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells

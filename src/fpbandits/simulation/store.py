@@ -31,17 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Counts, Floats
-from fpbandits.checks import checked_path
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
-from fpbandits.files import problem_from_toml
-from fpbandits.simulation.archive import check_fit, from_npz, to_npz
-from fpbandits.simulation.cell import Cell, leap_error
-from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
-from fpbandits.simulation.result import Result
-from fpbandits.simulation.truths import true_means
-from fpbandits.simulation.workers import Piece, Played, Tables
-from fpbandits.storage import (
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.checks import checked_path
+from fpbandits.core.storage import (
     DamagedError,
     locked,
     make_folder,
@@ -51,6 +43,14 @@ from fpbandits.storage import (
     shown,
     write_aside,
 )
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
+from fpbandits.problem.files import problem_from_toml
+from fpbandits.simulation.archive import check_fit, from_npz, to_npz
+from fpbandits.simulation.cell import Cell, leap_error
+from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
+from fpbandits.simulation.result import Result
+from fpbandits.simulation.truths import true_means
+from fpbandits.simulation.workers import Piece, Played, Tables
 
 _CHUNK_KIND = "chunk of runs"
 _MANIFEST, _CHUNKS = "manifest.json", "chunks"

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.arrays import Floats, Ints
-from fpbandits.checks import is_list, plain_list, plain_text, whole_number
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.checks import is_list, plain_list, plain_text, whole_number
+from fpbandits.core.names import Names
+from fpbandits.core.streams import truth_stream
 from fpbandits.errors import InputError, listed, quote
 from fpbandits.families import RewardFamily
-from fpbandits.names import Names
-from fpbandits.problem import Problem
-from fpbandits.streams import truth_stream
+from fpbandits.problem.problem import Problem
 
 Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
 """What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from fpbandits import __version__
-from fpbandits.policies.code_cache import SOURCES
+from fpbandits.engine.code_cache import SOURCES
 
 
 def versions() -> dict[str, str]:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.arrays import Bools, Counts
+from fpbandits.core.arrays import Bools, Counts
 from fpbandits.errors import InputError, LostWorkersError
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.cluster import dask_workers

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fpbandits.core.statistics import margin, two_sided
 from fpbandits.errors import counted
-from fpbandits.statistics import margin, two_sided
 from fpbandits.sweep.study import Study
 
 _MOST_PANELS = 12

@@ -29,15 +29,15 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from fpbandits.checks import checked_name, whole_number
+from fpbandits.core.checks import checked_name, whole_number
+from fpbandits.core.storage import shown
+from fpbandits.engine.ready import refusal
 from fpbandits.errors import Error, InputError, quote, unknown
-from fpbandits.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.policies import DEFAULT, Policy, parse_policy
-from fpbandits.policies.ready import refusal
-from fpbandits.problem import Problem
+from fpbandits.problem.files import load_problem, parse_toml, problem_from_table, read_text
+from fpbandits.problem.problem import Problem
 from fpbandits.report.sweep import MOST_NAMES
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.storage import shown
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
 _NUMBERS = ("horizon", "models", "arms", "gap")

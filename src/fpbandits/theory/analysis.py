@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from fpbandits.core.markup import and_more, html_table
 from fpbandits.errors import InputError, counted
-from fpbandits.files import the_problem
-from fpbandits.markup import and_more, html_table
-from fpbandits.problem import Problem
+from fpbandits.problem.files import the_problem
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.cases import Case, case_of
 from fpbandits.theory.contexts import PairStructure, context_case
 from fpbandits.theory.structure import Structure

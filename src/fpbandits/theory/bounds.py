@@ -40,7 +40,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Floats, Ints
+from fpbandits.core.arrays import TOLERANCE, Floats, Ints
 from fpbandits.theory.structure import Structure
 
 DELTA = 0.1

@@ -22,8 +22,8 @@ from typing import Literal
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest

@@ -26,8 +26,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fpbandits.arrays import Floats, Ints
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 _SPARE, _SAME = 1e-9, 1e-6

@@ -30,8 +30,8 @@ from functools import cached_property
 
 import numpy as np
 
-from fpbandits.arrays import TOLERANCE, Bools, Floats, Ints
-from fpbandits.problem import Problem
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.problem.problem import Problem
 
 
 class Structure:

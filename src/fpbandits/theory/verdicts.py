@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fpbandits.arrays import Ints
-from fpbandits.checks import amount
+from fpbandits.core.arrays import Ints
+from fpbandits.core.checks import amount
 from fpbandits.errors import counted
 from fpbandits.theory.bounds import Theorem1
 from fpbandits.theory.lower import Theorem2

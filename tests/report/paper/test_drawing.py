@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, load_problem, simulate
+from fpbandits.core.statistics import half_width
 from fpbandits.report.paper import drawing
-from fpbandits.statistics import half_width
 
 
 def test_legends_name_everything_once() -> None:

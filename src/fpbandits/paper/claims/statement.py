@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fpbandits.arrays import Floats
+from fpbandits.core.arrays import Floats
 from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import ERROR_CHANCE, limits
 from fpbandits.paper.material import Material

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fpbandits.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.paper.chapters import Draw
 from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import as_written, time_text
-from fpbandits.statistics import half_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

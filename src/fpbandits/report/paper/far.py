@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, GREEN
 from fpbandits.report.paper import drawing
@@ -11,7 +12,6 @@ from fpbandits.report.paper.chapters import Chapter, Drawing
 from fpbandits.report.paper.default import default_policy
 from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import as_written, power_text, time_text
-from fpbandits.statistics import half_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

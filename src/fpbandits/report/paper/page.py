@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fpbandits import __version__
+from fpbandits.core.statistics import half_width
 from fpbandits.report.html import fill
 from fpbandits.report.paper.chapters import Chapter
 from fpbandits.report.times import as_written, time_text
-from fpbandits.statistics import half_width
 
 if TYPE_CHECKING:
     from fpbandits.paper.claims import Claim

@@ -1,0 +1,1 @@
+"""`Agent`: a policy, live."""

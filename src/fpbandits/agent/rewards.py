@@ -1,0 +1,85 @@
+"""Rewards as an agent is told them: put on [0, 1], or refused; odd ones get a remark.
+
+What counts is a reward's mean, so any reward within the range is taken in: on [0, 1] a Bernoulli
+problem may well be told 0.5. A policy that weighs models by their laws must be told what some law
+allows. Where a problem is in units of its own, a reward that no model can pay is taken in with a
+warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten something.
+"""
+
+from __future__ import annotations
+
+import math
+from weakref import WeakSet
+
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE
+from fpbandits.core.checks import number_text
+from fpbandits.engine.ready import Ready
+from fpbandits.errors import InputError, quote
+
+_NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
+
+_LARGEST = 1e100
+"""In units: where rewards have no range, more could not be added up."""
+
+_told_odd_rewards: WeakSet[Ready] = WeakSet()
+
+
+def unit_reward(ready: Ready, arm: int, reward: float, place: str) -> float:
+    """Return a reward on [0, 1], or say why it cannot be one; ``place`` is where it came from."""
+    rewards = ready.problem.rewards
+    low, high = rewards.range
+    try:
+        # Python and NumPy would make a number of these too, some with a warning.
+        if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
+            raise TypeError
+        value = float(reward)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
+    if not low <= value <= high or not math.isfinite(value):
+        raise InputError(
+            f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a "
+            f"problem whose rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}"
+        )
+    unit = (value - rewards.zero) / rewards.width
+    if abs(unit) > _LARGEST:
+        raise InputError(
+            f"{place}: the reward {quote(reward)} is too large to be added up: it may be at most "
+            f"{_LARGEST:g} deviations from what models expect"
+        )
+    if ready.looks_at_laws:
+        try:
+            rewards.statistics_of(arm, unit)
+        except InputError as error:
+            raise InputError(
+                f"{place}: the reward {error}, so no model allows it; {ready.policy.name} with "
+                "likelihood=means would count it by its mean"
+            ) from None
+    return unit
+
+
+def _other_families(ready: Ready) -> str:
+    if not ready.problem.rewards.all_or_nothing:
+        return ""
+    return ', and reward = "discrete" or "beta" where rewards are not all or nothing'
+
+
+def oddity(ready: Ready, value: float, reward: float) -> str | None:
+    """Say, once per problem, that no model can pay such a reward; ``value`` is it on [0, 1]."""
+    problem = ready.problem
+    if value in (0.0, 1.0) or ready in _told_odd_rewards:
+        return None
+    possible = problem.rewards.possible
+    if possible is None or (problem.rewards.all_or_nothing and problem.range == (0.0, 1.0)):
+        return None
+    if np.abs(problem.rewards.to_unit(possible) - value).min() <= TOLERANCE:
+        return None
+    _told_odd_rewards.add(ready)
+    values = ", ".join(map(number_text, possible[:8].tolist()))
+    return (
+        f"{problem.name} was told a reward of {quote(reward)}, and its models pay "
+        f"{values}{', …' if len(possible) > 8 else ''} only: it counts by its mean all the "
+        "same, but models should say what can come: another range, or reward = "
+        '"discrete" or "beta"'
+    )

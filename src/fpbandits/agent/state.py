@@ -1,0 +1,184 @@
+"""An agent's state: its numbers, in memory and as JSON holds them, and the policy it plays by.
+
+In memory all numbers of a tally stand in one array. In JSON a few numbers stand in a list. Where a
+text is shorter than a list of more than `LONGEST_LIST` characters, there is a text instead. It is
+made of 64-bit numbers, smallest byte first: the first byte of each, then the second of each, and so
+on, compressed by zlib, in base 85. Bytes that are alike (signs, exponents, zeros before small
+counts) so stand together. Ten arms in five contexts fit into 2 kB: of Beta rewards, whose
+statistics are logarithms, they would take 3.4 kB in lists.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts
+from fpbandits.engine.policy import COUNTERS, Policy, Tally, check_policy
+from fpbandits.engine.ready import Ready
+from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
+from fpbandits.policies import parse_policy
+from fpbandits.policies.own import code_of, find_loaded
+from fpbandits.policies.parsing import made, options_of
+
+SCHEMA = 2
+READ = (1, 2)
+"""The schema that is written, and those that are read."""
+
+LONGEST_LIST = 120
+LONGEST_NUMBER = 26
+"""Characters of a number in a list, at the most, its comma and space included."""
+
+WHOLE, REAL = "q", "d"
+"""The kinds of numbers, as `struct` calls them."""
+
+_NOTHING_PENDING = np.zeros(0)
+"""Live, nothing leaps."""
+
+
+def packed(tally: Tally) -> Counts:
+    """Put a tally into one array: for a million agents, two headers less are worth having."""
+    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
+    return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
+
+
+def unpacked(array: Counts, own: Ready) -> Tally:
+    """Return the tally that `packed` put into an array, as a view: who writes to it writes there.
+
+    ``own`` is the policy and the problem that it is the tally of.
+    """
+    pairs, last, size = own.pairs, own.upto_statistics, own.upto_beliefs
+    plays, counters = array[:pairs], array[pairs:-size]
+    numbers = array[-size:].view(np.float64)
+    if size == pairs:
+        return Tally(plays, numbers, counters, _NOTHING_PENDING, *own.nothing)
+    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
+    return Tally(plays, numbers[:pairs], counters, _NOTHING_PENDING, statistics, numbers[last:])
+
+
+def to_json(numbers: list[Any]) -> list[Any] | str:
+    """Return numbers, all whole or all real, as a list, or as a text where a long one is longer.
+
+    >>> to_json([0.5, 2.0])
+    [0.5, 2.0]
+    >>> type(to_json([0.1] * 100))
+    <class 'str'>
+    """
+    count = len(numbers)
+    if count * LONGEST_NUMBER <= LONGEST_LIST:
+        return numbers
+    length = len(str(numbers)) - count + 1  # a file has no spaces between them
+    if length <= LONGEST_LIST:
+        return numbers
+    kind = WHOLE if isinstance(numbers[0], int) else REAL
+    content = struct.pack(f"<{count}{kind}", *numbers)
+    by_place = np.frombuffer(content, np.uint8).reshape(count, 8).T
+    text = b85encode(zlib.compress(by_place.tobytes())).decode()
+    return text if len(text) < length else numbers
+
+
+def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
+    """Return what `to_json` was given: ``count`` numbers of a kind, `WHOLE` or `REAL`."""
+    if not isinstance(kept, str):
+        if len(kept) != count:
+            raise ValueError("the tally has another shape")
+        numbers: Sequence[Any] = kept
+        return numbers
+    unpacker = zlib.decompressobj()
+    # One byte more than there should be, and no more: a short text can hold gigabytes of zeros.
+    try:
+        content = unpacker.decompress(b85decode(kept), 8 * count + 1)
+    except zlib.error as error:
+        raise ValueError(error) from None
+    if len(content) != 8 * count or not unpacker.eof or unpacker.unused_data:
+        raise ValueError(f"a text does not hold {count} numbers")
+    by_place = np.frombuffer(content, np.uint8).reshape(8, count)
+    return struct.unpack(f"<{count}{kind}", by_place.T.tobytes())
+
+
+def tally_state(array: Counts, own: Ready) -> dict[str, Any]:
+    """Return a packed tally as values that JSON holds."""
+    numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
+    sums, last = numbers[first : first + pairs], first + own.upto_statistics
+    return {
+        "plays": to_json(numbers[:pairs]),
+        "sums": to_json(sums),
+        "statistics": _beyond_sums(numbers[first + pairs : last], sums),
+        "beliefs": to_json(numbers[last:]),
+        "counters": to_json(numbers[pairs:first]),
+    }
+
+
+def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | None:
+    """Return the statistics as a state holds them: none where they only repeat the sums."""
+    if statistics == sums:
+        return None
+    return to_json(statistics) if any(statistics) else []
+
+
+def packed_tally(state: Mapping[str, Any], own: Ready) -> Counts:
+    """Return what `tally_state` made part of a state; ValueError if there can be no such tally."""
+    counters, rewards = state["counters"], own.problem.rewards
+    if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
+        # Written before the last ones were there.
+        counters = [*counters, *([0] * (COUNTERS - len(counters)))]
+    if rewards.statistics and "statistics" not in state:
+        raise StorageError(
+            "this agent was written by an earlier version, which kept too little of "
+            f"{rewards.name} rewards: begin a new one, and let it observe the history"
+        )
+    plays = from_json(state["plays"], own.pairs, WHOLE)
+    sums = from_json(state["sums"], own.pairs, REAL)
+    counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
+    statistics = _statistics_of(state, own.upto_statistics - own.pairs)
+    beliefs = from_json(state.get("beliefs", []), own.upto_beliefs - own.upto_statistics, REAL)
+    # A few numbers are looked through sooner than NumPy is asked for anything.
+    within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
+    if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
+        raise ValueError("the tally does not add up")
+    if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
+        raise ValueError("the tally is not finite")
+    array = np.empty(own.upto_counters + own.upto_beliefs, np.int64)
+    try:
+        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *beliefs)
+    except struct.error as error:
+        raise ValueError(error) from None
+    return array
+
+
+def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
+    """Return what `_beyond_sums` made part of a state."""
+    kept = state.get("statistics", [])
+    if kept == []:
+        return [0.0] * count
+    return from_json(state["sums"] if kept is None else kept, count, REAL)
+
+
+def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
+    """Return the policy that a state was made by."""
+    word, code = str(state["policy"]), state.get("code")
+    if given is not None:
+        check_policy(given)
+        if str(given) != word:
+            raise ConflictError(f"this agent plays by {quote(word)}, not by {quote(str(given))}")
+        if code_of(given) != code:
+            raise ConflictError(
+                f"this agent plays by {quote(word)}, and its rule has changed since"
+            )
+        return given
+    if code is None:
+        return parse_policy(word)
+    name, *options = word.split(":")
+    kind = find_loaded(name, str(code))
+    if kind is None:
+        raise UnknownError(
+            f"this agent plays by {quote(word)}, a policy of your own that is not known here, or "
+            "has changed since: import it first, or give it as policy="
+        )
+    return made(kind, options_of(kind, options))

@@ -1,0 +1,1 @@
+"""What knows nothing of bandits: arrays, checks, files, statistics, random streams, markup."""

@@ -1,0 +1,224 @@
+"""What the caller gives, checked once: numbers, names, ranges, paths.
+
+Everything that reaches the rest of the package has passed here, so nothing else checks it again. A
+name comes out as a plain text and an array as a plain array, whatever subclass it was.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import unicodedata
+from collections.abc import Collection, Sequence
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE
+from fpbandits.errors import InputError, quote, unknown
+
+Numbers = Sequence[Any] | np.ndarray[Any, Any]
+"""Nested sequences of numbers, or an array: every number is checked."""
+
+Range = tuple[float, float]
+"""The lowest and the highest reward, in the user's units."""
+
+_LONGEST_NAME = 1_000
+_MOST_DIGITS = 1_000
+_TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+def is_list(value: object) -> TypeGuard[Numbers]:
+    """Tell whether a value is a list or an array: in order, of some length, and not a text."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    unfit = str | bytes | bytearray | memoryview
+    return isinstance(value, Sequence) and not isinstance(value, unfit)
+
+
+def plain_list(value: Numbers) -> Numbers:
+    """Return a list as a plain list, an array as a plain array: subclasses have ways of their own.
+
+    A row of a matrix is a matrix again, and a masked array hides some of its values.
+    """
+    if not isinstance(value, np.ndarray):
+        return list(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError("a masked array may lack values: fill it, or leave them out")
+    return np.asarray(value)
+
+
+def plain_text(text: str) -> str:
+    """Return a text without its subclass, which may show, compare and hash as it likes.
+
+    >>> plain_text(np.str_("loyal"))
+    'loyal'
+    """
+    return str.__str__(text)
+
+
+def is_real(value: object) -> bool:
+    """Tell whether a value is a real number; a truth value or a span of time is none."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
+
+
+def flag(what: str, value: object) -> bool:
+    """Return a truth value as a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{what} must be True or False, not {quote(value)}")
+    return bool(value)
+
+
+def checked_path(given: object) -> Path:
+    """Return a path, or say that it is none, or none that a file system takes."""
+    path = os.fspath(given) if isinstance(given, os.PathLike) else given
+    if not isinstance(path, str):
+        raise InputError(f"expected the path of a file or folder, not {quote(given)}")
+    checked = Path(plain_text(path))
+    # 255 bytes are what file systems take for a name, 4,095 what the system takes for a path.
+    lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
+    if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
+        raise InputError(
+            f"{quote(str(checked))}: this path is longer than any that a file can have"
+        )
+    return checked
+
+
+def whole_number(
+    what: str, value: object, *, least: int = 0, most: int | None = None, why: str = ""
+) -> int:
+    """Return ``value`` as an int, or say why it is not a whole number between two limits.
+
+    >>> whole_number("horizon", 1e6, least=1)
+    1000000
+    """
+    if not is_real(value):
+        raise InputError(f"{what} must be a whole number, not {quote(value)}")
+    real: Any = value
+    try:
+        integer = int(real)
+        whole = bool(integer == real)
+    except (OverflowError, ValueError):  # it is infinite, or not a number
+        whole = False
+    if not whole:
+        raise InputError(f"{what} is {quote(value)}: it must be a whole number")
+    if integer < least:
+        raise InputError(f"{what} is {quote(value)}: it must be at least {least}")
+    # More cannot even be written down, as results and agents must be.
+    if integer >= 10**_MOST_DIGITS:
+        raise InputError(f"{what} is {quote(value)}: it must have at most {_MOST_DIGITS:,} digits")
+    if most is not None and integer > most:
+        reason = f", {why}" if why else ""
+        raise InputError(f"{what} is {quote(value)}: it must be at most {most:,}{reason}")
+    return integer
+
+
+def number(value: object, place: str, *, row: int | None = None) -> float:
+    """Return a finite float, or say what stands in its place."""
+    if isinstance(value, bool | np.bool_):
+        raise InputError(f"{place}: expected a number, not the boolean {value}", row=row)
+    if not is_real(value):
+        kind = "the text " if isinstance(value, str) else ""
+        raise InputError(f"{place}: expected a number, not {kind}{quote(value)}", row=row)
+    given: Any = value
+    try:
+        real = float(given)
+    except OverflowError:
+        real = math.inf
+    if not math.isfinite(real):
+        raise InputError(f"{place}: {quote(value)} is not a finite number", row=row)
+    return real
+
+
+def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
+    """Return a name that can be shown anywhere, or say what is wrong with it."""
+    if not isinstance(name, str):
+        raise InputError(f"{owner}: its name must be a text, not {quote(name)}", row=row)
+    name = plain_text(name)
+    if not name.strip():
+        raise InputError(f"{owner}: its name is empty", row=row)
+    if len(name) > _LONGEST_NAME:
+        raise InputError(f"{owner}: its name has {len(name):,} of {_LONGEST_NAME} letters", row=row)
+    if visible(name) != name:
+        raise InputError(f"{owner}: its name {quote(name)} has a control character", row=row)
+    if name != name.strip():
+        raise InputError(f"{owner}: its name {quote(name)} has spaces around it", row=row)
+    return name
+
+
+def known_name(kind: str, name: object, known: Collection[str]) -> str:
+    """Return the name of something that is known, or say that nothing has it."""
+    if not isinstance(name, str):
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise InputError(f"{article} {kind} is named by a text, not {quote(name)}")
+    name = plain_text(name)
+    if name not in known:
+        raise unknown(kind, name, known)
+    return name
+
+
+def visible(text: str) -> str:
+    r"""Return a text with what could steer a terminal, or turn writing around, spelled out.
+
+    >>> print(visible("a\x1b[2J"))
+    a\x1b[2J
+    """
+    return text if text.isprintable() else "".join(map(_spelled_out, text))
+
+
+def _spelled_out(letter: str) -> str:
+    # Unprintable need not be harmful: emoji are joined by format characters.
+    steers = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    return repr(letter)[1:-1] if steers or letter in _TURNING else letter
+
+
+def checked_range(given: object) -> Range:
+    """Return the lowest and the highest reward, if they can be mapped to 0 and 1."""
+    ends: Any = given
+    if not is_list(ends) or len(ends) != 2:
+        raise InputError(f"range must be [lowest, highest], not {quote(given)}")
+    low, high = (number(value, "range") for value in plain_list(ends))
+    if not low < high:
+        raise InputError(f"range {range_text((low, high))}: the lowest must be below the highest")
+    width, size = high - low, max(-low, high)
+    # Regret is a multiple of the width, and must stay a number too.
+    if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
+        raise InputError(
+            f"range {range_text((low, high))}: floating point cannot map it to [0, 1] with "
+            "twelve digits; shift or scale the rewards"
+        )
+    return low, high
+
+
+def number_text(value: float) -> str:
+    """Return a number as it stands in a message: twelve digits, or all where they matter."""
+    return f"{value:.12g}" if float(f"{value:.12g}") == value else repr(float(value))
+
+
+def amount(value: float | None) -> str:
+    """Return a number as people write it in a table: four digits, and words where it is large.
+
+    >>> amount(0.22012), amount(19552.31), amount(2117154.1), amount(3e17), amount(1e193)
+    ('0.2201', '19,552.3', '2.12 million', '3·10^17', 'beyond 10^100')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    if value < 0:
+        return f"-{amount(-value)}"
+    if value > 1e100:
+        return "beyond 10^100"
+    if round(value, 1) < 1e6:
+        return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
+    digits, _, power = f"{value:.2e}".partition("e+")
+    words = {6: " million", 9: " billion", 12: " trillion"}
+    least = int(power) // 3 * 3
+    if least in words:
+        return f"{float(digits) * 10 ** (int(power) - least):.3g}{words[least]}"
+    return f"{float(digits):g}·10^{int(power)}"
+
+
+def range_text(limits: Range) -> str:
+    """Return a range as it stands in a message."""
+    return f"[{number_text(limits[0])}, {number_text(limits[1])}]"

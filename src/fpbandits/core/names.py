@@ -1,0 +1,205 @@
+"""The names of a problem, checked once, and the words for a place in its table.
+
+The table has a row per parameter and a column per arm. With contexts a column is a *pair* of a
+context and an arm: all arms in the first context, then all in the second, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+
+from fpbandits.core.checks import Numbers, checked_name, is_list, plain_list, plain_text
+from fpbandits.errors import InputError, counted, quote, unknown
+
+
+class Naming(TypedDict, total=False):
+    """What every problem may be told besides its laws.
+
+    Attributes
+    ----------
+    arms, parameters
+        Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
+    range
+        The lowest and the highest reward, in the user's units; by default 0 and 1. Gaussian rewards
+        have none.
+    prior
+        Weights of parameters by name, as many as are not 1.
+    true
+        The name of the parameter that is the truth in simulations, if one is set.
+    name
+        What to call the problem.
+    contexts, shares
+        Names of what is seen before a decision, one of them each time, and how often each comes, by
+        default all alike. With contexts a row holds, for each of them, a value for every arm.
+    """
+
+    arms: Sequence[str] | None
+    parameters: Sequence[str] | None
+    range: Sequence[float]
+    prior: Mapping[str, float] | None
+    true: str | None
+    name: str
+    contexts: Sequence[str] | None
+    shares: Sequence[float] | None
+
+
+@dataclass(frozen=True)
+class Names:
+    """The checked names of a problem, and the words for a place in its table."""
+
+    name: str
+    arms: tuple[str, ...]
+    parameters: tuple[str, ...]
+    true: str | None
+    contexts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Numbers, naming: Naming) -> Names:
+        """Check all names; where there are none, number the rows and what stands in the first."""
+        contexts, parameters = naming.get("contexts"), naming.get("parameters")
+        arms, true = naming.get("arms"), naming.get("true")
+        context_names = () if contexts is None else _checked_names("context", contexts)
+        if contexts is not None and not context_names:
+            raise InputError("there are no contexts: name at least one, or leave the field out")
+        if len(rows) == 0:
+            raise InputError("there are no parameters: Θ must hold at least one")
+        if parameters is None:
+            parameters = [f"theta{i}" for i in range(1, len(rows) + 1)]
+        parameter_names = _checked_names("parameter", parameters)
+        if len(parameter_names) != len(rows):
+            raise InputError(
+                f"there are {len(parameter_names)} parameter names for {len(rows)} rows"
+            )
+        if arms is None:
+            first = rows[0]
+            if contexts is not None:
+                first = _in_contexts(first, context_names, parameter_names[0], 0)[0]
+            if not is_list(first):
+                raise InputError(
+                    f"parameter {quote(parameter_names[0])}: expected a value for every arm, "
+                    f"not {quote(first)}",
+                    row=0,
+                )
+            arms = [f"arm{i}" for i in range(1, len(first) + 1)]
+        arm_names = _checked_names("arm", arms)
+        if not arm_names:
+            raise InputError("there are no arms: a problem needs at least one")
+        if true is not None:
+            if not isinstance(true, str):
+                raise InputError(f"true must be a parameter's name, not {quote(true)}")
+            true = plain_text(true)
+            if true not in parameter_names:
+                raise unknown("true parameter", true, parameter_names)
+        name = checked_name("the problem", naming.get("name", "problem"))
+        return cls(name, arm_names, parameter_names, true, context_names)
+
+    @property
+    def columns(self) -> int:
+        """How many values a parameter has: one for each arm, in every context."""
+        return len(self.arms) * max(1, len(self.contexts))
+
+    def place(self, row: int, column: int) -> str:
+        """Return the words for a place in the table."""
+        context, arm = divmod(int(column), len(self.arms))
+        within = f"context {quote(self.contexts[context])}, " if self.contexts else ""
+        return f"parameter {quote(self.parameters[row])}, {within}arm {quote(self.arms[arm])}"
+
+    def flat(self, rows: Numbers) -> Numbers:
+        """Return rows of one value per column from rows of one list per context."""
+        if not self.contexts:
+            return rows
+        shape = len(self.parameters), len(self.contexts), len(self.arms)
+        if isinstance(rows, np.ndarray) and rows.shape[:3] == shape:
+            return rows.reshape(shape[0], self.columns, *rows.shape[3:])
+        flat: list[Any] = []
+        for row, by_context in enumerate(rows):
+            lists = _in_contexts(by_context, self.contexts, self.parameters[row], row)
+            values: list[Any] = []
+            for context, given in zip(self.contexts, lists, strict=True):
+                whose = f"parameter {quote(self.parameters[row])}, context {quote(context)}"
+                values.extend(self._one_for_each_arm(whose, given, row))
+            flat.append(values)
+        return flat
+
+    def check_count(self, row: int, values: object) -> Numbers:
+        """Return one parameter's values if there is one for each column."""
+        if self.contexts and is_list(values) and len(values) == self.columns:
+            return values  # by `flat`, which found one for each arm in every context
+        return self._one_for_each_arm(f"parameter {quote(self.parameters[row])}", values, row)
+
+    def _one_for_each_arm(self, whose: str, values: object, row: int) -> Numbers:
+        arms = counted(len(self.arms), "arm")
+        if not is_list(values):
+            wanted = f"expected a list with a value for each of the {arms}"
+            raise InputError(f"{whose}: {wanted}, not {quote(values)}", row=row)
+        try:
+            given = plain_list(values)
+        except InputError as error:
+            raise InputError(f"{whose}: {error}", row=row) from None
+        if len(given) < len(self.arms):
+            missing = f"no value for arm {quote(self.arms[len(given)])}"
+            raise InputError(
+                f"{whose} has {len(given)} of {len(self.arms)} values: {missing}", row=row
+            )
+        if len(given) > len(self.arms):
+            last = f"nothing follows arm {quote(self.arms[-1])}"
+            raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
+        return given
+
+
+def _in_contexts(given: object, contexts: tuple[str, ...], parameter: str, row: int) -> list[Any]:
+    """Return what a parameter says of each context, in their order."""
+    whose = f"parameter {quote(parameter)}"
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in contexts:
+                raise unknown("context", str(name), contexts).at(whose)
+        for name in contexts:
+            if name not in given:
+                raise InputError(f"{whose}: nothing is said of context {quote(name)}", row=row)
+        return [given[name] for name in contexts]
+    if not is_list(given):
+        raise InputError(
+            f"{whose}: expected a list of values for each of the "
+            f"{counted(len(contexts), 'context')}, not {quote(given)}",
+            row=row,
+        )
+    lists = plain_list(given)
+    if len(lists) != len(contexts):
+        raise InputError(
+            f"{whose}: {there_are(len(lists), 'list')} of values for "
+            f"{counted(len(contexts), 'context')}",
+            row=row,
+        )
+    return list(lists)
+
+
+def there_are(count: int, what: str) -> str:
+    """Return "there is 1 share" or "there are 3 shares"."""
+    return f"there {'is' if count == 1 else 'are'} {counted(count, what)}"
+
+
+def _checked_names(kind: str, names: object) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
+    given: Any = names
+    # Whatever has an order will do, such as a dictionary, its keys or a generator; the names of a
+    # set would land on any column.
+    unordered = isinstance(names, Set) and not isinstance(names, KeysView)
+    lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
+    if not isinstance(names, Iterable) or lone or unordered:
+        raise InputError(f"{kind} names must be a list of texts, not {quote(names)}")
+    for place, name in enumerate(given):
+        row = place if kind == "parameter" else None
+        checked = checked_name(f"{kind} {place + 1}", name, row=row)
+        if checked in seen:
+            raise InputError(
+                f"duplicate {kind} name {quote(name)}: {kind}s {seen[checked] + 1} and "
+                f"{place + 1} must differ",
+                row=row,
+            )
+        seen[checked] = place
+    return tuple(seen)

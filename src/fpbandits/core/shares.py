@@ -1,0 +1,61 @@
+"""Shares that add up to 1: how often each context comes, and how likely each parameter is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fpbandits.core.checks import is_list, number, number_text, plain_list, plain_text
+from fpbandits.core.names import there_are
+from fpbandits.errors import InputError, counted, quote, unknown
+
+
+def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
+    """Return how often each context comes: as often as any other, if nothing is said."""
+    if given is None:
+        return tuple(1 / len(contexts) for _ in contexts)
+    if not contexts:
+        raise InputError("shares say how often each context comes, and there are no contexts")
+    if not is_list(given):
+        raise InputError(f"shares must be a list with a number per context, not {quote(given)}")
+    if len(given) != len(contexts):
+        raise InputError(
+            f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}"
+        )
+    numbers = [
+        number(share, f"share of {quote(context)}")
+        for share, context in zip(plain_list(given), contexts, strict=True)
+    ]
+    for share, context in zip(numbers, contexts, strict=True):
+        if not share > 0:
+            raise InputError(
+                f"the share of context {quote(context)} is {number_text(share)}: it must be above 0"
+            )
+    if abs(sum(numbers) - 1) > 1e-9:
+        raise InputError(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
+    return tuple(numbers)
+
+
+def checked_prior(given: object, parameters: tuple[str, ...]) -> tuple[float, ...] | None:
+    """Return how likely each parameter is, by weights for some of them; the others weigh 1."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise InputError(f"prior gives weights by name, as {{'theta1': 3}}, not {quote(given)}")
+    weights = dict.fromkeys(parameters, 1.0)
+    for name, weight in given.items():
+        if name not in weights:
+            raise unknown("parameter", name, parameters).at("prior")
+        weights[plain_text(name)] = number(weight, f"prior of {quote(name)}")
+        if not weights[name] >= 0:
+            raise InputError(f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more")
+    shares = np.array(list(weights.values()))
+    if not shares.any():
+        raise InputError("the prior leaves no parameter possible")
+    # What are shares already stay as they are, so that a saved problem comes back bit for bit.
+    if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
+        # By a power of two, which rounds nothing: the sum of large weights must not overflow.
+        shares = np.ldexp(shares, -np.frexp(shares.max())[1])
+        shares /= shares.sum()
+    return tuple(shares.tolist())

@@ -1,0 +1,87 @@
+"""What a sample of runs says: means, intervals by Student's t, quantiles. Once, for everyone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.checks import is_real
+from fpbandits.errors import InputError, quote
+
+_AT_ONCE = 2**20
+"""How many numbers of pulls become floats at a time."""
+
+
+def regret_of(pulls: Counts, gaps: Floats) -> Floats:
+    """Return what pulls[run, …, arm] cost; some runs at a time, lest all be copied.
+
+    The gaps are those of each arm, or of each run and arm.
+    """
+    regret = np.empty(pulls.shape[:-1])
+    # In blocks of 64: what is left of one goes through another kernel, and rounds differently.
+    some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
+    for start in range(0, len(pulls), some):
+        if gaps.ndim == 1:
+            regret[start : start + some] = pulls[start : start + some] @ gaps
+        else:
+            own = gaps[start : start + some]
+            regret[start : start + some] = np.einsum(
+                "r...a,ra->r...", pulls[start : start + some], own
+            )
+    return regret
+
+
+def std_of(sample: Floats, axis: int = 0) -> Any:
+    """Return the standard deviation with divisor R − 1; NaN for a single run."""
+    if sample.shape[axis] == 1:
+        return np.full(np.delete(sample.shape, axis), np.nan)
+    return sample.std(axis=axis, ddof=1)
+
+
+def students_t(runs: int, chance: float) -> float:
+    """Return the quantile of Student's law with R − 1 degrees of freedom; NaN for a single run."""
+    if runs == 1:
+        return math.nan
+    from scipy.special import stdtrit
+
+    return float(stdtrit(runs - 1, chance))
+
+
+def margin(std: Any, runs: int, chance: float) -> Any:
+    """Return t·s/√R, with t of `students_t`.
+
+    The expected value is above the mean plus that, or below the mean less that, with probability
+    1 − ``chance`` each.
+    """
+    return students_t(runs, chance) * std / math.sqrt(runs)
+
+
+def two_sided(level: float) -> float:
+    """Return the chance of lying below the upper end of an interval: 0.975 for one of 95 %."""
+    if not is_real(level) or not 0 < level < 1:
+        raise InputError(f"a level is between 0 and 1, not {quote(level)}")
+    return (1 + float(level)) / 2
+
+
+def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:
+    """Return half of the interval for the expected value; NaN for a single run."""
+    return margin(std_of(sample, axis), sample.shape[axis], two_sided(level))
+
+
+def summary(sample: Floats, axis: int = 0) -> dict[str, Floats]:
+    """Return what tables show of the regret of many runs."""
+    mean = sample.mean(axis=axis)
+    half = half_width(sample, axis=axis)
+    low, median, high = np.quantile(sample, (0.05, 0.5, 0.95), axis=axis)
+    return {
+        "mean_regret": mean,
+        "std_regret": std_of(sample, axis),
+        "ci95_low": mean - half,
+        "ci95_high": mean + half,
+        "q05_regret": low,
+        "median_regret": median,
+        "q95_regret": high,
+    }

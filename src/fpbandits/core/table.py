@@ -1,0 +1,80 @@
+"""The table of a problem, checked once: a row per parameter, a column per arm.
+
+Compiled code trusts it to the last dimension, so it comes out as a plain array of floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import (
+    Numbers,
+    Range,
+    is_list,
+    number,
+    number_text,
+    plain_list,
+    range_text,
+)
+from fpbandits.core.names import Names
+from fpbandits.errors import InputError, quote
+
+
+def checked_rows(given: object) -> Numbers:
+    """Return the rows of a table, as yet unchecked, as a plain list or array."""
+    if not is_list(given):
+        raise InputError(f"the rows of parameters must be a list or an array, not {quote(given)}")
+    return plain_list(given)
+
+
+def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
+    """Return the checked matrix of means, read-only."""
+    low, high = limits
+    given = plain_list(given)
+    if isinstance(given, np.ndarray):
+        matrix = from_array(given, names, 2)
+    else:
+        matrix = np.empty((len(names.parameters), names.columns))
+        for row, figures in enumerate(given):
+            values = names.check_count(row, figures)
+            if set(map(type, values)) == {float}:
+                matrix[row] = values
+            else:
+                matrix[row] = [
+                    number(value, names.place(row, column), row=row)
+                    for column, value in enumerate(values)
+                ]
+    # Not a number fails both comparisons, so this finds it too.
+    for row, column in np.argwhere(~((matrix >= low) & (matrix <= high)))[:1]:
+        place, mean = names.place(row, column), float(matrix[row, column])
+        number(mean, place, row=int(row))
+        raise InputError(
+            f"{place}: mean {number_text(mean)} is outside the range {range_text(limits)}"
+            f"{other_units(limits)}",
+            row=int(row),
+        )
+    matrix.setflags(write=False)
+    return matrix
+
+
+def other_units(limits: Range) -> str:
+    """Say how to have a range of one's own, to someone who has none."""
+    return ": for rewards in other units give a range, as 0, 15" if limits == (0.0, 1.0) else ""
+
+
+def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Floats:
+    """Return an array of one value per parameter and arm as floats of its own."""
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"expected an array of numbers, not of type {given.dtype}")
+    if given.ndim != dimensions:
+        hint = ": name the contexts, as contexts=['mobile', 'desktop']"
+        raise InputError(
+            f"expected an array of {dimensions} dimensions, not {given.ndim}"
+            + (hint if given.ndim == dimensions + 1 and not names.contexts else "")
+        )
+    names.check_count(0, given[0])
+    with np.errstate(over="ignore"):  # what is too large for a float is found to be infinite
+        return np.array(given, dtype=np.float64, order="C", subok=False)

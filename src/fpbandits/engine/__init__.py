@@ -1,0 +1,1 @@
+"""What a policy is, and how its rules are prepared, compiled, run live and leapt over."""

@@ -1,0 +1,306 @@
+"""How rules become machine code: found by the type of what a policy knows, kept by `code_cache`.
+
+The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
+the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
+it is, and the compiler looks there.
+
+A rule is made of many small functions, and only the loop that calls it is ever called itself. So
+only the loop is optimised and turned into machine code; the functions below it are translated and
+linked into it (`_HelperCompiler`). Numba by itself would optimise each of them, and all that it
+calls, once per level of nesting: twice the time for machine code that is no faster.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import re
+from collections.abc import Callable
+from functools import cache
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from llvmlite import ir
+from numba import njit, typeof, types
+from numba.core import boxing, cgutils, config, pythonapi
+from numba.core.caching import NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+from numba.extending import NativeValue, overload, register_jitable
+
+from fpbandits.engine.code_cache import PACKAGE, code_cache, is_foreign
+from fpbandits.errors import InputError, quote
+from fpbandits.families import binomial
+
+if TYPE_CHECKING:
+    from fpbandits.engine.policy import Plan, Policy
+    from fpbandits.problem.problem import Problem
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_OPTIMISE = 2
+"""LLVM's level of optimisation."""
+
+COMPILED: Any = {
+    "error_model": "numpy",
+    "forceinline": True,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+"""How loops are compiled: without counting references to arrays, which would cost more than the
+rules themselves. So rules allocate nothing: the caller provides a `Scratch`. No one calls them from
+C, and what would be needed for that is left out."""
+
+
+class _Library(JITCodeLibrary):
+    """Machine code of one loop, optimised once.
+
+    Numba does it twice, the first time to save counts of references: here there are none. More than
+    `_OPTIMISE` takes longer and is no faster.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            passes, builder = self._codegen._function_pass_manager(opt=_OPTIMISE)
+            passes.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager(opt=_OPTIMISE)
+        passes.run(self._final_module, builder)
+
+
+class _HelperLibrary(_Library):
+    """Code that is linked into its callers, and never run on its own."""
+
+    def finalize(self) -> None:
+        """Link the callees, and leave optimising to whoever links this."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return an address that is noted and never called."""
+        library: Any = self
+        library._ensure_finalized()
+        return 1
+
+    @property
+    def codegen(self) -> Any:
+        """Whatever is told the address of an environment: there is none."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Set nothing."""
+
+
+class _LoopCompiler(Compiler):
+    """Numba's compiler, for loops that Python calls."""
+
+    library_type = _Library
+
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        kind, numba_compiler = cast(Any, self.library_type), cast(Any, super())
+        library = kind(target.codegen(), f"fpbandits {next(_numbers)}")
+        library.enable_object_caching()
+        numba_compiler.__init__(typing, target, library, *others)
+
+    def _compile_core(self) -> Any:
+        """Compile without collecting garbage: a tenth of the time, and there is hardly any."""
+        collects, numba_compiler = gc.isenabled(), cast(Any, super())
+        gc.disable()
+        try:
+            return numba_compiler._compile_core()
+        finally:
+            if collects:
+                gc.enable()
+
+
+class _HelperCompiler(_LoopCompiler):
+    """Numba's compiler, for functions that only compiled code calls."""
+
+    library_type = _HelperLibrary
+
+
+_numbers = itertools.count()
+
+HELPER: Any = {**COMPILED, "no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}
+"""How rules, and what they call, are compiled: into their caller."""
+
+_ALLOCATING: Any = {**COMPILED, "_nrt": True}
+"""Rules from elsewhere may allocate: their authors should not have to think of it."""
+
+jitted = register_jitable(**HELPER)
+"""Marks a function that rules call."""
+
+for _function in (value for value in vars(binomial).values() if isfunction(value)):
+    # Longer than most rules, and seldom called in full: not worth a copy in each of them.
+    register_jitable(**{**HELPER, "forceinline": False})(_function)
+
+_BITS = types.NumPyRandomBitGeneratorType("bit_generator")
+_unbox_counted: Any = boxing.unbox_numpy_random_generator
+
+
+def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
+    """Take a Generator into compiled code; where references are not counted, take none to it.
+
+    Numba takes one all the same, and a block of memory to note it in, and gives both back only
+    where references are counted: every call would leak them. The caller holds the Generator anyway.
+    """
+    if c.context.enable_nrt:
+        return _unbox_counted(kind, generator, c)
+    bits = c.pyapi.object_getattr_string(generator, "bit_generator")
+    native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
+    native.bit_generator, native.parent = _unbox_bits(bits, c), generator
+    native.meminfo = cgutils.voidptr_t(None)
+    c.pyapi.decref(bits)
+    return NativeValue(native._getvalue())
+
+
+def _unbox_bits(bits: Any, c: Any) -> Any:
+    """Take what draws a Generator's bits into compiled code, by the address that C code gets.
+
+    Numba asks for the same by way of ctypes, which takes longer than most plans. There stand the
+    state and the functions that draw from it, as NumPy's C API has them: ``bitgen_t``.
+    """
+    pointer = cgutils.voidptr_t
+    capsule = c.pyapi.object_getattr_string(bits, "capsule")
+    signature = ir.FunctionType(pointer, [c.pyapi.pyobj, pointer])
+    address_of = cgutils.get_or_insert_function(c.builder.module, signature, "PyCapsule_GetPointer")
+    name = c.context.insert_const_string(c.builder.module, "BitGenerator")
+    address = c.builder.call(address_of, [capsule, name])
+    c.pyapi.decref(capsule)
+    word = c.context.get_value_type(types.uintp)
+    fields = c.builder.bitcast(address, word.as_pointer())
+    found = [c.builder.load(cgutils.gep(c.builder, fields, place)) for place in range(4)]
+    native = cgutils.create_struct_proxy(_BITS)(c.context, c.builder)
+    native.parent, native.bit_generator = bits, c.builder.ptrtoint(address, word)
+    native.state_address = native.state = found[0]
+    native.fnptr_next_uint64, native.fnptr_next_uint32, native.fnptr_next_double = found[1:]
+    return native._getvalue()
+
+
+pythonapi._unboxers.functions[types.NumPyRandomGeneratorType] = _unbox_generator
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function, keep the machine code on disk, and let it run beside other threads."""
+    dispatcher: Any = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
+    dispatcher._cache = code_cache(function)
+    dispatcher.is_announced = True
+    return cast(Function, dispatcher)
+
+
+def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+    """Decide what to play next; see `Policy.plan`."""
+    raise NotImplementedError
+
+
+def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
+    """Tell whether the cycle is sure to be played ``rounds`` times over; see `Policy.repeats`."""
+    raise NotImplementedError
+
+
+def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    """Take in rewards; see `Policy.observe`."""
+    raise NotImplementedError
+
+
+_policies: dict[type, type[Policy]] = {}
+"""Whose rule is played, by the type of what it knows."""
+
+
+def _found_by_type(rule: Callable[..., Any], foreign: bool) -> None:
+    """Let the compiler find a policy's rule: those of the package, or those from elsewhere."""
+    options = _ALLOCATING if foreign else HELPER
+
+    # Strictness would compare annotations too.
+    @overload(rule, strict=False, jit_options=options)
+    def choose(known: Any, *others: Any) -> Any:
+        policy = _policies.get(getattr(known, "instance_class", type(None)))
+        return (policy and is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
+
+
+for _rule in (plan, repeats, observe):
+    for _foreign in (False, True):
+        _found_by_type(_rule, _foreign)
+
+
+def prepare(policy: Policy, problem: Problem) -> Any:
+    """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
+        raise InputError(
+            f"{policy.name}: its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
+        )
+    if problem.contexts and policy.contexts.value == "refused":
+        raise InputError(
+            f"{policy.name} knows nothing of contexts, and {problem.name} has "
+            f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
+        )
+    known, kind = policy.prepare(problem), type(policy)
+    made: Any = type(known)
+    if kind.__module__.startswith(PACKAGE):
+        _policies[made] = kind
+        return known
+    if not (isinstance(known, tuple) and hasattr(made, "_fields")):
+        raise InputError(
+            f"{policy.name}: prepare returned {quote(known)}: it must be a named tuple"
+        )
+    own: Any = _own_type(kind, made)
+    return own(*known)
+
+
+@cache
+def _own_type(kind: Any, made: Any) -> type:
+    """Return a type for what a policy from elsewhere knows, under a name that no other has.
+
+    The compiler takes named tuples of one name and alike fields for the same type, whoever made
+    them; and a policy that builds on another's rule may prepare just what that one does.
+    """
+    name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
+    own = type(name, (made,), {"__module__": kind.__module__})
+    _policies[own] = kind
+    return own
+
+
+def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return the machine code of a compiled function for arguments of these types.
+
+    Calling it leaves out finding the types, which takes longer than most plans.
+    """
+    signature = tuple(map(typeof, arguments))
+    try:
+        function.compile(signature)
+    except NumbaError as error:
+        raise uncompilable(policy, error) from error
+    return function.overloads[signature].entry_point
+
+
+def kept_code(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Return such machine code if it was compiled before or is kept on disk, else None."""
+    signature = tuple(map(typeof, arguments))
+    with global_compiler_lock:
+        found = function.overloads.get(signature)
+        if found is None and not isinstance(function._cache, NullCache):
+            found = function._cache.load_overload(signature, function.targetctx)
+    return found and found.entry_point
+
+
+def uncompilable(policy: Policy, error: NumbaError) -> InputError:
+    """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
+    told = str(error)
+    reasons = re.findall(r"Error: (?!Failed in)(.+)", told)
+    reasons += re.findall(r">>> (?!plan|repeats|observe)(.+)", told)
+    places = [
+        f" ({file}, line {line})"
+        for file, line in re.findall(r'File "(.+)", line (\d+)', told)
+        if "site-packages" not in file and "fpbandits" not in file
+    ]
+    why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
+    return InputError(
+        f"{policy.name}: its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
+        "Python is a PlainPolicy"
+    )

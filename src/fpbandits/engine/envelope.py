@@ -1,0 +1,108 @@
+"""What is sure about a stretch of plays: how far rewards can stray, and how far a plan reaches.
+
+A leap is many rounds of one cycle at once. It is right if no rewards that may come within it could
+have changed a decision; the *envelope* says which rewards may come. Its corners are what every
+certificate looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from fpbandits.core.arrays import Floats
+from fpbandits.engine.compiling import jitted, repeats
+from fpbandits.engine.policy import NO_STATISTICS, REACH
+
+
+class Envelope(NamedTuple):
+    """How far the rewards of a stretch of plays can stray.
+
+    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
+    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
+    Hoeffding's maximal inequality; and to one in [0, j] if rewards are ``bounded``. An infinite
+    spread leaves the worst case alone. Of the family's statistics each has such an interval around
+    j times what is ``expected`` of it, [arm, k].
+    """
+
+    means: Floats
+    spread: float
+    bounded: bool = True
+    expected: Floats = NO_STATISTICS
+
+
+@jitted
+def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
+    """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
+
+    Live there is no envelope, and a plan is one round: the certificate is not even compiled.
+    Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
+    halve the interval that remains once. More tests would cost more than longer leaps save.
+    """
+    if envelope is None:
+        return 1
+    if most == 1:
+        return 1
+    sure, unsure = 1, most + 1
+    rounds = min(most, max(2, tally.counters[REACH]))
+    last = False
+    while not last:
+        last = not sure < rounds < unsure
+        if last:
+            rounds = (sure + unsure) // 2
+            if rounds == sure:
+                break
+        # Named once: what is compiled here is long, and each name of it would be another copy.
+        if repeats(known, tally, envelope, scratch, rounds):
+            sure = rounds
+            rounds = min(2 * rounds, most)
+        else:
+            unsure = rounds
+            rounds //= 2
+    tally.counters[REACH] = sure
+    return sure
+
+
+@jitted
+def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, float, float, float]:
+    """Return the corners of what up to ``more`` rewards of an arm can add up to.
+
+    Besides the start (0, 0) these are, as (plays, sum): (down, 0), where the lower limits 0 and
+    jp − w cross; (up, up), where the upper limits j and jp + w cross; and at the end
+    (more, least) and (more, most). Rewards without a range may stray at once: the first two are
+    (0, −w) and (0, w). Returned are these two, least and most.
+    """
+    mean = envelope.means[arm]
+    if not envelope.bounded:
+        stray = math.sqrt(more * envelope.spread)
+        return 0.0, -stray, 0.0, stray, more * mean - stray, more * mean + stray
+    if (mean == 0 or mean == 1) and envelope.spread < math.inf:
+        deviation = 0.0  # such rewards do not vary
+    else:
+        deviation = math.sqrt(more * envelope.spread)
+    down = more if deviation >= more * mean else deviation / mean
+    up = more if deviation >= more * (1 - mean) else deviation / (1 - mean)
+    least = max(0.0, more * mean - deviation)
+    most = min(float(more), more * mean + deviation)
+    return down, 0.0, up, up, least, most
+
+
+@jitted
+def spare(number: float) -> float:
+    """Return a little for rounding, where a number of this size is compared with others."""
+    return 1e-15 * max(1.0, abs(number))
+
+
+@jitted
+def mean_ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
+    """Enclose an arm's observed mean while 0 … ``more`` further plays come.
+
+    The highest mean rises as (S + j)/(n + j) until the two upper limits cross, and is monotone from
+    there: so it is largest at the crossing or at the end. The lowest likewise.
+    """
+    plays, total = tally.plays[arm], tally.sums[arm]
+    low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
+    end = plays + more
+    high = max((total + high_sum) / (plays + high_plays), (total + most) / end)
+    low = min((total + low_sum) / (plays + low_plays), (total + least) / end)
+    return low, high

@@ -1,0 +1,170 @@
+"""Policies in ordinary Python: a class with one method, and no compiler.
+
+>>> from dataclasses import dataclass
+>>> import fpbandits as fpb
+>>> @dataclass(frozen=True)
+... class EpsilonGreedy(fpb.PlainPolicy):
+...     epsilon: float = 0.1
+...     name = "epsilon-greedy"
+...
+...     def choose(self, seen, random):
+...         if seen.t < len(seen.plays):
+...             return seen.t
+...         if random.random() < self.epsilon:
+...             return random.integers(len(seen.plays))
+...         return seen.means.argmax()
+>>> result = fpb.simulate(fpb.load_problem("paper:two"), EpsilonGreedy(), horizon=500, runs=3)
+>>> result.policies
+('epsilon-greedy',)
+
+It plays wherever the built-in ones do, step by step.
+"""
+
+from __future__ import annotations
+
+import operator
+import traceback
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.policy import Contexts, Policy, Tally, in_context
+from fpbandits.errors import Error, InputError, listed, quote
+from fpbandits.problem.problem import Problem
+
+
+class Seen:
+    """What a plain policy may look at.
+
+    Attributes
+    ----------
+    problem
+        The candidate models.
+    t
+        In `choose`, how many decisions were made before; in `update`, how many by then, this one
+        included. History that an agent did not decide does not count.
+    plays, sums, means
+        Of each arm, rewards that count so far: how many, their sum and their mean, in the user's
+        units. The mean of an arm without any is NaN, which ``argmax`` takes for the largest. Not
+        to be written to.
+    memory
+        What the policy keeps beyond that; see `PlainPolicy.start`.
+    context
+        The name of the context that the decision is for; None where there are none. Then plays,
+        sums and means are those in this context.
+    """
+
+    __slots__ = ("_tally", "context", "means", "memory", "plays", "problem", "sums", "t")
+
+    plays: Counts
+    sums: Floats
+    means: Floats
+
+    def __init__(
+        self, problem: Problem, tally: Tally, t: int, memory: Any, context: int = 0
+    ) -> None:
+        self.problem, self.t, self.memory = problem, t, memory
+        self.context = problem.contexts[context] if problem.contexts else None
+        tally = self._tally = in_context(tally, context, len(problem.arms))
+        self.plays = tally.plays
+        self.sums, self.means = np.zeros(len(tally.plays)), np.full(len(tally.plays), np.nan)
+        for arm in np.flatnonzero(tally.plays).tolist():
+            self._update(arm)
+
+    def _update(self, arm: int) -> None:
+        """Take over an arm's sum from the tally, into the user's units."""
+        rewards = self.problem.rewards
+        plays = self._tally.plays[arm]
+        total = rewards.zero * plays + rewards.width * self._tally.sums[arm]
+        self.sums[arm] = total
+        self.means[arm] = total / plays
+
+    def count(self, arm: int, reward: float) -> None:
+        """Count one more reward, on [0, 1]."""
+        self._tally.plays[arm] += 1
+        self._tally.sums[arm] += reward
+        self._update(arm)
+
+
+class PlainPolicy(Policy):
+    """A rule in ordinary Python; its options are the fields of a frozen dataclass.
+
+    `choose` is all that it needs. What it must remember beyond counts it keeps in ``seen.memory``,
+    which `start` makes, `update` changes, and which must be fit for JSON.
+    """
+
+    leaps = False
+    randomised = True
+    contexts = Contexts.TOGETHER
+
+    def __post_init__(self) -> None:
+        """Take options as they are: what they may be is the policy's own business."""
+
+    @abstractmethod
+    def choose(self, seen: Seen, random: np.random.Generator) -> Any:
+        """Return the arm to play next, by its index or by its name."""
+
+    def start(self, problem: Problem) -> Any:
+        """Return what ``seen.memory`` is to begin with."""
+        return None
+
+    def update(self, seen: Seen, arm: int, reward: float) -> None:
+        """Change ``seen.memory`` after a reward, in the user's units; counts are counted already.
+
+        ``arm`` is an index.
+        """
+
+    def prepare(self, problem: Problem) -> None:
+        """Prepare nothing."""
+
+
+# What calls a policy's own methods, and says in one line what went wrong in them.
+
+
+def start(policy: PlainPolicy, problem: Problem) -> Any:
+    """Return a policy's memory to begin with."""
+    try:
+        return policy.start(problem)
+    except Exception as error:
+        raise _failure(policy, "start", error) from error
+
+
+def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
+    """Return the index of the arm that a policy chooses."""
+    try:
+        chosen = policy.choose(seen, random)
+    except Exception as error:
+        raise _failure(policy, f"choose, at t = {seen.t}", error) from error
+    arms = seen.problem.arms
+    try:
+        arm = arms.index(chosen) if isinstance(chosen, str) else operator.index(chosen)
+        if 0 <= arm < len(arms) and not isinstance(chosen, bool):
+            return arm
+    except (TypeError, ValueError):
+        pass
+    raise InputError(
+        f"{policy.name}: choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
+        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+    )
+
+
+def take_in(policy: PlainPolicy, seen: Seen, arm: int, reward: float) -> None:
+    """Count a reward, on [0, 1], and let the policy update its memory."""
+    seen.count(arm, reward)
+    rewards = seen.problem.rewards
+    try:
+        policy.update(seen, arm, rewards.zero + rewards.width * reward)
+    except Exception as error:
+        raise _failure(policy, f"update, at t = {seen.t}", error) from error
+
+
+def _failure(policy: PlainPolicy, where: str, error: Exception) -> Error:
+    if isinstance(error, Error):
+        return error
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return InputError(
+        f"{policy.name}: its own code failed in {where}: {type(error).__name__}: "
+        f"{' '.join(str(error).split())[:200]} ({last.filename}, line {last.lineno})"
+    )

@@ -1,0 +1,1 @@
+"""Logs of decisions and rewards, read and checked."""

@@ -1,0 +1,297 @@
+"""Logs: rows of who, which arm, what came of it, from CSV, Parquet or a data frame.
+
+A row has a unit, an arm, a reward and, if there are contexts, what was seen before. It is read a
+few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
+become numbers: units in order of appearance, arms and contexts sorted, 9 before 12.
+
+Whatever is wrong is said with the row where it is: of a file as a spreadsheet counts them, the
+header being row 1; of a data frame from 0, as data frames do.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import checked_name, checked_path, number_text
+from fpbandits.core.storage import shown
+from fpbandits.errors import Error, InputError, quote, unknown
+from fpbandits.families.estimator import Codes
+from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A log in numbers: one unit, pair and reward per row, in the order of the rows.
+
+    Attributes
+    ----------
+    units
+        How the units are called.
+    arms, contexts
+        Names; a pair is context · number of arms + arm, as in a `Problem`.
+    extra
+        Further columns of numbers, by name.
+    """
+
+    units: Sequence[str]
+    arms: tuple[str, ...]
+    contexts: tuple[str, ...]
+    unit: Codes
+    pair: Codes
+    reward: Floats
+    extra: Mapping[str, Floats]
+    place: Callable[[int], str]
+    """The words for a row."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a context and an arm there are."""
+        return len(self.arms) * max(1, len(self.contexts))
+
+    @property
+    def pair_names(self) -> list[str]:
+        """What to call the pairs."""
+        if not self.contexts:
+            return list(self.arms)
+        return [f"{context}: {arm}" for context in self.contexts for arm in self.arms]
+
+    @contextmanager
+    def naming_rows(self) -> Iterator[None]:
+        """Put the place in front of an error that concerns a row."""
+        try:
+            yield
+        except InputError as error:
+            raise error if error.row is None else error.at(self.place(error.row)) from None
+
+
+def read_log(
+    source: Any,
+    *,
+    unit: str,
+    arm: str,
+    reward: str,
+    context: str | None = None,
+    numbers: Sequence[str] = (),
+    arms: Sequence[str] | None = None,
+    contexts: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Log:
+    """Read a log from a file's path or a data frame, and check every row.
+
+    ``numbers`` are further columns to keep, ``arms`` and ``contexts`` those that there may be: by
+    default all that appear. A data frame is anything whose columns are had by name: pandas, Polars,
+    Arrow, a dict.
+    """
+    roles = {"unit": unit, "arm": arm, "reward": reward}
+    if context is not None:
+        roles["context"] = context
+    names = [*roles.values(), *numbers]
+    for role, name in [*roles.items(), *(("a further column", name) for name in numbers)]:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{role} must be a column's name, not {quote(name)}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
+    known = {"arm": arms, "context": contexts}
+    where = "the log"
+    place: Callable[[int], str] = "the log: row {:,}, counted from 0".format
+    try:
+        if isinstance(source, str | os.PathLike):
+            path = checked_path(source)
+            where, place = shown(path), _in_file(path)
+            chunks = file_chunks(path, names, progress)
+        else:
+            chunks = frame_chunks(source, names)
+        return _collected(chunks, roles, tuple(numbers), known, place)
+    except Error as error:
+        raise error.at(where if error.row is None else place(error.row)) from None
+
+
+def _in_file(path: Path) -> Callable[[int], str]:
+    if path.suffix.lower() == ".parquet":
+        return lambda row: f"{shown(path)}: row {row:,}, counted from 0"
+    return lambda row: f"{shown(path)}: row {line_of(path, row)}"
+
+
+def _collected(
+    chunks: Iterable[Sequence[Any]],
+    roles: Mapping[str, str],
+    numbers: tuple[str, ...],
+    known: Mapping[str, Sequence[str] | None],
+    place: Callable[[int], str],
+) -> Log:
+    """Turn chunks of columns into numbers."""
+    labels = {role: _Labels(role) for role in roles if role != "reward"}
+    reals = {name: _Reals(name) for name in ("reward", *numbers)}
+    readers = [labels.get(role) or reals[role] for role in roles] + [reals[n] for n in numbers]
+    for chunk in chunks:
+        for reader, values in zip(readers, chunk, strict=True):
+            reader.add(values)
+    rewards = reals["reward"].all()
+    if not len(rewards):
+        raise InputError("there are no rows: expected one per reward")
+    arms, arm = labels["arm"].sorted(known["arm"])
+    pair = arm
+    contexts: tuple[str, ...] = ()
+    if "context" in labels:
+        contexts, context = labels["context"].sorted(known["context"])
+        pair = context * np.int32(len(arms)) + arm
+    for kind, names in (("arm", arms), ("context", contexts)):
+        for name in names:
+            checked_name(f"{kind} {quote(name)}", name)
+    return Log(
+        list(labels["unit"].codes),
+        arms,
+        contexts,
+        labels["unit"].all(),
+        pair,
+        rewards,
+        {name: reals[name].all() for name in numbers},
+        place,
+    )
+
+
+class _Codes(dict[Any, int]):
+    """Numbers for what is met, in order of appearance."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
+class _Labels:
+    """A column of names, as numbers."""
+
+    def __init__(self, role: str) -> None:
+        self.role, self.codes = role, _Codes()
+        self._parts: list[Codes] = []
+        self._rows = 0
+
+    def add(self, values: Any) -> None:
+        if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+            distinct, inverse = np.unique(values, return_inverse=True)
+            names = [self._name(value) for value in distinct.tolist()]
+            if None in names:
+                self._refuse(int((inverse == names.index(None)).argmax()))
+            # By appearance, whatever the kind of the column.
+            first = np.full(len(distinct), len(values))
+            np.minimum.at(first, inverse, np.arange(len(values)))
+            codes = np.empty(len(distinct), np.int32)
+            for place in np.argsort(first, kind="stable"):
+                codes[place] = self.codes[names[place]]
+            self._parts.append(codes[inverse])
+        else:
+            if isinstance(values, np.ndarray):
+                values = list(map(self._name, values.tolist()))
+            for missing in ("", None):
+                if missing in self.codes or missing in values:
+                    self._refuse(next(i for i, name in enumerate(values) if name == missing))
+            self._parts.append(
+                np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values))
+            )
+        self._rows += len(values)
+
+    @staticmethod
+    def _name(value: Any) -> str | None:
+        """Return what stands for a value; None where there is none."""
+        if isinstance(value, str):
+            return value.strip() or None
+        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+            return None
+        if isinstance(value, float):
+            return number_text(value)
+        return str(value)
+
+    def _refuse(self, row: int) -> None:
+        raise InputError(f"the {self.role} is missing", row=self._rows + row)
+
+    def all(self) -> Codes:
+        """Return the numbers of all rows."""
+        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0, np.int32)]
+        return self._parts[0]
+
+    def sorted(self, known: Sequence[str] | None) -> tuple[tuple[str, ...], Codes]:
+        """Return names in order, and the numbers of all rows in that order.
+
+        The order is that of the names that are known, if they are, and another is refused.
+        """
+        order = sorted(self.codes, key=_as_numbers) if known is None else known
+        place_of = {name: place for place, name in enumerate(order)}
+        places = np.empty(len(self.codes), np.int32)
+        for name, number in self.codes.items():
+            if name not in place_of:
+                row = int((self.all() == number).argmax())
+                raise InputError(str(unknown(self.role, name, order)), row=row)
+            places[number] = place_of[name]
+        return tuple(order), places[self.all()]
+
+
+def _as_numbers(name: str) -> list[Any]:
+    """Return the key to sort by: numbers by size, also those within a text, before texts.
+
+    >>> sorted(["12 EUR", "9 EUR", "a10", "a9", "-1", "2.5"], key=_as_numbers)
+    ['-1', '2.5', '9 EUR', '12 EUR', 'a9', 'a10']
+    """
+    with suppress(ValueError):
+        if math.isfinite(float(name)):
+            return [(0, float(name), "")]
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+
+
+class _Reals:
+    """A column of numbers."""
+
+    def __init__(self, role: str) -> None:
+        self.role = role
+        self._parts: list[Floats] = []
+        self._rows = 0
+
+    def add(self, values: Any) -> None:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+            reals = values.astype(np.float64)
+        else:
+            values = values.tolist() if isinstance(values, np.ndarray) else values
+            reals = self._converted(values)
+        finite = np.isfinite(reals)
+        if not finite.all():
+            row = int((~finite).argmax())
+            given = values[row]
+            nothing = given is None or given != given
+            words = "is missing" if nothing else f"is {quote(given)}: expected a finite number"
+            raise InputError(f"the {self.role} {words}", row=self._rows + row)
+        self._parts.append(reals)
+        self._rows += len(reals)
+
+    def _converted(self, values: Sequence[Any]) -> Floats:
+        """Return texts or objects as numbers, or say which is none."""
+        with suppress(TypeError, ValueError):
+            reals = np.fromiter(map(float, values), np.float64, len(values))
+            # 1_000 is a number to Python alone.
+            if not any(isinstance(value, str) and "_" in value for value in values):
+                return reals
+        for row, value in enumerate(values):
+            try:
+                float("" if isinstance(value, str) and "_" in value else value)
+            except (TypeError, ValueError):
+                empty = value is None or (isinstance(value, str) and not value.strip())
+                missing = empty or type(value).__name__ == "NAType"
+                what = "is missing" if missing else f"is {quote(value)}"
+                words = f"the {self.role} {what}: expected a number"
+                raise InputError(words, row=self._rows + row) from None
+        raise AssertionError("some value is no number")
+
+    def all(self) -> Floats:
+        """Return the numbers of all rows."""
+        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0)]
+        return self._parts[0]

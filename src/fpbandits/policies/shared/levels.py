@@ -1,0 +1,157 @@
+"""Θ by level, for policies that look at every model.
+
+An arm's laws are few as a rule, its *levels*: what depends on an arm's law is computed once per
+level, and looked up for every model. Where a policy looks at means alone, levels are means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats, Ints
+from fpbandits.engine.policy import Policy
+from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.problem.problem import Problem
+
+LIKELIHOOD, SQUARES, LINEAR = range(3)
+"""What a misfit is made of; see `fpbandits.policies.shared.likelihood`."""
+
+NOW, LOW, HIGH = range(3)
+"""Rows of scratch space by model and by level: a number, and how low and how high it can get."""
+
+
+class Theta(NamedTuple):
+    """Θ by level.
+
+    Attributes
+    ----------
+    kind
+        `LIKELIHOOD`, `SQUARES` or `LINEAR`.
+    normal
+        Whether rewards are normal, with deviation ½, and not in [0, 1].
+    arms
+        How many arms there are. Where a row is "by arm", with contexts it is by pair of a context
+        and an arm: all arms in the first context, then all in the second, and so on.
+    best, top, is_best
+        [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ].
+    codes
+        codes[arm, θ]: which level of the arm's means.
+    prior
+        −ln of how likely each θ is, less the least of these.
+    levels, counts
+        levels[arm, level], the mean, and how many levels each arm has.
+    win, loss
+        [arm, level]: what a reward of 1, and one of 0, costs; none where `LINEAR`, or where
+        rewards have no range.
+    base, cost
+        [arm, level] and [arm, level, k]: what a play costs, and one unit of each statistic, where
+        `LINEAR`.
+    """
+
+    kind: int
+    normal: bool
+    arms: int
+    best: Counts
+    top: Floats
+    is_best: Bools
+    prior: Floats
+    codes: NDArray[np.int32]
+    levels: Floats
+    counts: Counts
+    win: Floats
+    loss: Floats
+    base: Floats
+    cost: Floats
+
+
+def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
+    """Sort the laws of Θ into levels: by their means, or by all that their likelihood takes."""
+    means = problem.rewards.unit_means
+    by_context = means.reshape(len(means), -1, len(problem.arms))
+    top = by_context.max(axis=2)
+    is_best = by_context >= top[:, :, np.newaxis] - TOLERANCE
+    laws = means[:, :, np.newaxis]
+    if kind == LINEAR:
+        costs = problem.rewards.costs()
+        if costs is None:
+            kind = LIKELIHOOD
+        else:
+            laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
+    found = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
+    counts = np.array([len(levels) for levels, _ in found], np.int64)
+    table = np.full((len(found), counts.max(), laws.shape[2]), 0.5)
+    for row, (levels, _) in zip(table, found, strict=True):
+        row[: len(levels)] = levels
+    levels, base, cost = table[:, :, 0], np.zeros((0, 0)), np.zeros((0, 0, 0))
+    win = loss = base
+    if kind == LINEAR:
+        base, cost = table[:, :, 1], table[:, :, 2:]
+    elif kind == SQUARES:
+        win, loss = (1 - levels) ** 2, levels**2
+    elif problem.rewards.bounded:
+        with np.errstate(divide="ignore"):
+            win = np.minimum(-np.log(levels), IMPOSSIBLE)
+            loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
+    return Theta(
+        kind=kind,
+        normal=not problem.rewards.bounded,
+        arms=len(problem.arms),
+        best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
+        top=np.ascontiguousarray(_first_best(by_context, is_best).T),
+        is_best=np.ascontiguousarray(is_best.reshape(len(means), -1).T),
+        prior=prior_cost(problem.prior or (1.0,) * len(means)),
+        codes=np.array([codes for _, codes in found], np.int32),
+        levels=np.ascontiguousarray(levels),
+        counts=counts,
+        win=win,
+        loss=loss,
+        base=np.ascontiguousarray(base),
+        cost=np.ascontiguousarray(cost),
+    )
+
+
+def prior_cost(weights: Sequence[float]) -> Floats:
+    """Return −ln of the weights, less the least; what cannot be costs more than all else."""
+    shares = np.array(weights)
+    with np.errstate(divide="ignore"):
+        cost: Floats = np.minimum(np.log(shares.max()) - np.log(shares), IMPOSSIBLE)
+    return cost
+
+
+def _first_best(means: Floats, is_best: Bools) -> Floats:
+    """Return the mean of the first of the best arms, [θ, context]."""
+    first = is_best.argmax(axis=2)[:, :, np.newaxis]
+    return np.take_along_axis(means, first, axis=2)[:, :, 0]
+
+
+def _distinct(laws: Floats) -> tuple[Floats, Ints]:
+    """Return the distinct rows, and which of them each row is."""
+    if laws.shape[1] == 1:  # far faster than rows
+        levels, codes = np.unique(laws[:, 0], return_inverse=True)
+        return levels[:, np.newaxis], codes.reshape(-1)
+    levels, codes = np.unique(laws, axis=0, return_inverse=True)
+    return levels, codes.reshape(-1)
+
+
+class ThetaPolicy(Policy):
+    """A policy that prepares a `Theta`, under that name."""
+
+    knows = "Θ: what every arm pays under every parameter"
+    known_type: ClassVar[Any]
+    """A named tuple, of a type of its own: a `Theta`, and the policy's options."""
+
+    def prepare(self, problem: Problem) -> Any:
+        return self.known_type(theta(problem), *vars(self).values())
+
+    def room(self, known: Any) -> tuple[int, int]:
+        """Make room for every model and level."""
+        return known.theta.codes.shape[1], known.theta.levels.shape[1]
+
+    def memory(self, known: Any) -> tuple[int, int]:
+        """Remember what all contexts and statistics say, if there are several contexts."""
+        contexts = len(known.theta.best)
+        return (contexts, known.theta.cost.shape[2]) if contexts > 1 else (0, 0)

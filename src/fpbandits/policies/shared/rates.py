@@ -1,0 +1,108 @@
+"""How often each arm should be explored: Theorem 2's program, solved once for every model.
+
+Policies that explore at the rate of the lower bound need its minimiser for whichever model fits
+best. The divergences are those of what they look at: of the laws, or, where they look at means
+alone, of Bernoulli laws, whatever the family.
+Each program is solved with arms and models in the order of their names, so that its solution does
+not depend, to the last bit, on the order in which a run meets them, nor on who solved it before.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats, Ints
+from fpbandits.errors import InputError
+from fpbandits.policies.shared.likelihood import LAW, MEANS
+from fpbandits.problem.problem import Problem
+from fpbandits.theory.lower import cheapest
+from fpbandits.theory.structure import Structure
+
+
+class Rates(NamedTuple):
+    """For every model: whom to tell it apart from, and plays of each arm per unit of ln t.
+
+    ``rivals[first[θ] : first[θ + 1]]`` are the models with a better arm that look like θ while
+    a*(θ) is played; ``over_a`` and ``over_all`` are the minimisers over the arms of A and over all.
+    """
+
+    first: Counts
+    rivals: Counts
+    over_a: Floats
+    over_all: Floats
+
+
+_MOST_MODELS = 5_000
+
+
+def rates(problem: Problem, likelihood: str = LAW) -> Rates:
+    """Solve Theorem 2's program for every model of a problem."""
+    if likelihood == MEANS and not problem.rewards.all_or_nothing:
+        problem = Problem.bernoulli(
+            problem.rewards.unit_means,
+            arms=problem.arms,
+            parameters=problem.parameters,
+            name=problem.name,
+        )
+    if len(problem.parameters) > _MOST_MODELS:
+        raise InputError(
+            f"{problem.name}: {len(problem.parameters):,} parameters are too many for a policy "
+            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
+        )
+    structure = Structure(problem)
+    # places[i]: where the i-th model, or arm, stands in the order of names.
+    model_order, arm_order = _by_name(problem.parameters), _by_name(problem.arms)
+    model_places, arm_places = np.argsort(model_order), np.argsort(arm_order)
+    named = _named(problem.reordered(model_order, arm_order))
+    rivals = [structure.must_explore(true) for true in range(len(problem.parameters))]
+    over_a = np.zeros(structure.means.shape)
+    over_all = np.zeros(structure.means.shape)
+    for true, against in enumerate(rivals):
+        if not len(against):
+            continue
+        for table, among in (
+            (over_a, structure.candidate_arms),
+            (over_all, np.arange(len(problem.arms))),
+        ):
+            arms = among[among != structure.best_arm[true]]
+            table[true] = named.plays(
+                int(model_places[true]),
+                tuple(np.sort(model_places[against]).tolist()),
+                tuple(np.sort(arm_places[arms]).tolist()),
+            )[arm_places]
+    return Rates(
+        first=np.cumsum([0, *(len(some) for some in rivals)], dtype=np.int64),
+        rivals=np.concatenate(rivals).astype(np.int64),
+        over_a=over_a,
+        over_all=over_all,
+    )
+
+
+def _by_name(names: tuple[str, ...]) -> Ints:
+    return np.array(sorted(range(len(names)), key=names.__getitem__))
+
+
+class _Named:
+    """A problem in the order of names, and the programs that are solved already."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._structure = Structure(problem)
+        self._solved: dict[object, Floats] = {}
+
+    def plays(self, true: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
+        """Return the cheapest plays of these arms that tell a model from others."""
+        question = true, against, arms
+        if question not in self._solved:
+            found = cheapest(self._structure, true, np.array(against), np.array(arms, np.intp))
+            self._solved[question] = np.zeros(self._structure.means.shape[1])
+            self._solved[question][list(found.pulls)] = list(found.pulls.values())
+        return self._solved[question]
+
+
+@lru_cache(maxsize=16)
+def _named(problem: Problem) -> _Named:
+    """Return a problem in the order of names, shared by runs that shuffle it."""
+    return _Named(problem)

@@ -1,0 +1,39 @@
+"""A problem as a table in a notebook: its means, the best of each row in bold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fpbandits.core.markup import Strong, and_more, html_table
+
+if TYPE_CHECKING:
+    from fpbandits.problem.problem import Problem
+
+_MOST_ROWS, _MOST_COLUMNS = 12, 10
+"""What is shown of a problem; the rest is counted."""
+
+
+def problem_html(problem: Problem) -> str:
+    """Return the table."""
+    pairs, means = problem.pair_names[:_MOST_COLUMNS], problem.rewards.means[:_MOST_ROWS]
+    arms = len(problem.arms)
+    rows = []
+    for name, own in zip(problem.parameters, means, strict=False):
+        starts = range(0, problem.pairs, arms)
+        best = {start + int(own[start : start + arms].argmax()) for start in starts}
+        numbers = [
+            Strong(f"{mean:.4g}") if place in best else f"{mean:.4g}"
+            for place, mean in enumerate(own[:_MOST_COLUMNS])
+        ]
+        rows.append([name + (" (true)" if name == problem.true else ""), *numbers])
+    columns = ("columns", "in .pair_names") if problem.contexts else ("arms", "in .arms")
+    return html_table(
+        problem.name,
+        ["mean reward", *pairs],
+        rows,
+        above=[repr(problem).removeprefix(f"Problem({problem.name!r}: ").removesuffix(")")],
+        below=[
+            *and_more(len(problem.parameters), len(rows), "parameters", "in .parameters"),
+            *and_more(problem.pairs, len(pairs), *columns),
+        ],
+    )

@@ -1,0 +1,247 @@
+"""Sets of models as people have them, drawn at random by kind: the ground of `practice`.
+
+A seed draws one problem of each kind, always the same one, and another seed draws others, so that
+no rule is tuned to a draw:
+
+* *demand*: 4 to 12 prices and 6 to 40 demand curves, logistic, or log-linear: of a constant
+  elasticity. A reward is the price, less what the thing costs, or nothing.
+* *tastes*: user types who like one to three of 8 to 20 items and little else; also by daytime, as
+  stars from 1 to 5, and as the share of a film that is watched.
+* *links*: radio rates from 6 to 54 Mbit/s under states of a channel; a reward is the rate or
+  nothing. Also where a noisy measurement of the signal is seen before each packet.
+* *trials*: a control and 1 to 3 treatments, each as good, better or worse by a small difference;
+  and 4 to 6 doses with a normal outcome, under curves that saturate or turn.
+* *sets*: means at random, and means from a few levels only, where many models look alike.
+* *features*: normal rewards linear in known features of segment and offer, and chances of a sale
+  logistic in them.
+
+Every problem has a prior, from which its truth is to be drawn. Names say the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats
+from fpbandits.problem.problem import Problem
+
+Random = np.random.Generator
+
+_RATES = (6, 9, 12, 18, 24, 36, 48, 54)
+_NEEDED = np.array([5, 6, 8, 10, 14, 18, 22, 24])
+"""The signal, in dB, at which half the packets of each rate arrive."""
+
+
+def practice(seed: int = 0) -> list[Problem]:
+    """Draw a problem of every kind.
+
+    >>> [problem.name for problem in practice(1)][:3]
+    ['logistic demand', 'elastic demand', 'tastes']
+    """
+    return [
+        draw(np.random.default_rng([seed, number]), kind)
+        for number, (kind, draw) in enumerate(_KINDS.items())
+    ]
+
+
+def _prior(random: Random, models: int) -> dict[str, float]:
+    """Draw how common each model is: some a few times as much as others."""
+    return {f"theta{m + 1}": float(w) for m, w in enumerate(random.gamma(2, size=models) + 0.1)}
+
+
+def _prices(random: Random) -> Floats:
+    prices = np.geomspace(8, 8 * random.uniform(2, 4), random.integers(4, 13))
+    halves: Floats = np.round(2 * prices) / 2
+    return halves
+
+
+def _logistic_demand(random: Random, kind: str) -> Problem:
+    prices, models = _prices(random), int(random.integers(6, 41))
+    usual = random.uniform(prices[0], prices[-1], (models, 1))
+    steep = random.uniform(3, 10, (models, 1))
+    most = random.uniform(0.1, 0.7, (models, 1))
+    return _demand(most / (1 + np.exp(steep * (prices / usual - 1))), prices, 0, random, kind)
+
+
+def _elastic_demand(random: Random, kind: str) -> Problem:
+    prices, models = _prices(random), int(random.integers(6, 41))
+    elasticity = random.uniform(1.1, 4, (models, 1))
+    most = random.uniform(0.1, 0.7, (models, 1))
+    # Without a cost an extreme price is best.
+    cost = round(random.uniform(0.4, 0.8) * prices[0])
+    return _demand(most * (prices / prices[0]) ** -elasticity, prices, cost, random, kind)
+
+
+def _demand(chances: Floats, prices: Floats, cost: float, random: Random, kind: str) -> Problem:
+    return Problem.bernoulli(
+        chances,
+        value=prices - cost,
+        arms=[f"{price:g} EUR" for price in prices],
+        prior=_prior(random, len(chances)),
+        name=kind,
+    )
+
+
+def _liking(random: Random, models: int, arms: int) -> Floats:
+    """Draw how much each type likes each item: one to three of them much, the others little."""
+    liking = random.uniform(0.02, 0.12, arms) * random.uniform(0.7, 1.3, (models, 1))
+    for own in liking:
+        liked = random.choice(arms, random.integers(1, 4), replace=False)
+        own[liked] = random.uniform(0.15, 0.7, len(liked))
+    return liking
+
+
+def _tastes(random: Random, kind: str) -> Problem:
+    models = int(random.integers(4, 17))
+    means = _liking(random, models, int(random.integers(8, 21)))
+    return Problem.bernoulli(means, prior=_prior(random, models), name=kind)
+
+
+def _tastes_by_daytime(random: Random, kind: str) -> Problem:
+    models, arms, contexts = int(random.integers(4, 13)), int(random.integers(4, 9)), 3
+    means = np.stack([_liking(random, models, arms) for _ in range(contexts)], axis=1)
+    return Problem.bernoulli(
+        means,
+        contexts=["morning", "noon", "evening"],
+        shares=random.dirichlet([5] * contexts).tolist(),
+        prior=_prior(random, models),
+        name=kind,
+    )
+
+
+def _stars(random: Random, kind: str) -> Problem:
+    """Four chances of one more star: how many there are is binomial."""
+    from scipy.stats import binom
+
+    models, arms = int(random.integers(4, 13)), int(random.integers(4, 9))
+    quality = random.uniform(0.3, 0.9, (models, arms, 1))
+    laws: Floats = np.asarray(binom.pmf(np.arange(5), 4, quality))
+    laws /= laws.sum(axis=2, keepdims=True)
+    return Problem.discrete(
+        laws, support=[1, 2, 3, 4, 5], range=(1, 5), prior=_prior(random, models), name=kind
+    )
+
+
+def _watched(random: Random, kind: str) -> Problem:
+    models = int(random.integers(4, 13))
+    means = random.uniform(0.15, 0.85, (models, int(random.integers(4, 11))))
+    return Problem.beta(
+        means, round(random.uniform(1.5, 8), 1), prior=_prior(random, models), name=kind
+    )
+
+
+def _arrival(signal: Floats, width: float) -> Floats:
+    """Return how likely a packet arrives at each rate."""
+    chances: Floats = 1 / (1 + np.exp((_NEEDED - signal[..., np.newaxis]) / width))
+    return np.clip(chances, 1e-4, 1 - 1e-4)
+
+
+def _links(random: Random, kind: str) -> Problem:
+    models = int(random.integers(6, 17))
+    signal = np.linspace(4, 27, models) + random.uniform(-0.5, 0.5, models)
+    return Problem.bernoulli(
+        _arrival(signal, random.uniform(0.8, 2)),
+        value=_RATES,
+        arms=[f"{rate} Mbit/s" for rate in _RATES],
+        prior=_prior(random, models),
+        name=kind,
+    )
+
+
+def _links_measured(random: Random, kind: str) -> Problem:
+    # The measurement is off by what is not seen: interference, a poor receiver.
+    models, measured = int(random.integers(5, 13)), np.array([8.0, 14.0, 20.0])
+    off = np.linspace(-8, 5, models) + random.uniform(-0.4, 0.4, models)
+    return Problem.bernoulli(
+        _arrival(measured + off[:, np.newaxis], random.uniform(0.8, 2)),
+        value=_RATES,
+        arms=[f"{rate} Mbit/s" for rate in _RATES],
+        contexts=["weak", "fair", "strong"],
+        shares=random.dirichlet([4, 4, 4]).tolist(),
+        prior=_prior(random, models),
+        name=kind,
+    )
+
+
+def _trial(random: Random, kind: str) -> Problem:
+    """Every treatment is as good as the control, better or worse: all that may be the case."""
+    treatments, usual = int(random.integers(1, 4)), random.uniform(0.25, 0.6)
+    effects = np.array([0.0, random.uniform(0.08, 0.2), -random.uniform(0.05, 0.15)])
+    every = np.stack(np.meshgrid(*[effects] * treatments, indexing="ij"), -1)
+    means = usual + every.reshape(-1, treatments)
+    means = np.column_stack([np.full(len(means), usual), means])
+    return Problem.bernoulli(means, prior=_prior(random, len(means)), name=kind)
+
+
+def _doses(random: Random, kind: str) -> Problem:
+    doses, models = np.linspace(0, 1, random.integers(4, 7)), int(random.integers(6, 19))
+    half = random.uniform(0.1, 0.8, (models, 1))
+    harm = random.choice([0.0, 1.0], (models, 1)) * random.uniform(0.5, 2, (models, 1))
+    effect = random.uniform(0.5, 2, (models, 1)) * doses / (doses + half) - harm * doses**2
+    return Problem.gaussian(
+        10 * effect, round(random.uniform(4, 15), 1), prior=_prior(random, models), name=kind
+    )
+
+
+def _uniform(random: Random, kind: str) -> Problem:
+    models, arms = int(random.integers(6, 41)), int(random.integers(3, 11))
+    means = random.uniform(0.05, 0.95, (models, arms))
+    return Problem.bernoulli(means, prior=_prior(random, models), name=kind)
+
+
+def _coarse(random: Random, kind: str) -> Problem:
+    models, arms = int(random.integers(8, 61)), int(random.integers(3, 7))
+    levels = np.sort(random.choice(np.arange(1, 20) / 20, random.integers(3, 6), replace=False))
+    means = np.unique(random.choice(levels, (models, arms)), axis=0)
+    return Problem.bernoulli(means, prior=_prior(random, len(means)), name=kind)
+
+
+def _features(random: Random) -> tuple[Floats, Floats]:
+    """Draw weights[model] and features[segment][offer] of the same three properties."""
+    models, offers = int(random.integers(5, 17)), int(random.integers(3, 9))
+    return random.normal(size=(models, 3)), random.normal(size=(4, offers, 3))
+
+
+def _linear(random: Random, kind: str) -> Problem:
+    weights, features = _features(random)
+    return Problem.linear(
+        weights,
+        features,
+        round(random.uniform(1, 4), 1),
+        contexts=["north", "east", "south", "west"],
+        prior=_prior(random, len(weights)),
+        name=kind,
+    )
+
+
+def _sales(random: Random, kind: str) -> Problem:
+    weights, features = _features(random)
+    constant = np.full((*features.shape[:2], 1), -random.uniform(1, 3))
+    return Problem.logistic(
+        np.column_stack([weights, np.ones(len(weights))]),
+        np.concatenate([features, constant], axis=2),
+        contexts=["north", "east", "south", "west"],
+        prior=_prior(random, len(weights)),
+        name=kind,
+    )
+
+
+_KINDS: dict[str, Callable[[Random, str], Problem]] = {
+    "logistic demand": _logistic_demand,
+    "elastic demand": _elastic_demand,
+    "tastes": _tastes,
+    "tastes by daytime": _tastes_by_daytime,
+    "stars": _stars,
+    "share watched": _watched,
+    "links": _links,
+    "links, measured": _links_measured,
+    "trial": _trial,
+    "doses": _doses,
+    "uniform means": _uniform,
+    "coarse means": _coarse,
+    "linear offers": _linear,
+    "logistic sales": _sales,
+}
+"""How each kind is drawn. Its place is part of its seed: add new ones at the end."""

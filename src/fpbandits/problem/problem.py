@@ -1,0 +1,294 @@
+"""`Problem`: a finite set Θ of candidate models, each giving the reward law of every arm.
+
+A problem is made by `Problem.bernoulli`, `beta`, `discrete` or `gaussian`, which check everything
+once: names, shapes, numbers. From then on it never changes, and all else (theory,
+policies, simulation, agents) trusts it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.checks import Numbers, checked_range, known_name
+from fpbandits.core.names import Names, Naming
+from fpbandits.core.shares import checked_prior, checked_shares
+from fpbandits.core.table import checked_rows
+from fpbandits.errors import InputError, counted, quote
+from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.problem.html import problem_html
+from fpbandits.problem.vectors import logistic, products
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """A bandit whose unknown environment is one of the parameters in Θ.
+
+    Attributes
+    ----------
+    name
+        What to call it in tables and figures.
+    arms, parameters
+        Names, in order. Where arms tie, the smallest index wins, so the order matters.
+    rewards
+        The reward law of every arm under every parameter.
+    true
+        The parameter that simulations take for the truth unless told otherwise.
+    prior
+        How likely each parameter is, in order, if that was said.
+    contexts, shares
+        What is seen before a decision, and how often it comes; none without contexts.
+
+    Examples
+    --------
+    >>> problem = Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], parameters=["x", "y"])
+    >>> problem
+    Problem('problem': 2 parameters, 2 arms, bernoulli rewards in [0, 1])
+    >>> problem.arms, problem.parameters
+    (('a', 'b'), ('x', 'y'))
+    >>> problem.index("y")
+    1
+    """
+
+    name: str
+    arms: tuple[str, ...]
+    parameters: tuple[str, ...]
+    rewards: RewardFamily
+    true: str | None = None
+    prior: tuple[float, ...] | None = None
+    contexts: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Compiled code reads as many numbers as there are names.
+        names = self.parameters, self.arms, self.contexts
+        whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
+        if not whole or self.rewards.means.shape != (len(self.parameters), self.pairs):
+            raise InputError(
+                "the names do not fit the rewards: make a problem by Problem.bernoulli, "
+                "Problem.beta, Problem.discrete or Problem.gaussian"
+            )
+
+    @classmethod
+    def bernoulli(
+        cls,
+        means: Numbers,
+        *,
+        value: Sequence[float] | Floats | None = None,
+        **naming: Unpack[Naming],
+    ) -> Problem:
+        """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
+
+        A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
+        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``parameters``,
+        ``range``, ``prior``, ``true`` and ``name``: see `Naming`.
+
+        >>> Problem.bernoulli([[.9, .5], [.2, .4]], value=[9, 12]).means
+        array([[8.1, 6. ],
+               [1.8, 4.8]])
+        """
+        return cls.of_family(
+            "bernoulli", means, {} if value is None else {"value": value}, **naming
+        )
+
+    @classmethod
+    def gaussian(cls, means: Numbers, deviation: float, **naming: Unpack[Naming]) -> Problem:
+        """Make a problem of normal rewards: means[parameter][arm] and one deviation for all.
+
+        Both are in the user's units; ``naming`` is as in `bernoulli`, but there is no range.
+
+        >>> Problem.gaussian([[30, 20], [10, 20]], deviation=5)
+        Problem('problem': 2 parameters, 2 arms, gaussian rewards of deviation 5)
+        """
+        return cls.of_family("gaussian", means, {"deviation": deviation}, **naming)
+
+    @classmethod
+    def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
+        """Make a problem of Beta arms: means[parameter][arm] and one concentration for all.
+
+        On [0, 1] an arm of mean μ pays Beta(cμ, c(1 − μ)), of variance μ(1 − μ)/(c + 1).
+        ``naming`` is as in `bernoulli`.
+
+        >>> Problem.beta([[3, 2], [1, 2]], concentration=8, range=(0, 5))
+        Problem('problem': 2 parameters, 2 arms, beta rewards in [0, 5])
+        """
+        return cls.of_family("beta", means, {"concentration": concentration}, **naming)
+
+    @classmethod
+    def discrete(
+        cls, probabilities: Numbers, support: Sequence[float] | Floats, **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem from a finite support and probabilities[parameter][arm][value].
+
+        The support is in the user's units; ``naming`` is as in `bernoulli`.
+
+        >>> Problem.discrete([[[.5, 0, .5], [0, 1, 0]]], support=[0, .5, 1])
+        Problem('problem': 1 parameter, 2 arms, discrete rewards in [0, 1])
+        """
+        return cls.of_family("discrete", probabilities, {"support": support}, **naming)
+
+    @classmethod
+    def linear(
+        cls, weights: Numbers, features: Numbers, deviation: float, **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem of normal rewards whose means are linear in known features.
+
+        The mean of an arm is the product of weights[parameter] with features[arm], or with
+        features[context][arm] if there are ``contexts``; see `gaussian`.
+
+        >>> Problem.linear([[2, 1], [-1, 1]], [[1, 0], [0, 3]], deviation=2).means
+        array([[ 2.,  3.],
+               [-1.,  3.]])
+        """
+        return cls.gaussian(products(weights, features), deviation, **naming)
+
+    @classmethod
+    def logistic(
+        cls,
+        weights: Numbers,
+        features: Numbers,
+        *,
+        value: Sequence[float] | Floats | None = None,
+        **naming: Unpack[Naming],
+    ) -> Problem:
+        """Make a problem of Bernoulli arms whose chances are logistic in known features.
+
+        An arm pays with probability 1/(1 + e^{−x}), x the product of weights[parameter] with
+        features[arm], or with features[context][arm]; see `bernoulli`.
+
+        >>> Problem.logistic([[2, 1], [-1, 1]], [[0, 0], [0, 3]]).means.round(3)
+        array([[0.5  , 0.953],
+               [0.5  , 0.953]])
+        """
+        return cls.bernoulli(logistic(weights, features), value=value, **naming)
+
+    @classmethod
+    def of_family(
+        cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
+        kind = FAMILIES[known_name("reward family", family, FAMILIES)]
+        if not isinstance(fields, Mapping) or set(fields) - set(kind.optional) != set(kind.fields):
+            raise InputError(
+                f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
+                f"{quote(fields)}"
+            )
+        rows = checked_rows(rows)
+        names = Names.of(rows, naming)
+        rows = names.flat(rows)
+        if "range" in naming and not kind.takes_range:
+            raise InputError(f"{kind.name} rewards have no range: leave it out")
+        limits = checked_range(naming.get("range", (0, 1)))
+        rewards = kind.checked(rows, names, limits, **fields)
+        prior = checked_prior(naming.get("prior"), names.parameters)
+        shares = checked_shares(naming.get("shares"), names.contexts)
+        return cls(
+            names.name,
+            names.arms,
+            names.parameters,
+            rewards,
+            names.true,
+            prior,
+            names.contexts,
+            shares,
+        )
+
+    def reordered(self, parameters: Ints, arms: Ints) -> Problem:
+        """Return the same problem with parameters and arms, in every context, in another order."""
+        columns = self.columns(arms)
+        return replace(
+            self,
+            arms=tuple(self.arms[arm] for arm in arms),
+            parameters=tuple(self.parameters[parameter] for parameter in parameters),
+            rewards=self.rewards.reordered(parameters, columns),
+            prior=None if self.prior is None else tuple(self.prior[p] for p in parameters),
+        )
+
+    @property
+    def means(self) -> Floats:
+        """μ_i(θ) in the user's units: [parameter, arm], or [parameter, context, arm]."""
+        means = self.rewards.means
+        if not self.contexts:
+            return means
+        return means.reshape(len(means), len(self.contexts), len(self.arms))
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a context and an arm there are; without contexts, how many arms."""
+        return len(self.arms) * max(1, len(self.contexts))
+
+    @cached_property
+    def pair_names(self) -> tuple[str, ...]:
+        """What to call each pair: "mobile: 9 EUR"; without contexts, the arms."""
+        if not self.contexts:
+            return self.arms
+        return tuple(f"{context}: {arm}" for context in self.contexts for arm in self.arms)
+
+    def by_name(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return one value per pair as {arm: value}, or as {context: {arm: value}}."""
+        if not self.contexts:
+            return dict(zip(self.arms, values, strict=True))
+        starts = range(0, self.pairs, len(self.arms))
+        rows = [dict(zip(self.arms, values[s : s + len(self.arms)], strict=True)) for s in starts]
+        return dict(zip(self.contexts, rows, strict=True))
+
+    def columns(self, arms: Ints) -> Ints:
+        """Return where these arms stand in the table, in every context."""
+        starts = len(self.arms) * np.arange(max(1, len(self.contexts)))
+        columns: Ints = (starts[:, np.newaxis] + arms).reshape(-1)
+        return columns
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest reward in the user's units."""
+        return self.rewards.range
+
+    def index(self, parameter: str) -> int:
+        """Return the place of a parameter in `parameters`, by its name."""
+        return self._places[known_name("parameter", parameter, self._places)]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.parameters)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that decides how the problem is played: names, laws, range and prior.
+
+        `name`, `true` and `shares` are not part of it.
+        """
+        digest = hashlib.sha256()
+        for names in (self.arms, self.parameters, (self.rewards.name,)):
+            digest.update(repr(names).encode())
+        if self.contexts:
+            digest.update(repr(self.contexts).encode())
+        digest.update(np.asarray(self.range).tobytes())
+        for part in self.rewards.content.values():
+            digest.update(np.asarray(part, np.float64).tobytes())
+        if self.prior is not None:
+            digest.update(b"prior" + np.asarray(self.prior).tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        contexts = f"{counted(len(self.contexts), 'context')}, " if self.contexts else ""
+        return (
+            f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
+            f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
+        )
+
+    def _repr_html_(self) -> str:
+        return problem_html(self)

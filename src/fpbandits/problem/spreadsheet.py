@@ -1,0 +1,233 @@
+"""Problems as CSV, which spreadsheets read and write: the means of Bernoulli arms.
+
+A header ``parameter,<arm>,<arm>…`` and a row per parameter; with contexts a header
+``parameter,context,<arm>,<arm>…`` and a row per parameter and context, in any order. Contexts come
+equally often there: other shares take TOML.
+
+Above the header may stand ``# range = 0, 15``, for rewards in the user's units. A name that begins
+with =, +, - or @ stands there with an apostrophe before it, lest a spreadsheet compute it; without
+one it is read as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.checks import checked_name, checked_range
+from fpbandits.core.storage import cell_to_text, text_to_cell
+from fpbandits.errors import InputError, quote
+from fpbandits.problem.problem import Problem
+
+_RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
+
+_CONTEXT = "context"
+"""What the second column is called if there are contexts."""
+
+
+@dataclass
+class _Table:
+    """What was read: names and means, and in which rows of the file they stood."""
+
+    arms: list[str] = field(default_factory=list)
+    with_contexts: bool = False
+    header: int = 0
+    limits: Sequence[float] = (0, 1)
+    names: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def means(self) -> Floats:
+        """A row of means for each row below the header."""
+        return np.frombuffer(self.values).reshape(len(self.rows), len(self.arms))
+
+
+def problem_from_csv(text: str, name: str) -> Problem:
+    """Read a problem from CSV, and call it so."""
+    table = _read(text)
+    if table.arms and not table.rows:
+        raise InputError("there are no parameters: expected a row for each below the header")
+    if not table.arms:
+        raise InputError("the file is empty: expected a header parameter,<arm>,<arm>…")
+    parameters, contexts, means = table.names, None, table.means
+    places = np.arange(len(table.rows))[:, np.newaxis]
+    if table.with_contexts:
+        parameters, contexts = list(dict.fromkeys(table.names)), list(dict.fromkeys(table.contexts))
+        places = _places(table, parameters, contexts)
+        means = means[places]
+    try:
+        return Problem.bernoulli(
+            means,
+            arms=table.arms,
+            parameters=parameters,
+            contexts=contexts,
+            range=table.limits,
+            name=name,
+        )
+    except InputError as error:
+        row = table.header
+        if error.row is not None:
+            own = places[error.row]
+            low, high = table.limits
+            found = table.means[own]
+            wrong = ~((found >= low) & (found <= high)).all(axis=1)
+            row = table.rows[own[wrong.argmax()]]
+        raise error.at(f"row {row}") from None
+
+
+def _read(text: str) -> _Table:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
+    table, first = _Table(), 1
+    try:
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            row = reader.line_num
+            if not table.arms and cells[0].lstrip().startswith("#"):
+                table.limits = _range(",".join(cells), row)
+                continue
+            if not table.arms:
+                table.arms, table.with_contexts = _header(cells, row)
+                table.header, first = row, 2 if table.with_contexts else 1
+                continue
+            table.names.append(cell_to_text(cells[0].strip()))
+            if table.with_contexts:
+                table.contexts.append(_context(cells, row))
+            table.rows.append(row)
+            try:
+                means = list(map(float, cells[first:]))
+            except ValueError:
+                means = []
+            # Python reads 1_000 as a number and "nan" as none: both are left to the slow path.
+            if len(means) != len(table.arms) or "_" in "".join(cells[first:]):
+                means = _means(cells, table.arms, row, first)
+            table.values.extend(means)
+    except csv.Error as error:
+        raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+    return table
+
+
+def _places(table: _Table, parameters: list[str], contexts: list[str]) -> Ints:
+    """Return which row speaks of a parameter in a context: [parameter, context]."""
+    found: dict[tuple[str, str], int] = {}
+    for place, pair in enumerate(zip(table.names, table.contexts, strict=True)):
+        if pair in found:
+            raise InputError(
+                f"row {table.rows[place]}: parameter {quote(pair[0])}, context {quote(pair[1])} is "
+                f"there for the second time: it is in row {table.rows[found[pair]]} already"
+            )
+        found[pair] = place
+    for parameter in parameters:
+        for context in contexts:
+            if (parameter, context) not in found:
+                row = table.rows[table.names.index(parameter)]
+                raise InputError(
+                    f"row {row}: parameter {quote(parameter)}: there is no row for context "
+                    f"{quote(context)}"
+                )
+    return np.array([[found[name, context] for context in contexts] for name in parameters])
+
+
+def _range(text: str, row: int) -> Sequence[float]:
+    """Read the line ``# range = 0, 15``; a spreadsheet may have put commas behind it."""
+    found = _RANGE.fullmatch(text.strip(", \t"))
+    try:
+        if found is None or "_" in text:
+            raise ValueError
+        return checked_range([float(found[1]), float(found[2])])
+    except InputError as error:
+        raise error.at(f"row {row}") from None
+    except ValueError:
+        raise InputError(
+            f"row {row}: above the header only a line like # range = 0, 15 may stand, not "
+            f"{quote(text)}"
+        ) from None
+
+
+def _header(cells: list[str], row: int) -> tuple[list[str], bool]:
+    """Return the arms, and whether there are contexts."""
+    first, *arms = (cell.strip() for cell in cells)
+    if first != "parameter":
+        hint = ", separated by commas" if ";" in first or "\t" in first else ""
+        raise InputError(
+            f"row {row}: the header must be parameter,<arm>,<arm>…{hint}; "
+            f"it starts with {quote(first)}"
+        )
+    with_contexts = arms[:1] == [_CONTEXT]
+    if with_contexts:
+        del arms[0]
+    if not arms:
+        start = f"parameter,{_CONTEXT}" if with_contexts else "parameter"
+        raise InputError(f"row {row}: the header names no arms: {start},<arm>,<arm>…")
+    if not all(arms):
+        raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
+    return list(map(cell_to_text, arms)), with_contexts
+
+
+def _context(cells: list[str], row: int) -> str:
+    context = cell_to_text(cells[1].strip()) if len(cells) > 1 else ""
+    try:
+        return checked_name("its context", context)
+    except InputError as error:
+        place = f"row {row}: parameter {quote(cell_to_text(cells[0].strip()))}"
+        raise error.at(place) from None
+
+
+def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[float]:
+    """Read one row with care, to say what is wrong with it and where."""
+    given = [cell.strip() for cell in cells]
+    place = f"row {row}: parameter {quote(given[0])}"
+    if first == 2:
+        place += f", context {quote(given[1])}"
+    given = given[first:]
+    means = []
+    for arm, cell in zip(arms, given, strict=False):
+        try:
+            if "_" in cell:
+                raise ValueError
+            means.append(float(cell))
+        except ValueError:
+            what = f"not the text {quote(cell)}" if cell else "but there is no value"
+            raise InputError(f"{place}, arm {quote(arm)}: expected a number, {what}") from None
+    if len(given) < len(arms):
+        raise InputError(f"{place}: no value for arm {quote(arms[len(given)])}")
+    if len(given) > len(arms):
+        raise InputError(
+            f"{place}: {len(given)} values for {len(arms)} arms: nothing follows arm "
+            f"{quote(arms[-1])}"
+        )
+    return means
+
+
+def problem_to_csv(problem: Problem) -> str:
+    """Write a problem as CSV, so that `problem_from_csv` gives it back bit for bit."""
+    if problem.rewards.name != "bernoulli" or not problem.rewards.takes_range or problem.prior:
+        raise InputError(f"CSV holds Bernoulli means only, and this is {problem!r}; use .toml")
+    if len(set(problem.shares)) > 1:
+        raise InputError("CSV has no room for shares, and contexts differ in theirs; use .toml")
+    if not problem.contexts and problem.arms[0] == _CONTEXT:
+        raise InputError(
+            f"CSV takes a first arm called {quote(_CONTEXT)} for a column of contexts; use .toml"
+        )
+    stream = io.StringIO(newline="")
+    if problem.range != (0.0, 1.0):
+        stream.write(f"# range = {problem.range[0]!r}, {problem.range[1]!r}\n")
+    writer = csv.writer(stream, lineterminator="\n")
+    arms = map(text_to_cell, problem.arms)
+    writer.writerow(["parameter", *([_CONTEXT] if problem.contexts else []), *arms])
+    for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):
+        if not problem.contexts:
+            writer.writerow([text_to_cell(parameter), *row])
+            continue
+        for context, means in zip(problem.contexts, row, strict=True):
+            writer.writerow([text_to_cell(parameter), text_to_cell(context), *means])
+    return stream.getvalue()

@@ -1,0 +1,171 @@
+"""Which rewards may count, against a list of all decisions that is gone through each time."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fpbandits.agent.ledger import CROWD, Ledger, Waiting
+from fpbandits.errors import ConflictError, UnknownError
+
+ARMS = range(3)
+
+
+@dataclass
+class Entry:
+    arm: int
+    out: bool = True
+    reward: float | None = None
+    counted: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.reward is not None and not self.counted
+
+
+@dataclass
+class Naive:
+    """Every decision ever made, in order."""
+
+    in_order: bool
+    entries: list[Entry] = field(default_factory=list)
+
+    def settle(self, number: int, reward: float | None) -> list[tuple[int, float]]:
+        mine = self.entries[number]
+        mine.out, mine.reward = False, reward
+        ready = []
+        for each, entry in enumerate(self.entries):
+            if entry.arm != mine.arm:
+                continue
+            if entry.out and self.in_order:
+                break
+            if entry.waits:
+                assert entry.reward is not None
+                entry.counted = True
+                ready.append((each, entry.reward))
+        return ready
+
+    def out(self) -> dict[int, int]:
+        return {n: entry.arm for n, entry in enumerate(self.entries) if entry.out}
+
+    def waiting(self, arm: int) -> Waiting | None:
+        rewards = sum(entry.waits for entry in self.entries if entry.arm == arm)
+        if not rewards:
+            return None
+        return Waiting(min(n for n, its in self.out().items() if its == arm), rewards)
+
+
+def again(ledger: Ledger) -> Ledger:
+    """The same ledger, by way of JSON."""
+    state = json.loads(json.dumps(ledger.state(), allow_nan=False))
+    return Ledger.from_state(state, ledger.in_order, ARMS)
+
+
+steps = st.tuples(
+    st.sampled_from(["hand out", "hand out", "settle", "settle", "forget", "save and load"]),
+    st.integers(0, 10**6),
+    st.floats(0, 1),
+)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_what_counts_when(in_order: bool) -> None:
+    @settings(max_examples=60, deadline=None, derandomize=True, database=None)
+    @given(st.lists(steps, min_size=40, max_size=150))
+    def challenge(sequence: list[tuple[str, int, float]]) -> None:
+        ledger, naive = Ledger(in_order), Naive(in_order)
+        for what, pick, reward in sequence:
+            out = sorted(naive.out())
+            if what == "hand out":
+                naive.entries.append(Entry(pick % len(ARMS)))
+                assert ledger.hand_out(pick % len(ARMS)) == len(naive.entries) - 1
+            elif what == "save and load":
+                ledger = again(ledger)
+            elif out:
+                number = out[pick % len(out)]
+                its_reward = reward if what == "settle" else None
+                assert ledger.arm_of(number) == naive.entries[number].arm
+                assert ledger.settle(number, its_reward) == naive.settle(number, its_reward)
+                waits = [n for n, entry in enumerate(naive.entries) if entry.waits]
+                crowd = number in waits and len(waits) >= CROWD
+                assert ledger.joins_a_crowd(number) is crowd
+                with pytest.raises(ConflictError, match=f"decision {number} was told or forg"):
+                    ledger.arm_of(number)
+            assert ledger.out == naive.out()
+            assert [ledger.waiting(arm) for arm in ARMS] == [naive.waiting(arm) for arm in ARMS]
+        assert ledger.state() == again(ledger).state()
+
+    challenge()
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_crowd_is_so_many_that_wait(in_order: bool) -> None:
+    ledger = Ledger(in_order)
+    for _ in range(CROWD + 2):
+        ledger.hand_out(1)
+    for number in range(1, CROWD + 2):
+        counts = ledger.settle(number, 0.5)
+        assert ledger.joins_a_crowd(number) is (in_order and number >= CROWD)
+        assert counts == ([] if in_order else [(number, 0.5)])
+    assert ledger.waiting(1) == (Waiting(0, CROWD + 1) if in_order else None)
+    assert ledger.waiting(0) is None
+    assert len(ledger.settle(0, None)) == (CROWD + 1 if in_order else 0)
+    assert ledger.waiting(1) is None
+
+
+@pytest.mark.parametrize("number", [-1, 2, True, 0.0, "0", None])
+def test_decisions_that_were_never_made(number: Any) -> None:
+    ledger = Ledger(in_order=True)
+    ledger.hand_out(0), ledger.hand_out(2)
+    assert ledger.arm_of(np.int64(1)) == 2
+    with pytest.raises(UnknownError, match="this agent has made no such decision"):
+        ledger.arm_of(number)
+
+
+WHOLE = {
+    "next": 5,
+    "out": [[0, 0], [3, 1]],
+    "told": [[2, 0.5]],
+    "queues": [[0, [0, 2]], [1, [3]]],
+}
+
+
+def test_an_honest_state_is_taken() -> None:
+    ledger = Ledger.from_state(WHOLE, True, ARMS)
+    assert ledger.state() == WHOLE
+    assert ledger.settle(0, 1.0) == [(0, 1.0), (2, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("forged", "message"),
+    [
+        ({"next": 3}, "never made"),
+        ({"told": [[2, 0.5], [-1, 0.5]]}, "never made"),
+        ({"queues": [[0, [0, 2]], [1, [3, 9]]]}, "never made"),
+        ({"told": [[2, 1.5]]}, "out of range"),
+        ({"told": [[2, float("nan")]]}, "out of range"),
+        ({"told": [[2, 0.5], [3, 0.5]]}, "told and untold"),
+        ({"queues": [[0, [0]], [1, [3]]]}, "not where it belongs"),
+        ({"queues": [[0, [0, 2]]]}, "not where it belongs"),
+        ({"queues": [[0, [0, 2]], [1, [3, 2]]]}, "not where it belongs"),
+        ({"queues": [[0, [3, 2]], [1, [0]]]}, "another arm's queue"),
+        ({"out": [[0, 0], [3, 7]]}, "7"),
+        ({"queues": [[0, [0, 2]], [9, [3]]]}, "9"),
+    ],
+)
+def test_forged_states_are_refused(forged: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Ledger.from_state(WHOLE | forged, True, ARMS)
+
+
+def test_in_any_order_nothing_waits() -> None:
+    with pytest.raises(ValueError, match="told and untold"):
+        Ledger.from_state(WHOLE | {"queues": []}, False, ARMS)
+    honest = WHOLE | {"queues": [], "told": []}
+    assert Ledger.from_state(honest, False, ARMS).state() == honest

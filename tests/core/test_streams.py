@@ -1,0 +1,33 @@
+"""Which numbers a run gets depends on the seed and its number, and on nothing else."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from fpbandits.core.streams import order_stream, run_stream
+
+
+def test_streams_are_numpys_spawned_by_run_and_purpose() -> None:
+    for seed, run in itertools.product((0, 7, 2**70), (0, 1, 10**9)):
+        for purpose, stream in enumerate((run_stream, order_stream)):
+            sequence = np.random.SeedSequence(seed, spawn_key=(run, purpose))
+            expected = np.random.Generator(np.random.PCG64(sequence)).random(5)
+            assert stream(seed, run).random(5).tolist() == expected.tolist()
+
+
+def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:
+    first = run_stream(3, 4).random(10)
+    run_stream(3, 3).random(1000)
+    order_stream(3, 4).permutation(50)
+    np.random.default_rng().random(10)
+    assert run_stream(3, 4).random(10).tolist() == first.tolist()
+
+
+def test_no_two_streams_begin_alike() -> None:
+    seen = {
+        stream(seed, run).bytes(16)
+        for seed, run, stream in itertools.product(range(20), range(20), (run_stream, order_stream))
+    }
+    assert len(seen) == 20 * 20 * 2

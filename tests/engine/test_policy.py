@@ -1,0 +1,36 @@
+"""What every policy has: counters with a meaning, options that are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fpbandits import FPUCB, UCB1, Agent, InputError, load_problem
+from fpbandits.engine.policy import CLOCK, MISFITS
+
+
+def test_bad_options_in_python() -> None:
+    with pytest.raises(InputError, match="it must be 0 or more"):
+        FPUCB(slack=10**400)
+    for slack in ("much", True, None):
+        with pytest.raises(InputError, match="slack must be a number"):
+            FPUCB(slack=slack)  # type: ignore[arg-type]  # the mistake that is tested
+
+
+def test_unused_counter_names() -> None:
+    """UCB1 counts plays, FP-UCB episodes; both leave the count of misfits at its place."""
+    problem = load_problem("paper:two")
+    for policy in (UCB1(), FPUCB()):
+        agent = Agent(problem, policy)
+        for _ in range(10):
+            agent.tell(agent.ask().id, 1)
+        assert agent._tally.counters[CLOCK] > 0
+        assert agent._tally.counters[MISFITS] == 0
+
+
+@pytest.mark.parametrize("value", [np.complex128(1), np.timedelta64(1), 1j, "1", True, np.True_])
+def test_options_are_real_numbers(value: Any) -> None:
+    with pytest.raises(InputError, match="fp-ucb: slack must be a number, not "):
+        FPUCB(slack=value)

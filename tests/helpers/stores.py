@@ -1,0 +1,539 @@
+"""What every store must do: one suite, which each store's tests inherit."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from waiting import LONG
+
+from fpbandits.agent.agent import Agent
+from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
+from fpbandits.logs.log import read_log
+from fpbandits.service import migrate as migrate_module
+from fpbandits.service.desk import handle_together
+from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.export import export
+from fpbandits.service.migrate import migrate
+from fpbandits.service.replay import replay
+from fpbandits.service.step import Ask, Event, Expire, Forget, Request, Tell
+from fpbandits.service.store import Change, Place, Store, Transaction, open_store
+
+PROBLEM = """
+arms = ["a", "b"]
+[parameters]
+x = [0.9, 0.5]
+y = [0.2, 0.5]
+"""
+CONTEXTS = """
+arms = ["a", "b"]
+contexts = ["here", "there"]
+[parameters.x]
+here = [0.9, 0.5]
+there = [0.3, 0.4]
+[parameters.y]
+here = [0.2, 0.5]
+there = [0.8, 0.1]
+"""
+
+
+def put(store: Store, name: str = "e", problem: str = PROBLEM, **fields: Any) -> Experiment:
+    """Keep an experiment unless it is there, and return it."""
+    wanted = checked_experiment(name, {"problem": problem, "policy": "ucb1", **fields})
+    kept, _ = store.add_experiment(wanted.name, wanted.definition)
+    return Experiment.from_definition(kept.id, kept.name, kept.definition)
+
+
+def one(store: Store, experiment: Experiment, request: Request) -> dict[str, Any]:
+    """Serve one request; raise what is wrong with it."""
+    (outcome,) = handle_together(store, [(experiment, request)])
+    if isinstance(outcome, Error):
+        raise outcome
+    return outcome
+
+
+def let_time_pass(store: Store, alter: Callable[[str], None]) -> None:
+    """Move a store's clock on by 2,000 seconds, and back what is due by its own."""
+    transaction: Any = store.transaction
+
+    @contextmanager
+    def later(*wanted: Any) -> Iterator[Transaction]:
+        with transaction(*wanted) as found:
+            found.now += 2000
+            yield found
+
+    store.transaction = later  # type: ignore[method-assign, assignment]
+    alter("UPDATE units SET due = due - 2000")
+
+
+def events(store: Store, experiment: Experiment) -> list[tuple[str, Event]]:
+    return [(unit, event) for _, unit, event in store.log(experiment.id, 0, 10**6)]
+
+
+def everything(store: Store, experiment: Experiment) -> Any:
+    """All that a store holds of an experiment."""
+    with store.history(experiment.id) as history:
+        return list(history.events()), list(history.states())
+
+
+def write(transaction: Transaction, place: Place, event: Event) -> None:
+    """Write an event, and no state worth the name."""
+    row = transaction.rows[place]
+    transaction.write([Change(place[0], row.id, event.step, "{}", None, [event])])
+
+
+class StoreContract:
+    """Tests of the promises in `Store`; subclasses say where the store is."""
+
+    @pytest.fixture
+    def address(self) -> str:
+        """Where there is room for a store, and none yet."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def alter(self, address: str) -> Callable[[str], None]:
+        """Return what runs a statement of SQL behind the store's back."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def opened(self, address: str) -> Iterator[Callable[[], Store]]:
+        """Return what opens the store: each call as another server would."""
+        with ExitStack() as stack:
+
+            def open_another() -> Store:
+                store = open_store(address, make=True, patience=0.5)
+                stack.callback(store.close)
+                return store
+
+            yield open_another
+
+    @pytest.fixture
+    def store(self, opened: Callable[[], Store]) -> Store:
+        return opened()
+
+    @pytest.mark.parametrize("policy", ["ucb1", "thompson-theta", "frugal"])
+    @pytest.mark.parametrize("problem", [PROBLEM, CONTEXTS], ids=["plain", "contexts"])
+    def test_a_unit_decides_as_a_single_agent_told_in_that_order(
+        self, opened: Callable[[], Store], problem: str, policy: str
+    ) -> None:
+        stores = opened(), opened()
+        experiment = put(stores[0], problem=problem, policy=policy, seed=3)
+        agents: dict[str, Agent] = {}
+        out: list[tuple[str, int]] = []
+        random = np.random.default_rng(1)
+        for _ in range(25):
+            requests: list[Request] = []
+            expected: list[dict[str, Any]] = []
+            for _ in range(random.integers(1, 12)):
+                if out and random.random() < 0.5:
+                    unit, number = out.pop(random.integers(len(out)))
+                    if random.random() < 0.1:
+                        requests.append(Forget(unit, number))
+                        agents[unit].forget(number)
+                    else:
+                        reward = float(random.integers(2))
+                        requests.append(Tell(unit, number, reward))
+                        agents[unit].tell(number, reward)
+                    status = "forgotten" if isinstance(requests[-1], Forget) else "told"
+                    expected.append({"decision": f"{number}@{unit}", "status": status})
+                else:
+                    unit = f"unit {random.integers(5)}"
+                    contexts = experiment.problem.contexts
+                    context = str(random.choice(contexts)) if contexts else None
+                    if unit not in agents:
+                        seed = experiment.seed_of(unit)
+                        agents[unit] = Agent(experiment.problem, policy, seed=seed)
+                    decision = agents[unit].ask(context)
+                    requests.append(Ask(unit, None, context))
+                    out.append((unit, decision.id))
+                    expected.append(
+                        {"decision": f"{decision.id}@{unit}", "unit": unit, "arm": decision.arm}
+                    )
+            store = stores[random.integers(2)]
+            assert handle_together(store, [(experiment, each) for each in requests]) == expected
+        found = replay(stores[1])
+        assert found.differences == 0
+        assert found.decisions == sum(len(json_of(agent)) for agent in agents.values())
+        for unit, agent in agents.items():
+            row = store.unit((experiment.id, unit))
+            assert row is not None
+            assert row.state is not None
+            assert row.state == agent.own_state()
+            assert len(row.state) < 2000
+
+    def test_the_same_key_gets_the_same_decision(self, opened: Callable[[], Store]) -> None:
+        first, second = opened(), opened()
+        experiment = put(first)
+        answer = one(first, experiment, Ask("u", "k"))
+        again = handle_together(
+            second,
+            [(experiment, Ask("u", key)) for key in ("new", "k", "new")]
+            + [(experiment, Ask("v", "k"))],
+        )
+        assert again[1] == answer
+        assert again[0] == again[2] != answer
+        assert again[3] == {"decision": "0@v", "unit": "v", "arm": "a"}
+        assert [event.key for _, event in events(first, experiment)] == ["k", "new", "k"]
+        # Another experiment's units are other units.
+        assert one(first, put(first, "f"), Ask("u", "k"))["decision"] == "0@u"
+
+    def test_a_key_stands_for_one_request(self, store: Store) -> None:
+        experiment = put(store, problem=CONTEXTS)
+        one(store, experiment, Ask("u", "k", "here"))
+        before = everything(store, experiment)
+        with pytest.raises(ConflictError, match="'k' of 'u' was used in the context 'here'"):
+            one(store, experiment, Ask("u", "k", "there"))
+        assert everything(store, experiment) == before
+
+    def test_two_servers_asked_at_once_agree(self, opened: Callable[[], Store]) -> None:
+        stores = [opened() for _ in range(3)]
+        experiment = put(stores[0])
+        answers: list[dict[tuple[str, str], Any]] = [{} for _ in stores]
+        failures: list[Exception] = []
+
+        def serve(store: Store, found: dict[tuple[str, str], Any], seed: int) -> None:
+            random = np.random.default_rng(seed)
+            try:
+                for count in range(25):
+                    asks = [
+                        Ask(f"u{unit}", f"k{count // 3}")
+                        for unit in random.choice(6, 4, replace=False)
+                    ]
+                    while True:
+                        try:
+                            served = handle_together(store, [(experiment, ask) for ask in asks])
+                            break
+                        except UnavailableError:  # a server would say 503, and be asked again
+                            continue
+                    for ask, outcome in zip(asks, served, strict=True):
+                        assert not isinstance(outcome, Error)
+                        assert found.setdefault((ask.unit, str(ask.key)), outcome) == outcome
+            except Exception as error:
+                failures.append(error)
+
+        threads = [
+            threading.Thread(target=serve, args=(store, found, place))
+            for place, (store, found) in enumerate(zip(stores, answers, strict=True))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        first = answers[0]
+        for found in answers[1:]:
+            assert all(first[key] == found[key] for key in first.keys() & found.keys())
+        keys = [(unit, event.key) for unit, event in events(stores[0], experiment)]
+        assert len(keys) == len(set(keys)) == len({key for found in answers for key in found})
+        assert replay(stores[0]).differences == 0
+
+    def test_a_reward_counts_once(self, store: Store) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        told = {"decision": "0@u", "status": "told"}
+        work = [(experiment, Tell("u", 0, 1.0)), (experiment, Tell("u", 0, 1.0))]
+        assert handle_together(store, work) == [told, told]
+        before = everything(store, experiment)
+        assert one(store, experiment, Tell("u", 0, 1.0)) == told
+        with pytest.raises(ConflictError, match=r"'0@u' was told the reward 1\.0 before"):
+            one(store, experiment, Tell("u", 0, 0.0))
+        with pytest.raises(ConflictError, match="cannot be forgotten"):
+            one(store, experiment, Forget("u", 0))
+        assert everything(store, experiment) == before
+        assert [event.kind for _, event in events(store, experiment)] == ["decision", "reward"]
+
+    def test_what_is_forgotten_stays_so(self, store: Store) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        for _ in range(2):
+            assert one(store, experiment, Forget("u", 0))["status"] == "forgotten"
+        with pytest.raises(ConflictError, match="was forgotten"):
+            one(store, experiment, Tell("u", 0, 1.0))
+        assert [event.kind for _, event in events(store, experiment)] == ["decision", "forgot"]
+
+    def test_what_is_refused_changes_nothing(self, store: Store) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u", "k"))
+        before = everything(store, experiment)
+        refused: list[tuple[Request, type[Error]]] = [
+            (Tell("u", 1, 1.0), UnknownError),
+            (Tell("nobody", 0, 1.0), UnknownError),
+            (Forget("nobody", 0), UnknownError),
+            (Tell("u", 0, 7.0), InputError),
+        ]
+        outcomes = handle_together(store, [(experiment, request) for request, _ in refused])
+        assert [type(outcome) for outcome in outcomes] == [kind for _, kind in refused]
+        assert everything(store, experiment) == before
+
+    def test_one_that_is_wrong_does_not_disturb_the_others(self, store: Store) -> None:
+        experiment = put(store)
+        work: list[tuple[Experiment, Request]] = [
+            (experiment, Ask("u")),
+            (experiment, Tell("u", 9, 1.0)),
+            (experiment, Tell("u", 0, 1.0)),
+        ]
+        decided, unknown, told = handle_together(store, work)
+        assert isinstance(unknown, UnknownError)
+        assert decided == {"decision": "0@u", "unit": "u", "arm": "a"}
+        assert told == {"decision": "0@u", "status": "told"}
+
+    def test_a_transaction_that_fails_leaves_nothing(self, opened: Callable[[], Store]) -> None:
+        store, other = opened(), opened()
+        experiment = put(store)
+        place = experiment.id, "u"
+        event = Event(1, "decision", 0, "k", "a", None, None, None, 0.0, "")
+        with suppress(ZeroDivisionError), store.transaction([place], [], []) as transaction:
+            write(transaction, place, event)
+            raise ZeroDivisionError
+        assert everything(other, experiment) == ([], [])
+        assert one(other, experiment, Ask("u", "k"))["decision"] == "0@u"
+
+    def test_the_database_itself_refuses_a_second_decision_or_reward(self, store: Store) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u", "k"))
+        one(store, experiment, Tell("u", 0, 1.0))
+        before = everything(store, experiment)
+        place = experiment.id, "u"
+        for kind, key in (("decision", "k"), ("reward", None)):
+            event = Event(3, kind, 0, key, "a", None, None, 1.0, 0.0, "")
+            with pytest.raises(Error), store.transaction([], [place], []) as transaction:
+                write(transaction, place, event)
+            assert everything(store, experiment) == before
+
+    def test_what_was_written_is_there_after_closing(self, opened: Callable[[], Store]) -> None:
+        first = opened()
+        experiment = put(first)
+        one(first, experiment, Ask("u", "k"))
+        first.close()
+        again = opened()
+        assert one(again, put(again), Ask("u", "k"))["decision"] == "0@u"
+        assert len(events(again, experiment)) == 1
+
+    @pytest.mark.parametrize("default", [None, 0.0])
+    def test_rewards_are_waited_for_only_so_long(
+        self, store: Store, alter: Callable[[str], None], default: float | None
+    ) -> None:
+        experiment = put(store, reward_wait=1000, default_reward=default)
+        for _ in range(3):
+            one(store, experiment, Ask("u"))
+        one(store, experiment, Tell("u", 1, 1.0))
+        assert store.due(9) == []
+        let_time_pass(store, alter)
+        assert store.due(9) == [("e", "u")]
+        late = {"decision": "0@u", "status": "late"}
+        with pytest.raises(
+            InputError, match=r"'0@u': the reward 1\.5 is outside the range \[0, 1\]"
+        ):
+            one(store, experiment, Tell("u", 0, 1.5))
+        assert one(store, experiment, Tell("u", 0, 1.0)) == late
+        assert one(store, experiment, Tell("u", 0, 1.0)) == late
+        with pytest.raises(ConflictError, match="told the reward"):
+            one(store, experiment, Tell("u", 0, 0.5))
+        assert one(store, experiment, Forget("u", 2)) == {"decision": "2@u", "status": "late"}
+        assert one(store, experiment, Tell("u", 1, 1.0))["status"] == "told"
+        assert [(event.kind, event.number, event.reward) for _, event in events(store, experiment)][
+            3:
+        ] == [
+            ("reward", 1, 1.0),
+            ("expired", 0, default),
+            ("expired", 2, default),
+            ("late", 0, 1.0),
+        ]
+        assert store.due(9) == []
+        found = replay(store)
+        assert (found.decisions, found.differences) == (3, 0)
+
+    def test_a_sweep_lets_expire_what_nobody_asks_for(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store, reward_wait=1000)
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Ask("v"))
+        let_time_pass(store, alter)
+        assert handle_together(store, [(experiment, Expire("u")), (experiment, Expire("w"))])
+        assert [(unit, event.kind) for unit, event in events(store, experiment)] == [
+            ("u", "decision"),
+            ("v", "decision"),
+            ("u", "expired"),
+        ]
+        assert store.due(9) == [("e", "v")]
+        assert store.unit((experiment.id, "w")) is None
+
+    def test_experiments_do_not_change(self, store: Store) -> None:
+        assert store.experiments() == []
+        assert store.experiment("a") is None
+        kept, new = store.add_experiment("a", "{}")
+        assert new
+        assert store.add_experiment("a", "[]") == (kept, False)
+        closed, _ = store.add_experiment("b", "{}", open=False)
+        assert store.experiments() == [kept, closed]
+        assert (kept.open, closed.open) == (True, False)
+        store.open_experiment(closed.id)
+        assert store.experiment("b") == closed._replace(open=True)
+        assert abs(kept.created - time.time()) < LONG
+
+    def test_the_log_can_be_read_from_any_place(self, store: Store) -> None:
+        experiment, other = put(store), put(store, "other")
+        for place in range(5):
+            one(store, experiment, Ask(f"u{place % 2}"))
+            one(store, other, Ask("u"))
+        whole = store.log(experiment.id, 0, 99)
+        assert [line.unit for line in whole] == ["u0", "u1", "u0", "u1", "u0"]
+        assert [line.event.step for line in whole] == [1, 1, 2, 2, 3]
+        assert store.log(experiment.id, whole[1].seq, 2) == whole[2:4]
+        assert store.log(experiment.id, whole[-1].seq, 2) == []
+
+    def test_who_waits_for_a_unit_is_told_in_time(self, opened: Callable[[], Store]) -> None:
+        store, other = opened(), opened()
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        with (
+            other.transaction([], [(experiment.id, "u")], []),
+            pytest.raises(UnavailableError),
+        ):
+            one(store, experiment, Ask("u"))
+        assert one(store, experiment, Ask("u"))["decision"] == "1@u"
+
+    def test_replay_finds_what_was_altered(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store)
+        for number in range(4):
+            one(store, experiment, Ask("u"))
+            one(store, experiment, Tell("u", number, 1.0))
+        one(store, experiment, Ask("v"))
+        assert (replay(store).decisions, replay(store).shown) == (5, [])
+        alter("UPDATE events SET arm = 'b' WHERE number = 2 AND kind = 'decision'")
+        assert replay(store).shown == ["e: 2@u: logged b, and now it is a (2@u)"]
+        alter("UPDATE events SET arm = 'a' WHERE number = 2 AND kind = 'decision'")
+        alter("UPDATE events SET reward = 0 WHERE number = 2 AND kind = 'reward'")
+        assert "e: u: its state does not follow from the log" in replay(store).shown
+        alter("UPDATE events SET reward = 1 WHERE number = 2 AND kind = 'reward'")
+        assert replay(store).shown == []
+        alter("DELETE FROM events WHERE number = 3 AND kind = 'reward'")
+        assert replay(store).shown == ["e: u: 8 events are kept, and 7 are in the log"]
+        alter("DELETE FROM events WHERE number = 1 AND kind = 'decision'")
+        shown = replay(store).shown
+        assert "e: u: event 3 is numbered 4" in shown
+        assert any("1@u: reward cannot be" in line for line in shown)
+
+    def test_replay_finds_what_was_altered_beside_the_arms(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store, policy="thompson-theta", reward_wait=1000)
+        for _ in range(3):
+            one(store, experiment, Ask("u"))
+        one(store, experiment, Tell("u", 1, 1.0))
+        assert replay(store).shown == []
+        alter("UPDATE events SET probability = probability * 0.9 WHERE number = 2")
+        (line,) = replay(store).shown
+        assert line.startswith("e: 2@u: logged as likely ")
+        alter("UPDATE events SET probability = probability / 0.9 WHERE number = 2")
+        assert replay(store).shown == []
+        # A decision that nobody would let expire.
+        kept = store.unit((experiment.id, "u"))
+        assert kept is not None
+        assert kept.state is not None
+        due, _, own = kept.state.partition("\n")
+        assert [number for number, _ in json.loads(due)] == [0, 2]
+        shorter = json.dumps(json.loads(due)[:1])
+        alter(f"UPDATE units SET state = '{shorter}\n{own}'")
+        assert replay(store).shown == ["e: u: its state does not follow from the log"]
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_an_exported_log_is_read_by_fit(
+        self, store: Store, tmp_path: Path, ending: str
+    ) -> None:
+        experiment = put(store, problem=CONTEXTS, policy="thompson-theta", reward_wait=100)
+        rewards = {}
+        for place in range(30):
+            ask = Ask(f"u{place % 3}", None, "there" if place % 2 else "here")
+            answer = one(store, experiment, ask)
+            if place % 5:
+                reward = float(place % 4 == 0)
+                one(store, experiment, Tell(ask.unit, place // 3, reward))
+                rewards[answer["decision"]] = (ask.unit, answer["arm"], ask.context, reward)
+        path = tmp_path / f"log.{ending}"
+        assert export(store, "e", path) == len(rewards) == 24
+        log = read_log(
+            path, unit="unit", arm="arm", reward="reward", context="context", numbers=["propensity"]
+        )
+        assert len(log.reward) == 24
+        assert log.reward.sum() == sum(reward for *_, reward in rewards.values())
+        assert set(log.arms) == {arm for _, arm, _, _ in rewards.values()}
+        assert [each.name for each in tmp_path.iterdir() if each.is_file()] == [path.name]
+
+    def test_new_models_begin_with_the_history_of_the_old(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old = put(store, reward_wait=1000)
+        told: dict[str, list[tuple[str, float]]] = {}
+        random = np.random.default_rng(5)
+        for place in range(40):
+            unit = f"u{place % 7}"
+            arm = one(store, old, Ask(unit))["arm"]
+            if random.random() < 0.8:
+                reward = float(random.integers(2))
+                one(store, old, Tell(unit, place // 7, reward))
+                told.setdefault(unit, []).append((arm, reward))
+        one(store, old, Ask("nothing told"))
+        models = {"problem": PROBLEM.replace("0.2", "0.3"), "policy": "fp-ucb"}
+
+        # Interrupted after the first units, and taken up again.
+        monkeypatch.setattr(migrate_module, "_AT_ONCE", 3)
+        with pytest.raises(KeyboardInterrupt):
+            migrate(store, "e", "new", models, interrupt)
+        kept = store.experiment("new")
+        assert kept is not None
+        assert not kept.open
+        with pytest.raises(ConflictError, match="'new' is another experiment"):
+            migrate(store, "e", "new", {**models, "seed": 7})
+        assert migrate(store, "e", "new", models) == 8
+        kept = store.experiment("new")
+        assert kept is not None
+        assert kept.open
+        with pytest.raises(ConflictError, match="there already"):
+            migrate(store, "e", "new", models)
+
+        new = Experiment.from_definition(kept.id, kept.name, kept.definition)
+        assert (new.reward_wait, str(new.policy)) == (1000.0, "fp-ucb")
+        for unit, rewards in told.items():
+            agent = Agent(new.problem, "fp-ucb", seed=new.seed_of(unit))
+            for arm, reward in rewards:
+                agent.observe(arm, reward)
+            assert one(store, new, Ask(unit))["arm"] == agent.ask().arm
+        assert sum(event.kind == "observed" for _, event in events(store, new)) == sum(
+            map(len, told.values())
+        )
+        assert store.unit((new.id, "nothing told")) is None
+        assert replay(store).shown == []
+        # What was observed is history for the next one, too; here each unit is a transaction.
+        monkeypatch.setattr(migrate_module, "_REWARDS_AT_ONCE", 1)
+        migrate(store, "new", "newer", {})
+        newer = put(store, "newer", **models, reward_wait=1000)
+        assert len(events(store, newer)) == sum(map(len, told.values()))
+
+    def test_models_that_do_not_allow_the_history_are_refused_and_not_kept(
+        self, store: Store
+    ) -> None:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        one(store, experiment, Tell("u", 0, 1.0))
+        with pytest.raises(InputError, match=r"'u', reward 1: unknown arm 'a'"):
+            migrate(store, "e", "new", {"problem": PROBLEM.replace('"a"', '"c"')})
+        assert store.experiment("new") is None
+
+
+def interrupt(units: int) -> None:
+    raise KeyboardInterrupt
+
+
+def json_of(agent: Agent) -> range:
+    return range(int(agent.state()["next"]))

@@ -1,0 +1,143 @@
+"""A log in numbers, whatever it came from; and every wrong cell is named by its row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fpbandits.errors import Error, InputError
+from fpbandits.logs import sources
+from fpbandits.logs.log import Log, read_log
+
+ROWS = [("u2", 12, 1.0, "m"), ("u1", 9, 0.0, "d"), ("u2", 9, 1.0, "d"), ("u3", 100, 0.5, "m")]
+COLUMNS: dict[str, Any] = {
+    name: [row[place] for row in ROWS] for place, name in enumerate(["user", "arm", "pay", "on"])
+}
+
+
+def read(source: Any, **how: Any) -> Log:
+    return read_log(source, unit="user", arm="arm", reward="pay", **how)
+
+
+def to_csv(path: Path, rows: list[Any] | None = None) -> Path:
+    lines = ["user,arm,pay,on", *(",".join(map(str, row)) for row in rows or ROWS)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def check(log: Log) -> None:
+    assert list(log.units) == ["u2", "u1", "u3"], "in order of appearance"
+    assert log.arms == ("9", "12", "100"), "by size, not by letters"
+    assert log.contexts == ("d", "m")
+    assert log.unit.tolist() == [0, 1, 0, 2]
+    assert log.pair.tolist() == [3 + 1, 0, 0, 3 + 2]
+    assert log.reward.tolist() == [1, 0, 1, 0.5]
+    assert log.pair_names[4] == "m: 12"
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames(make: Any) -> None:
+    check(read(make(COLUMNS), context="on"))
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 2**16])
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(sources, "_AT_ONCE", at_once)
+    check(read(to_csv(tmp_path / "log.csv"), context="on"))
+    pd.DataFrame(COLUMNS).to_parquet(tmp_path / "log.parquet")
+    check(read(tmp_path / "log.parquet", context="on"))
+
+
+def test_names_may_be_categories_numbers_or_truths() -> None:
+    frame = pd.DataFrame(COLUMNS)
+    frame["on"] = frame["on"].astype("category")
+    check(read(frame, context="on"))
+    floats = {**COLUMNS, "arm": np.array([12.0, 9.0, 9.0, 100.0])}
+    assert read(floats).arms == ("9", "12", "100")
+    assert read({**COLUMNS, "pay": [True, False, True, True]}).reward.tolist() == [1, 0, 1, 1]
+
+
+def test_further_columns_are_kept() -> None:
+    log = read({**COLUMNS, "chance": [0.1, 0.2, 0.3, 0.4]}, numbers=["chance"])
+    assert log.extra["chance"].tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_arms_may_be_said() -> None:
+    log = read(COLUMNS, arms=["100", "12", "9", "1"])
+    assert log.arms == ("100", "12", "9", "1")
+    assert log.pair.tolist() == [1, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("user", None, "the unit is missing"),
+        ("arm", None, "the arm is missing"),
+        ("arm", " ", "the arm is missing"),
+        ("arm", float("nan"), "the arm is missing"),
+        ("on", "", "the context is missing"),
+        ("pay", "yes", "the reward is 'yes': expected a number"),
+        ("pay", "1_0", "the reward is '1_0': expected a number"),
+        ("pay", None, "the reward is missing"),
+        ("pay", float("nan"), "the reward is missing"),
+        ("pay", float("inf"), "the reward is inf: expected a finite number"),
+        ("pay", "", "the reward is missing"),
+    ],
+)
+def test_a_wrong_cell_is_named_by_its_row(
+    tmp_path: Path, column: str, value: Any, words: str
+) -> None:
+    values = list(COLUMNS[column])
+    values[2] = value
+    with pytest.raises(InputError, match=words) as caught:
+        read({**COLUMNS, column: np.array(values, object)}, context="on")
+    assert str(caught.value).startswith("the log: row 2, counted from 0: ")
+    rows = [list(row) for row in ROWS]
+    rows[2][list(COLUMNS).index(column)] = "" if value is None else value
+    path = to_csv(tmp_path / "log.csv", rows)
+    if value != value and column == "arm":
+        return  # to CSV it is the text nan, a name like another
+    with pytest.raises(InputError, match=f"log.csv: row 4: the {words.split()[1]} "):
+        read(path, context="on")
+
+
+def test_a_missing_number_of_a_float_column_is_named() -> None:
+    for frame in (pd.DataFrame, pl.DataFrame, pa.table):
+        with pytest.raises(InputError, match="row 1, counted from 0: the reward is missing"):
+            read(frame({**COLUMNS, "pay": [1.0, None, 0.0, 0.0]}))
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(InputError, match="row 3, counted from 0: unknown arm '100'"):
+        read(COLUMNS, arms=["9", "12"])
+    with pytest.raises(InputError, match="the column 'arm' is given two roles"):
+        read_log(COLUMNS, unit="arm", arm="arm", reward="pay")
+    with pytest.raises(InputError, match="there are no rows"):
+        read({"user": [], "arm": [], "pay": []})
+    with pytest.raises(InputError, match="unit must be a column's name, not 3"):
+        read_log(COLUMNS, unit=3, arm="arm", reward="pay")  # type: ignore[arg-type]  # on purpose
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_log_or_one_error(tmp_path_factory: Any, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("bytes") / "log.csv"
+    for start in (b"", b"user,arm,pay\n", b"user,arm,pay\nu,a,1\n"):
+        path.write_bytes(start + content)
+        said: str | None = None
+        try:
+            log = read(path)
+        except Error as error:
+            said = str(error)
+        if said is None:
+            assert len(log.reward) == len(log.unit) == len(log.pair) >= 1
+        else:
+            assert said.startswith(str(path))
+            assert len(said.splitlines()) == 1

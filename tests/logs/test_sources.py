@@ -1,0 +1,92 @@
+"""Rows from files and data frames: the columns asked for, whatever is around them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fpbandits.errors import InputError, StorageError
+from fpbandits.logs import sources
+from fpbandits.logs.sources import file_chunks, frame_chunks, line_of
+
+COLUMNS: dict[str, Any] = {"x": [1, 2], "user": ["ann", "bob"], "reward": [0.5, 1.0]}
+
+
+def as_rows(chunks: Any) -> list[tuple[Any, ...]]:
+    return [row for chunk in chunks for row in zip(*chunk, strict=True)]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_data_frames_of_all_kinds(make: Any) -> None:
+    rows = as_rows(frame_chunks(make(COLUMNS), ["reward", "user"]))
+    assert rows == [(0.5, "ann"), (1.0, "bob")]
+
+
+@pytest.mark.parametrize("comma", [",", ";", "\t"])
+def test_csv_with_any_comma(tmp_path: Path, comma: str) -> None:
+    path = tmp_path / "log.csv"
+    lines = [["x", " user ", "reward"], ["1", "ann", "0.5"], ["2", '"bob\nby"', "1"]]
+    path.write_text("\ufeff" + "\n".join(map(comma.join, lines)) + "\n\n")
+    assert as_rows(file_chunks(path, ["reward", "user"], None)) == [
+        ("0.5", "ann"),
+        ("1", "bob\nby"),
+    ]
+
+
+def test_lines_are_counted_as_an_editor_does(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text('user,reward\n\nann,1\n"bob\nby",2\ncy,3\n')
+    assert [line_of(path, row) for row in range(3)] == [3, 5, 6]
+
+
+def test_parquet_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_AT_ONCE", 3)
+    path, told = tmp_path / "log.parquet", []
+    pq.write_table(pa.table({"user": list("abcdefgh"), "reward": np.arange(8.0)}), path)
+    chunks = file_chunks(path, ["user", "reward"], lambda *said: told.append(said))
+    assert as_rows(chunks) == list(zip("abcdefgh", np.arange(8.0), strict=True))
+    assert [said[1] for said in told] == [3 / 8, 6 / 8, 1]
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    def refused(name: str, content: bytes | None, words: str) -> None:
+        path = tmp_path / name
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises((InputError, StorageError), match=words):
+            list(file_chunks(path, ["user", "reward"], None))
+
+    refused("none.csv", None, "there is no such file")
+    refused("log.txt", b"", "unknown file ending '.txt'")
+    refused("empty.csv", b"", "it is empty: expected a header with 'user', 'reward'")
+    refused("other.csv", b"user,rewards\n", "unknown column 'reward': did you mean 'rewards'")
+    refused("twice.csv", b"user,user,reward\n", "two columns 'user'")
+    refused("latin.csv", b"user,reward\nann,1\nb\xf6b,1\n", "row 3: byte 0xf6 is not UTF-8")
+    refused("quote.csv", b'user,reward\n"ann,1\n', "row 2: not valid CSV")
+    refused("junk.parquet", b"junk", "cannot be read as Parquet")
+    (tmp_path / "folder.csv").mkdir()
+    refused("folder.csv", None, "not a regular file")
+
+
+def test_a_short_row_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,reward\nann,1\nbob\n")
+    with pytest.raises(InputError, match="has 1 of 2 fields") as caught:
+        list(file_chunks(path, ["user", "reward"], None))
+    assert caught.value.row == 1
+
+
+def test_no_data_frame() -> None:
+    with pytest.raises(InputError, match="expected the path of a log or a data frame"):
+        list(frame_chunks(3, ["user"]))
+    with pytest.raises(InputError, match="unknown column 'users'"):
+        list(frame_chunks(COLUMNS, ["users"]))
+    with pytest.raises(InputError, match="'reward' has not one value per row"):
+        list(frame_chunks({**COLUMNS, "reward": [1]}, ["user", "reward"]))

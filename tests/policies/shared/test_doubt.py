@@ -1,0 +1,78 @@
+"""Doubt: where a wrong model fits all that is played under it, and what it leaves alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference import doubted as plainly_doubted
+
+from fpbandits import IMED, Agent, Frugal, Problem, load_problem, simulate
+from fpbandits.engine.compiling import prepare
+from fpbandits.engine.policy import CLOCK
+from fpbandits.policies.shared.doubt import doubted, trusted_until
+
+TWO = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
+
+
+def test_claims_are_trusted_the_longer_the_more_arms_there_are() -> None:
+    assert [trusted_until(250, pairs) for pairs in (1, 2, 3, 6)] == [250, 250, 4000, 156_250]
+    assert trusted_until(0, 2) > 0
+
+
+def test_who_is_doubted_is_who_plain_python_doubts() -> None:
+    """Any counts, also of arms that were never played and of ones that look better."""
+    generator, others = np.random.default_rng(4), 0
+    problem = load_problem("paper:grid")
+    policy = Frugal(safe=7, trust=0.05)
+    known, tally = prepare(policy, problem), policy.tally(problem)
+    for _ in range(500):
+        tally.plays[:] = generator.integers(0, [30, 30, 30, 300])
+        tally.sums[:] = generator.binomial(tally.plays, generator.random(4))
+        tally.counters[CLOCK] = t = int(tally.plays.sum())
+        hat, leader = int(generator.integers(256)), int(generator.integers(4))
+        top = float(problem.means[hat].max())
+        plays, sums = tally.plays.tolist(), tally.sums.tolist()
+        expected = plainly_doubted(plays, sums, top, 0.05, leader)
+        assert doubted(known, tally, hat, 0, leader, max(t, 1)) == expected
+        others += expected != leader
+    assert 100 < others < 490
+
+
+def test_a_wrong_model_that_fits_what_it_plays_is_found_out() -> None:
+    """Truth (.5, .6): nothing but arm 2, which the first model does not play, gives it away.
+
+    Measured with 1,000 runs: 117 ± 11 at T = 10⁷, of it 13 after 10⁵. Without doubt all but a few
+    runs lose 0.1 per play. Seed 0.
+    """
+    policies = {"doubts": Frugal(safe=7), "trusts": Frugal(safe=7, trust=1e12), "imed": IMED()}
+    result = simulate(
+        TWO, policies, true=[0.5, 0.6], horizon=10**7, runs=100, times=[10**5, 10**7], shuffle=True
+    )
+    assert result.mean_regret("doubts")[-1] < 1000
+    assert result.mean_regret("trusts")[-1] > 10**5
+    assert result.mean_regret("imed")[-1] < 100
+
+
+@pytest.mark.parametrize("arm", [1, 2])
+def test_in_contexts_each_context_doubts_its_own_arms(arm: int) -> None:
+    """Five pairs that nobody plays; after 6 plays all are doubted in turn where they may be."""
+    problem = Problem.bernoulli(
+        [[[0.6, 0.1, 0.1], [0.6, 0.1, 0.1]], [[0.7, 0.1, 0.1], [0.7, 0.1, 0.1]]],
+        contexts=["x", "y"],
+    )
+    agent = Agent(problem, Frugal(safe=50, trust=0.001))
+    played: dict[str, set[str]] = {"x": set(), "y": set()}
+    for _ in range(40):
+        for context in "xy":
+            decision = agent.ask(context=context)
+            played[context].add(decision.arm)
+            agent.tell(decision.id, 1.0 if decision.arm == "arm1" else 0.0)
+    assert f"arm{arm + 1}" in played["x"] & played["y"]
+
+
+def test_without_safe_nothing_is_doubted() -> None:
+    agent = Agent(TWO, Frugal(trust=1e-3))
+    for number in range(600):
+        decision = agent.ask()
+        agent.tell(decision.id, number % 2)
+    assert agent.plays["arm2"] < 20

@@ -1,0 +1,75 @@
+"""What policies that trust Θ do when no model fits: alike, whichever of them it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fpbandits import Agent, Policy, Problem, simulate
+from fpbandits.engine.policy import MISFITS, STAGE
+from fpbandits.policies import IMED, Frugal, Optimist
+
+WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
+
+
+@pytest.mark.parametrize("policy", [Frugal(), Optimist()], ids=str)
+def test_without_the_option_misfits_are_counted_and_nothing_is_given_up(policy: Policy) -> None:
+    agent = Agent(WRONG, policy)
+    for _ in range(400):
+        agent.tell(agent.ask().id, 0.5)
+    assert agent.misfits > 0
+    assert agent._tally.counters[STAGE] == 0
+
+
+@pytest.mark.parametrize("policy", [Frugal(safe=1), Frugal(safe=7), Optimist(safe=7)], ids=str)
+def test_safe_gives_up_the_models_for_good_and_goes_on_with_imed(policy: Policy) -> None:
+    """Also where the sums of all rewards fit again later, as rewards turn to those of a model."""
+    agent, blind = Agent(WRONG, policy), Agent(WRONG, IMED())
+    generator = np.random.default_rng(3)
+    before = after = 0
+    for number in range(900):
+        given_up = agent._tally.counters[STAGE] == 1
+        decision = agent.ask()
+        if given_up:
+            assert decision.arm == blind.ask().arm
+        after += given_up
+        before += not given_up
+        fits = number > 300
+        chance = (0.1, 0.9) if fits else (0.5, 0.45)
+        reward = float(generator.random() < chance[decision.arm == "arm2"])
+        agent.tell(decision.id, reward)
+        blind.observe(decision.arm, reward)
+    assert before > 5
+    assert after > 700
+    # The plan that raised the alarm is the first that is counted.
+    assert agent._tally.counters[MISFITS] >= after
+
+
+def test_leaps_end_where_the_alarm_may_be_raised() -> None:
+    """Leaping or step by step, plays until it gave up, and after, have the same law.
+
+    Arm 1 pays .7, where a model says .9. 300 runs each, seeds 0 and 1; means within 4 standard
+    errors: one false alarm in 15,000.
+    """
+    found = []
+    for seed, leap in enumerate((True, False)):
+        result = simulate(
+            WRONG, Frugal(safe=7), true=[0.7, 0.75], horizon=3000, runs=300, seed=seed, leap=leap
+        )
+        regret = result.final_regret(str(Frugal(safe=7)))
+        found.append((regret.mean(), regret.var(ddof=1) / 300))
+    (one, its), (other, their) = found
+    assert one > 1
+    assert abs(one - other) < 4 * np.sqrt(its + their)
+
+
+def test_a_model_that_fits_is_not_given_up() -> None:
+    """Seed 1; 50 agents, each of which raises a false alarm with a chance below e^−7."""
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        agent = Agent(WRONG, Frugal(safe=7))
+        for _ in range(100):
+            decision = agent.ask()
+            chance = 0.1 if decision.arm == "arm1" else 0.9
+            agent.tell(decision.id, float(generator.random() < chance))
+        assert agent._tally.counters[STAGE] == agent.misfits == 0

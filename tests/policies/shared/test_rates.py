@@ -1,0 +1,137 @@
+"""Rates of exploration: the cheapest there are, by trying every corner; solved once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle import Oracle, kl_bernoulli, kl_beta
+
+from fpbandits import InputError, Problem
+from fpbandits.policies.shared import rates as module
+from fpbandits.policies.shared.rates import rates
+
+
+def some_problem(generator: np.random.Generator) -> Problem:
+    """Few levels, so that models look alike."""
+    return Problem.bernoulli(generator.choice([0.1, 0.3, 0.5, 0.7, 0.9], (7, 3)))
+
+
+def test_rates_are_enough_and_cost_the_least() -> None:
+    generator = np.random.default_rng(8)
+    explored = 0
+    for _ in range(30):
+        problem = some_problem(generator)
+        means = problem.means.tolist()
+        found = rates(problem)
+        for true in range(len(means)):
+            oracle = Oracle(
+                means,
+                true,
+                lambda one, other, arm, means=means: kl_bernoulli(  # type: ignore[misc]
+                    means[one][arm], means[other][arm]
+                ),
+                lambda one, other, arm, means=means: means[one][arm] == means[other][arm],  # type: ignore[misc]
+            )
+            rivals = found.rivals[found.first[true] : found.first[true + 1]].tolist()
+            assert rivals == oracle.needed()
+            for table, arms in ((found.over_a, oracle.A), (found.over_all, [0, 1, 2])):
+                pulls = table[true]
+                assert (pulls >= 0).all()
+                if not rivals:
+                    assert not pulls.any()
+                    continue
+                explored += 1
+                cost = float(pulls @ np.array(oracle.gaps))
+                assert cost == pytest.approx(oracle.lower(rivals, arms), rel=1e-6)
+                assert not pulls[[arm for arm in range(3) if arm not in arms]].any()
+                if all(gap > 0 for arm, gap in enumerate(oracle.gaps) if arm != oracle.star):
+                    for rival in rivals:
+                        told = sum(
+                            pulls[arm] * kl_bernoulli(means[true][arm], means[rival][arm])
+                            for arm in range(3)
+                        )
+                        assert told >= 1 - 1e-6
+    assert explored > 50
+
+
+def test_another_order_has_the_same_solutions(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01], [0.5, 0.3, 0.6]])
+    found = rates(problem)
+    assert found.over_all.any()
+
+    def never(*others: object) -> None:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(module, "cheapest", never)
+    parameters, arms = np.array([2, 0, 1]), np.array([1, 2, 0])
+    again = rates(problem.reordered(parameters, arms))
+    for one, other in ((again.over_a, found.over_a), (again.over_all, found.over_all)):
+        np.testing.assert_array_equal(one, other[np.ix_(parameters, arms)])
+
+
+def tied(generator: np.random.Generator) -> Problem:
+    """Few levels: the cheapest ways to explore tie, and in half of the cases best arms too."""
+    count, arms = int(generator.integers(2, 6)), int(generator.integers(2, 5))
+    if generator.random() < 0.5:
+        return Problem.bernoulli(generator.choice([0.3, 0.5, 0.6], (count, arms)))
+    means = generator.choice([0.3, 0.4], (count, arms))
+    means[np.arange(count), generator.integers(0, arms, count)] = generator.choice(
+        [0.6, 0.7], count
+    )
+    means[:, 0], means[0] = 0.5, np.minimum(means[0], 0.4)
+    means[0, 0] = 0.5
+    return Problem.bernoulli(means)
+
+
+def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
+    """Whoever comes first, and whatever was solved before: 150 problems with many ties."""
+    generator = np.random.default_rng(3)
+    explored = 0
+    for _ in range(150):
+        problem = tied(generator)
+        parameters = generator.permutation(len(problem.parameters))
+        arms = generator.permutation(len(problem.arms))
+        other = problem.reordered(parameters, arms)
+        module._named.cache_clear()
+        alone = rates(other)
+        module._named.cache_clear()
+        first = rates(problem)
+        after = rates(other)
+        for one, two in zip(alone, after, strict=True):
+            np.testing.assert_array_equal(one, two)
+        # Where no best arm ties, the order of the arms decides nothing at all.
+        tops = problem.means.max(axis=1, keepdims=True)
+        if ((problem.means >= tops - 1e-12).sum(axis=1) == 1).all():
+            np.testing.assert_array_equal(after.over_all, first.over_all[np.ix_(parameters, arms)])
+            explored += bool(first.over_all.any())
+    assert explored > 10
+
+
+def test_of_several_cheapest_the_most_even_is_taken() -> None:
+    problem = Problem.bernoulli([[0.5, 0.3, 0.3], [0.5, 0.6, 0.6]])
+    even = 1 / kl_bernoulli(0.3, 0.6) / 2
+    assert rates(problem).over_all[0].tolist() == pytest.approx([0, even, even])
+
+
+def test_other_families_count_as_bernoulli_where_means_are_looked_at() -> None:
+    means = [[0.5, 0.4], [0.5, 0.6]]
+    bernoulli, beta = rates(Problem.bernoulli(means)), rates(Problem.beta(means, 9), "means")
+    np.testing.assert_array_equal(bernoulli.over_all, beta.over_all)
+    assert bernoulli.over_all[0, 1] == pytest.approx(1 / kl_bernoulli(0.4, 0.6))
+
+
+def test_rates_are_those_of_the_laws() -> None:
+    """One rival and one arm that tells: 1/D plays per unit of ln t."""
+    means = [[0.5, 0.4], [0.5, 0.6]]
+    for problem, divergence in (
+        (Problem.beta(means, 9), kl_beta(0.4, 0.6, 9.0)),
+        (Problem.gaussian(means, 0.05), 0.2**2 / (2 * 0.05**2)),
+        (Problem.bernoulli([[1, 0.2], [1, 0.3]], value=[0.5, 2]), kl_bernoulli(0.2, 0.3)),
+    ):
+        assert rates(problem).over_all[0].tolist() == pytest.approx([0, 1 / divergence], rel=1e-6)
+
+
+def test_too_many_models_are_refused() -> None:
+    problem = Problem.bernoulli(np.linspace(0, 1, 5001)[:, np.newaxis], name="fine")
+    with pytest.raises(InputError, match=r"fine: 5,001 parameters are too many .* another policy"):
+        rates(problem)
