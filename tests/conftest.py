@@ -16,6 +16,7 @@ ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "cli", "
 compiles all policies; what finds them compiled comes when that is done."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep each file on one worker (``--dist loadgroup``), and put files in order.
 

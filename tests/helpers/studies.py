@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fpbandits import Problem, save_problem
+from fpbandits.sweep.study import Study
+
+Written = Callable[[str], Study]
+"""Writes a text to a file and reads it as a study."""
 
 STUDY = """
 name = "slack, and more"

@@ -17,9 +17,9 @@ from fpbandits import __version__
 from fpbandits.cli import main
 from fpbandits.paper import experiments, reproduce
 from fpbandits.paper.material import Material
-from fpbandits.report.paper.bounds import bounds_and_slopes
-from fpbandits.report.paper.far import far_horizons
-from fpbandits.report.paper.papers import papers_figures
+from fpbandits.paper.report.bounds import bounds_and_slopes
+from fpbandits.paper.report.far import far_horizons
+from fpbandits.paper.report.papers import papers_figures
 from fpbandits.simulation import runner, workers
 
 KEYS = {"id", "claim", "paper", "measured", "verdict", "evidence"}

@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 
 from fpbandits import UCB1, InputError, load_problem, simulate
 from fpbandits.leaderboard import Leaderboard, Standing, contests
+from fpbandits.leaderboard.report import leaderboard_figure
 from fpbandits.report.figures import as_plain_text, check_figure_path, render, rendered, save_figure
-from fpbandits.report.leaderboard import leaderboard_figure
-from fpbandits.report.structure import structure_figure
-from fpbandits.report.sweep import sweep_figure
+from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import Sweep, sweep
+from fpbandits.theory.figure import structure_figure
 
 
 def test_equal_figures_are_equal_files(tmp_path: Path) -> None:

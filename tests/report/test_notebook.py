@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 from fpbandits import UCB1, load_problem, simulate
-from fpbandits.report.structure import structure_figure
+from fpbandits.theory.figure import structure_figure
 
 
 @pytest.fixture(params=["alone", "inline"])

@@ -1,6 +1,6 @@
 """The desk: requests that arrive together are one transaction, and nobody waits for ever.
 
-What becomes of single requests is tested with every store: tests/stores.py.
+What becomes of single requests is tested with every store: tests/helpers/stores.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The step itself: events, times, probabilities. What it answers: tests/stores.py."""
+"""The step itself: events, times, probabilities. What it answers: tests/helpers/stores.py."""
 
 from __future__ import annotations
 

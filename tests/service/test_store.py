@@ -1,4 +1,4 @@
-"""Where a store is, by its address. What stores do: tests/stores.py."""
+"""Where a store is, by its address. What stores do: tests/helpers/stores.py."""
 
 from __future__ import annotations
 

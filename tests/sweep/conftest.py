@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from studies import write_study
+from studies import Written, write_study
 
 from fpbandits.sweep.study import Study, load_study
-
-Written = Callable[[str], Study]
 
 
 @pytest.fixture

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from studies import Written
 
 from fpbandits import simulate
 from fpbandits.sweep.points import Part, points
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
-
-if TYPE_CHECKING:
-    from sweep.conftest import Written
 
 
 def test_points_put_the_runs_of_all_seeds_together(file: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from studies import Written
 
 from fpbandits import FPUCB, InputError
 from fpbandits.cli import main
@@ -14,9 +14,6 @@ from fpbandits.errors import StorageError
 from fpbandits.policies import Policy
 from fpbandits.sweep import study as study_module
 from fpbandits.sweep.study import load_study
-
-if TYPE_CHECKING:
-    from sweep.conftest import Written
 
 
 def test_all_that_vary_are_crossed(file: Path) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from studies import Written
 
 from fpbandits import Optimist, load_problem, simulate
 from fpbandits.policies import parse_policy
-from fpbandits.report.sweep import sweep_figure
+from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
-
-if TYPE_CHECKING:
-    from sweep.conftest import Written
 
 
 def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:

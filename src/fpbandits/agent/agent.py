@@ -380,7 +380,7 @@ class Agent:
         )
 
     def _repr_html_(self) -> str:
-        from fpbandits.report.agent import agent_html
+        from fpbandits.agent.html import agent_html
 
         tally = self._tally
         return agent_html(self, tally.plays, tally.sums)

@@ -26,9 +26,9 @@ def analyze(
     from fpbandits.core.storage import shown
     from fpbandits.problem.files import load_problem
     from fpbandits.report.figures import check_figure_path, save_figure
-    from fpbandits.report.structure import structure_figure
-    from fpbandits.report.tables import analysis_table
     from fpbandits.theory.analysis import analyze
+    from fpbandits.theory.figure import structure_figure
+    from fpbandits.theory.tables import analysis_table
 
     if plot is not None:
         check_figure_path(plot)

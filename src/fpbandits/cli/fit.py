@@ -60,7 +60,7 @@ def fit(
     from fpbandits.cli.progress import playing
     from fpbandits.core.storage import make_folder, shown
     from fpbandits.fitting.fit import fit
-    from fpbandits.report.fit import fit_table
+    from fpbandits.fitting.report import fit_table
 
     if out is not None:
         if out.suffix.lower() != ".toml":

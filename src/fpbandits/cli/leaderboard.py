@@ -61,8 +61,8 @@ def leaderboard(
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import playing
     from fpbandits.leaderboard import contests, own_contests, play
+    from fpbandits.leaderboard.report import leaderboard_table
     from fpbandits.problem.files import load_problem
-    from fpbandits.report.leaderboard import leaderboard_table
 
     if problems and group is not None:
         raise InputError("--group and problems of your own both say what to play: give one of them")

@@ -22,7 +22,7 @@ def policies(
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.core.checks import known_name
     from fpbandits.policies import DEFAULT, POLICIES
-    from fpbandits.report.policies import policy_page, policy_table
+    from fpbandits.policies.listing import policy_page, policy_table
 
     chosen = POLICIES if name is None else [known_name("policy", name, POLICIES)]
     rows = [

@@ -74,8 +74,8 @@ def simulate(
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
     from fpbandits.problem.files import load_problem
-    from fpbandits.report.text import truths_table
     from fpbandits.simulation.simulate import Asked, simulate, simulate_truths
+    from fpbandits.simulation.tables import truths_table
 
     if true is not None and true_means is not None:
         raise InputError("--true and --true-means both say what is true: give one of them")

@@ -32,9 +32,9 @@ def sweep(
     """
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.cli.progress import playing
-    from fpbandits.report.tables import sweep_table
     from fpbandits.sweep.study import load_study
     from fpbandits.sweep.sweep import sweep
+    from fpbandits.theory.tables import sweep_table
 
     loaded = load_study(study, runs=runs)
     place = out or Path(f"{study.stem}-out")

@@ -89,7 +89,7 @@ class Evaluation:
 
     def table(self) -> str:
         """Return it as text: a row for the log, and one per policy."""
-        from fpbandits.report.evaluation import evaluation_table
+        from fpbandits.evaluation.report import evaluation_table
 
         return evaluation_table(self)
 

@@ -123,8 +123,8 @@ class Fit:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw the types: means with their errors, and shares; into a file, if one is named."""
+        from fpbandits.fitting.report import types_figure
         from fpbandits.report.figures import save_figure
-        from fpbandits.report.fit import types_figure
 
         figure = types_figure(self)
         if path is not None:
@@ -133,6 +133,6 @@ class Fit:
 
     def report(self, folder: str | os.PathLike[str]) -> Path:
         """Write a page with figures, and all that it is made of, into a folder."""
-        from fpbandits.report.fit import write_report
+        from fpbandits.fitting.report import write_report
 
         return write_report(self, Path(folder))

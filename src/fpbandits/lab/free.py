@@ -12,8 +12,8 @@ from fpbandits.lab.heat import KINDS, confusion, confusion_picture, means_pictur
 from fpbandits.lab.parts import Notice, heading
 from fpbandits.lab.workbook import Workbook
 from fpbandits.problem.problem import Problem
-from fpbandits.report.structure import MOST_PARAMETERS
 from fpbandits.theory.analysis import analyze
+from fpbandits.theory.figure import MOST_PARAMETERS
 
 _MOST_TRUTHS = 64
 """With more models than this the cases are looked at one by one."""

@@ -17,9 +17,9 @@ from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_l
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
-from fpbandits.report.regret import BANDS
-from fpbandits.report.text import regret_html
+from fpbandits.simulation.figure import BANDS
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.tables import regret_html
 
 _FURTHEST = 15
 _PRIOR = "drawn from the prior in each run"

@@ -20,7 +20,7 @@ from fpbandits.lab.workbook import file_name
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import render
-from fpbandits.report.regret import regret_figure
+from fpbandits.simulation.figure import regret_figure
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress
 from fpbandits.simulation.simulate import simulate

@@ -28,8 +28,8 @@ from typing import Any, Literal
 
 from fpbandits.core.storage import write_aside, write_together
 from fpbandits.leaderboard.contest import Contest
+from fpbandits.leaderboard.report import leaderboard_figure
 from fpbandits.report.figures import rendered
-from fpbandits.report.leaderboard import leaderboard_figure
 from fpbandits.simulation.versions import versions
 
 SCHEMA = 1

@@ -31,11 +31,11 @@ from fpbandits.paper.experiments import (
 from fpbandits.paper.formulas import numbers
 from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
+from fpbandits.paper.report.bounds import bounds_and_slopes
+from fpbandits.paper.report.far import far_horizons
+from fpbandits.paper.report.page import PLURALS, report_page
+from fpbandits.paper.report.papers import papers_figures
 from fpbandits.report.figures import own_style, render
-from fpbandits.report.paper.bounds import bounds_and_slopes
-from fpbandits.report.paper.far import far_horizons
-from fpbandits.report.paper.page import PLURALS, report_page
-from fpbandits.report.paper.papers import papers_figures
 from fpbandits.simulation.store import files_to_copy, holds_runs
 
 _SCHEMA = 1

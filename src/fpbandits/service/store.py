@@ -92,7 +92,7 @@ class Transaction(ABC):
 class Store(ABC):
     """Where experiments, units and events are kept.
 
-    Every store keeps these promises, and `tests/stores.py` holds it to them:
+    Every store keeps these promises, and `tests/helpers/stores.py` holds it to them:
 
     - What is written in a transaction is there in full once its block has been left, whatever is
       killed thereafter; if the block raises, nothing of it is there.

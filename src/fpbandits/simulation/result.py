@@ -262,7 +262,7 @@ class Result:
 
     def table(self) -> str:
         """Return the final regret of every policy as a table in plain text."""
-        from fpbandits.report.text import regret_table
+        from fpbandits.simulation.tables import regret_table
 
         return regret_table(self)
 
@@ -270,7 +270,7 @@ class Result:
         return self.table()
 
     def _repr_html_(self) -> str:
-        from fpbandits.report.text import regret_html
+        from fpbandits.simulation.tables import regret_html
 
         return regret_html(self)
 
@@ -282,8 +282,8 @@ class Result:
         log_time: bool = True,
         bounds: bool = False,
     ) -> Figure:
-        """Draw mean regret over time, with a band; see `fpbandits.report.regret`."""
-        from fpbandits.report.regret import BANDS, regret_figure
+        """Draw mean regret over time, with a band; see `fpbandits.simulation.figure`."""
+        from fpbandits.simulation.figure import BANDS, regret_figure
 
         return regret_figure(
             self,

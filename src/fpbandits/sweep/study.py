@@ -36,8 +36,8 @@ from fpbandits.errors import Error, InputError, quote, unknown
 from fpbandits.policies import DEFAULT, Policy, parse_policy
 from fpbandits.problem.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.problem.problem import Problem
-from fpbandits.report.sweep import MOST_NAMES
 from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.sweep.report import MOST_NAMES
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
 _NUMBERS = ("horizon", "models", "arms", "gap")

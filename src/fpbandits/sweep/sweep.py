@@ -16,11 +16,11 @@ import numpy as np
 from fpbandits.core.statistics import summary
 from fpbandits.core.storage import rows_to_csv, write_together
 from fpbandits.report.figures import rendered
-from fpbandits.report.sweep import sweep_figure
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.versions import versions
 from fpbandits.sweep.points import Points, caption, points
+from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import Study
 
 SCHEMA = 1

@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from fpbandits import Problem, analyze, load_problem
-from fpbandits.report.tables import analysis_table
+from fpbandits.theory.tables import analysis_table
 
 
 def shown(problem: Problem, true: str | None = None) -> list[list[str]]:

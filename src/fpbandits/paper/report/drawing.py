@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
+from fpbandits.paper.report.chapters import Draw
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
-from fpbandits.report.paper.chapters import Draw
-from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import as_written, time_text
+from fpbandits.simulation.figure import BANDS, draw_policy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

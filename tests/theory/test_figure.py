@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits import Problem, load_problem
-from fpbandits.report.structure import structure_figure
+from fpbandits.theory.figure import structure_figure
 from fpbandits.theory.structure import Structure
 
 

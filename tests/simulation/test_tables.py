@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from scipy import stats
 
 from fpbandits import UCB1, Result, load_problem, simulate
-from fpbandits.report.text import regret_html, regret_table, truths_table
+from fpbandits.simulation.tables import regret_html, regret_table, truths_table
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
-from fpbandits.report.tables import number_column, short, simple_table
+from fpbandits.theory.tables import number_column, short, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

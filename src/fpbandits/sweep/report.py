@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fpbandits.report.figures import PALETTE, as_plain_text, blank, footnote, own_style, short
-from fpbandits.report.regret import label_regret
+from fpbandits.simulation.figure import label_regret
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
+from fpbandits.paper.report import drawing
+from fpbandits.paper.report.chapters import Chapter, Drawing
+from fpbandits.paper.report.default import default_policy
 from fpbandits.report.figures import BLUE, GREEN
-from fpbandits.report.paper import drawing
-from fpbandits.report.paper.chapters import Chapter, Drawing
-from fpbandits.report.paper.default import default_policy
-from fpbandits.report.regret import BANDS, draw_policy
 from fpbandits.report.times import as_written, power_text, time_text
+from fpbandits.simulation.figure import BANDS, draw_policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

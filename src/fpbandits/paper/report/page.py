@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fpbandits import __version__
 from fpbandits.core.statistics import half_width
+from fpbandits.paper.report.chapters import Chapter
 from fpbandits.report.html import fill
-from fpbandits.report.paper.chapters import Chapter
 from fpbandits.report.times import as_written, time_text
 
 if TYPE_CHECKING:

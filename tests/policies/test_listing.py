@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from fpbandits.report.policies import policy_page, policy_table
+from fpbandits.policies.listing import policy_page, policy_table
 
 
 def lines(table: RenderableType, width: int = 80) -> list[str]:

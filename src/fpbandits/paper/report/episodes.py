@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import counted
+from fpbandits.paper.report import drawing
+from fpbandits.paper.report.chapters import Chapter, Drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
-from fpbandits.report.paper import drawing
-from fpbandits.report.paper.chapters import Chapter, Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fpbandits.evaluation.estimates import Estimate
+from fpbandits.evaluation.report import evaluation_table
 from fpbandits.evaluation.result import Earned, Evaluation
-from fpbandits.report.evaluation import evaluation_table
 
 EVALUATION = Evaluation(
     "log.csv",

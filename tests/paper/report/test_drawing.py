@@ -7,7 +7,7 @@ import pytest
 
 from fpbandits import FPUCB, UCB1, load_problem, simulate
 from fpbandits.core.statistics import half_width
-from fpbandits.report.paper import drawing
+from fpbandits.paper.report import drawing
 
 
 def test_legends_name_everything_once() -> None:

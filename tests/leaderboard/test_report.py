@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from fpbandits.leaderboard import Leaderboard, Standing, WorstTruth, contests
-from fpbandits.report.leaderboard import leaderboard_figure, leaderboard_table
+from fpbandits.leaderboard.report import leaderboard_figure, leaderboard_table
 
 
 def lines_of(board: Leaderboard, width: int = 132) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from studies import write_study
 
-from fpbandits.report.sweep import sweep_figure
+from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import Sweep, sweep
 

@@ -12,7 +12,7 @@ import pytest
 from logs import drawn
 
 import fpbandits as fpb
-from fpbandits.report.fit import choice_figure, fit_table, types_figure, write_report
+from fpbandits.fitting.report import choice_figure, fit_table, types_figure, write_report
 
 
 @pytest.fixture(scope="module")

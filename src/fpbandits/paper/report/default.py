@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fpbandits.report.paper import drawing
-from fpbandits.report.paper.chapters import Chapter, Drawing
-from fpbandits.report.regret import draw_policy
+from fpbandits.paper.report import drawing
+from fpbandits.paper.report.chapters import Chapter, Drawing
+from fpbandits.simulation.figure import draw_policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fpbandits.paper.report import drawing
+from fpbandits.paper.report.chapters import Chapter, Drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE
-from fpbandits.report.paper import drawing
-from fpbandits.report.paper.chapters import Chapter, Drawing
-from fpbandits.report.regret import draw_policy
 from fpbandits.report.times import as_written, time_text
+from fpbandits.simulation.figure import draw_policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fpbandits.report.paper import drawing
-from fpbandits.report.paper.chapters import Chapter, Drawing
-from fpbandits.report.paper.episodes import episodes
+from fpbandits.paper.report import drawing
+from fpbandits.paper.report.chapters import Chapter, Drawing
+from fpbandits.paper.report.episodes import episodes
 from fpbandits.report.times import time_text
 
 if TYPE_CHECKING:
