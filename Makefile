@@ -23,7 +23,7 @@ types:
 	$(BIN)/mypy
 
 tests:
-	$(BIN)/pytest --numprocesses auto --dist loadgroup -rs
+	$(BIN)/pytest --numprocesses auto --dist loadfile -rs
 
 nightly: .venv/installed-test
 	$(BIN)/pytest --numprocesses auto -m nightly

@@ -16,21 +16,9 @@ ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "cli", "
 compiles all policies; what finds them compiled comes when that is done."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep each file on one worker (``--dist loadgroup``), and put files in order.
-
-    All tests of the paper are on one, which plays its experiments once.
-    """
-    places: dict[str, int] = {}
-    for item in items:
-        file = item.location[0]
-        group = "paper" if "tests/paper/" in file else file
-        item.add_marker(pytest.mark.xdist_group(group))
-        places[item.nodeid] = next(
-            (place for place, part in enumerate(ORDER) if part in group), len(ORDER)
-        )
-    items.sort(key=lambda item: places[item.nodeid])
+    """Put files in order."""
+    items.sort(key=lambda item: [part in item.nodeid for part in ORDER], reverse=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.experiments import play_episodes, run_experiments
@@ -16,14 +18,18 @@ RUNS, SEED = 200, 1
 
 @pytest.fixture(scope="session")
 def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report") / "results"
-    run_experiments(folder, runs=RUNS, seed=SEED)
+    """Play the experiments once for all workers; each has a folder of its own below this one."""
+    shared = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else None
+    folder = (shared or tmp_path_factory.mktemp("report")) / "results"
+    with FileLock(f"{folder}.lock"):
+        run_experiments(folder, runs=RUNS, seed=SEED)
     return folder
 
 
 @pytest.fixture(scope="session")
 def material(results_folder: Path) -> Material:
-    results = run_experiments(results_folder, runs=RUNS, seed=SEED)
+    with FileLock(f"{results_folder}.lock"):
+        results = run_experiments(results_folder, runs=RUNS, seed=SEED)
     return Material(results, analyses(), numbers(), play_episodes(SEED))
 
 
