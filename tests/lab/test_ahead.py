@@ -6,6 +6,7 @@ import pytest
 
 import fpbandits as fpb
 from fpbandits.engine.compilations import compilations
+from fpbandits.lab import ahead
 from fpbandits.lab.ahead import compile_ahead, compiling, soonest_first
 from fpbandits.lab.examples import EXAMPLES
 
@@ -19,6 +20,12 @@ def test_what_is_blind_comes_first() -> None:
         "frugal",
         "fp-ucb:slack=0.1",
     ]
+
+
+@pytest.fixture(autouse=True)
+def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever other tests of this process have had compiled."""
+    monkeypatch.setattr(ahead, "_begun", {})
 
 
 def test_each_policy_is_compiled_once_whatever_it_plays() -> None:
