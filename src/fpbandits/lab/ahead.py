@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from threading import Lock, Thread
 
+from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import BlindPolicy, Policy
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
@@ -49,7 +50,9 @@ def _once(what: object, work: Callable[[], None]) -> Thread:
     """Begin a piece of work, unless it was begun before."""
     with _guard:
         if what not in _begun:
-            _begun[what] = Thread(target=_quietly, args=[work, what], daemon=True)
+            _begun[what] = Thread(
+                target=_quietly, args=[work, what], name=IN_BACKGROUND, daemon=True
+            )
             _begun[what].start()
         return _begun[what]
 
