@@ -286,6 +286,8 @@ def kept_code(function: Any, arguments: tuple[Any, ...]) -> Any:
         found = function.overloads.get(signature)
         if found is None and not isinstance(function._cache, NullCache):
             found = function._cache.load_overload(signature, function.targetctx)
+            if found is not None:
+                function.add_overload(found)  # the next policy need not read it again
     return found and found.entry_point
 
 
