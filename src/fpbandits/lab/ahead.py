@@ -62,7 +62,7 @@ def _quietly(work: Callable[[], None], key: object) -> None:
         work()
     except Exception:  # whoever plays will be told what is wrong; another problem may do
         with _guard:
-            del _begun[key]
+            _begun.pop(key, None)
 
 
 def _play(policy: Policy, problem: Problem) -> None:
