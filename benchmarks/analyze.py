@@ -22,7 +22,7 @@ LEVELS = np.linspace(0.1, 0.9, 7)
 
 
 def seven_values(count: int, arms: int) -> Measured:
-    """Analyze one case with means on 7 values, chosen for its many parameters to tell apart."""
+    """Analyze one case with means on 7 values, chosen for its many models to tell apart."""
     from fpbandits import Problem, analyze
     from fpbandits.theory.structure import Structure
 
@@ -30,21 +30,21 @@ def seven_values(count: int, arms: int) -> Measured:
     problem = Problem.bernoulli(generator.choice(LEVELS, (count, arms)))
     structure = Structure(problem)
     below_top = np.flatnonzero(problem.means.max(axis=1) < LEVELS[-1])[:200]
-    true = max(below_top.tolist(), key=lambda index: len(structure.must_explore(index)))
+    truth = max(below_top.tolist(), key=lambda index: len(structure.must_explore(index)))
     start = time.perf_counter()
-    case = analyze(problem, problem.parameters[true]).cases[0]
+    case = analyze(problem, problem.models[truth]).cases[0]
     seconds = time.perf_counter() - start
     sizes = {"|B|": len(case.confusion_set), "constraints": len(case.theorem2.confusion_set)}
     return seconds, _peak_gigabytes(), sizes
 
 
 def distinct_means(count: int, arms: int) -> Measured:
-    """Analyze one case with all means distinct: every parameter has an α of its own."""
+    """Analyze one case with all means distinct: every model has an α of its own."""
     from fpbandits import Problem, analyze
 
     problem = Problem.bernoulli(np.random.default_rng(1).random((count, arms)))
     start = time.perf_counter()
-    case = analyze(problem, problem.parameters[0]).cases[0]
+    case = analyze(problem, problem.models[0]).cases[0]
     return time.perf_counter() - start, _peak_gigabytes(), {"terms": len(case.theorem1.terms)}
 
 

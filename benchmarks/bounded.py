@@ -53,7 +53,7 @@ def grown(problem: Problem, policy: Policy, runs: int, seed: int) -> np.ndarray:
     result = simulate(
         problem,
         {"it": policy},
-        true="theta1",
+        truth="theta1",
         horizon=LATE,
         times=[EARLY, LATE],
         runs=runs,

@@ -77,17 +77,17 @@ class Growth(NamedTuple):
 
 
 def growth(
-    family: str, name: str, true: str, runs: int, policy: Policy | None = None, seed: int = 0
+    family: str, name: str, truth: str, runs: int, policy: Policy | None = None, seed: int = 0
 ) -> Growth:
     """Measure how regret grows between a family's two times."""
     paper, (make, early, late) = load_problem(name), FAMILIES[family]
-    problem = make(paper.means, arms=paper.arms, parameters=paper.parameters, name=name)
+    problem = make(paper.means, arms=paper.arms, models=paper.models, name=name)
     policy = policy or DEFAULT()
     result = simulate(
-        problem, policy, true=true, horizon=late, runs=runs, times=[early, late], seed=seed
+        problem, policy, truth=truth, horizon=late, runs=runs, times=[early, late], seed=seed
     )
     grown = np.diff(result.regret(str(policy)), axis=1)[:, 0] / math.log(late / early)
-    coefficient = analyze(problem, true=true).cases[0].theorem2.coefficient
+    coefficient = analyze(problem, truth=truth).cases[0].theorem2.coefficient
     return Growth(float(grown.mean()), float(grown.std(ddof=1) / math.sqrt(runs)), coefficient)
 
 
@@ -104,12 +104,12 @@ def six_prices() -> Problem:
         CONCENTRATION,
         range=(0, 15),
         arms=[f"{price:g}" for price in PRICES],
-        parameters=[f"{middle},{slope}" for middle, slope in curves],
+        models=[f"{middle},{slope}" for middle, slope in curves],
         name="six prices",
     )
 
 
-def ten_lines(problem: Problem, true: int, horizon: int, seed: int) -> float:
+def ten_lines(problem: Problem, truth: int, horizon: int, seed: int) -> float:
     """Return the regret of Thompson sampling with the true likelihood, written in ten lines."""
     random, means = np.random.default_rng(seed), problem.means / 15
     a, b = CONCENTRATION * means, CONCENTRATION * (1 - means)
@@ -118,23 +118,23 @@ def ten_lines(problem: Problem, true: int, horizon: int, seed: int) -> float:
         weights = np.exp(log_likelihood - log_likelihood.max())
         model = random.choice(len(means), p=weights / weights.sum())
         arm = means[model].argmax()
-        r = min(max(random.beta(a[true, arm], b[true, arm]), 1e-16), 1 - 1e-16)
+        r = min(max(random.beta(a[truth, arm], b[truth, arm]), 1e-16), 1 - 1e-16)
         log_likelihood += (a[:, arm] - 1) * math.log(r) + (b[:, arm] - 1) * math.log1p(-r)
         log_likelihood -= betaln(a[:, arm], b[:, arm])
-        regret += 15 * (means[true].max() - means[true, arm])
+        regret += 15 * (means[truth].max() - means[truth, arm])
     return regret
 
 
 def prices(runs: int, horizon: int = 2000) -> dict[str, tuple[float, float]]:
     """Return mean regret and its standard error over all truths: the same runs for everyone."""
     problem, policies = six_prices(), (DEFAULT(), ThompsonTheta(), DEFAULT(likelihood="means"))
-    each = max(1, runs // len(problem.parameters))
+    each = max(1, runs // len(problem.models))
     lost: dict[str, list[float]] = {"ten lines": []}
-    for true, name in enumerate(problem.parameters):
-        lost["ten lines"] += [ten_lines(problem, true, horizon, seed) for seed in range(each)]
+    for truth, name in enumerate(problem.models):
+        lost["ten lines"] += [ten_lines(problem, truth, horizon, seed) for seed in range(each)]
         for policy in policies:
             result = simulate(
-                problem, policy, true=name, horizon=horizon, runs=each, times=[horizon]
+                problem, policy, truth=name, horizon=horizon, runs=each, times=[horizon]
             )
             lost.setdefault(str(policy), []).extend(result.regret(str(policy))[:, -1])
     return {
@@ -144,12 +144,12 @@ def prices(runs: int, horizon: int = 2000) -> dict[str, tuple[float, float]]:
 
 
 @numba.njit
-def _naive(a: Any, b: Any, base: Any, best: Any, true: int, steps: int) -> float:
+def _naive(a: Any, b: Any, base: Any, best: Any, truth: int, steps: int) -> float:
     """Play the best arm of the model that fits best, and weigh every model after each reward."""
     log_likelihood, total = np.zeros(a.shape[0]), 0.0
     for _ in range(steps):
         arm = best[log_likelihood.argmax()]
-        r = np.random.beta(a[true, arm], b[true, arm])  # noqa: NPY002  # all that Numba has
+        r = np.random.beta(a[truth, arm], b[truth, arm])  # noqa: NPY002  # all that Numba has
         x, y = math.log(r), math.log(1 - r)
         for model in range(a.shape[0]):
             log_likelihood[model] += (
@@ -167,7 +167,7 @@ def speeds(name: str, steps: int) -> tuple[float, float]:
     best = means.argmax(axis=1)
     took = []
     for play in (
-        lambda n: simulate(problem, true="theta1", horizon=n, runs=1, times=[n], workers=1),
+        lambda n: simulate(problem, truth="theta1", horizon=n, runs=1, times=[n], workers=1),
         lambda n: _naive(a, b, betaln(a, b), best, 0, n),
     ):
         play(1000)
@@ -181,11 +181,11 @@ def main(runs: int) -> None:
     """Print all of it."""
     print(f"Growth of regret per unit of ln T, {runs:,} runs (Beta on 256 models a tenth of them)")
     for cases in (LOGARITHMIC, BOUNDED):
-        for name, true in cases:
-            print(f"  {name}, {true}")
+        for name, truth in cases:
+            print(f"  {name}, {truth}")
             for family in FAMILIES:
                 many = runs // 10 if family.startswith("beta") and name == "paper:grid" else runs
-                found = growth(family, name, true, many)
+                found = growth(family, name, truth, many)
                 bound = (
                     "" if found.coefficient == 0 else f", {found.mean / found.coefficient:.2f} ×"
                 )

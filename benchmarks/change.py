@@ -20,9 +20,9 @@ from fpbandits import (
 )
 
 POLICIES: list[Policy] = [
-    *(Frugal(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
-    *(Optimist(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
-    *(ThompsonTheta(switch=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
+    *(Frugal(change_rate=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
+    *(Optimist(change_rate=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
+    *(ThompsonTheta(change_rate=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
     FPUCB(),
     Thompson(),
 ]
@@ -39,9 +39,9 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     columns: list[list[float]] = []
     for name, before, after in CASES:
-        for true in ({0: before, 50_000: after}, before):
+        for truth in ({0: before, 50_000: after}, before):
             result = simulate(
-                load_problem(name), POLICIES, true=true, horizon=10**5, runs=runs, times=[10**5]
+                load_problem(name), POLICIES, truth=truth, horizon=10**5, runs=runs, times=[10**5]
             )
             columns.append([float(result.final_regret(str(each)).mean()) for each in POLICIES])
     for row, policy in enumerate(POLICIES):

@@ -20,8 +20,8 @@ PRICING = """
 name = "pricing"
 arms = ["9 EUR", "12 EUR", "15 EUR"]
 value = [9, 12, 15]
-true = "loyal"
-[parameters]
+truth = "loyal"
+[models]
 loyal   = [0.9, 0.8, 0.7 ]
 regular = [0.6, 0.5, 0.3 ]
 thrifty = [0.5, 0.2, 0.05]

@@ -80,9 +80,9 @@ def against_kl_ucb() -> None:
     print("\nRegret at T = 10^5, 5 contexts, 5 arms, 12 models, 40 runs, each truth in turn")
     problem = random_problem(5, 5, 12)
     ratios = []
-    for true in problem.parameters:
+    for truth in problem.models:
         result = simulate(
-            problem, [DEFAULT(), KLUCB()], true=true, horizon=10**5, runs=40, times=[10**5]
+            problem, [DEFAULT(), KLUCB()], truth=truth, horizon=10**5, runs=40, times=[10**5]
         )
         ours, theirs = (result.mean_regret(name)[-1] for name in (DEFAULT.name, "kl-ucb"))
         ratios.append(ours / theirs)
@@ -95,15 +95,15 @@ def growth() -> None:
     shop = [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.1, 0.6]]]
     four = [[[0.6, 0.5], [0.5, 0.3]], [[0.6, 0.9], [0.5, 0.3]], [[0.6, 0.5], [0.5, 0.9]]]
     four.append([[0.6, 0.8], [0.5, 0.8]])
-    for means, true in ((shop, "theta2"), (shop, "theta3"), (four, "theta1")):
+    for means, truth in ((shop, "theta2"), (shop, "theta3"), (four, "theta1")):
         problem = Problem.bernoulli(means, contexts=["mobile", "desktop"], shares=[0.6, 0.4])
-        bound = analyze(problem, true=true).cases[0].theorem2.coefficient
+        bound = analyze(problem, truth=truth).cases[0].theorem2.coefficient
         result = simulate(
-            problem, DEFAULT(), true=true, horizon=10**6, times=[10**4], runs=300, seed=1
+            problem, DEFAULT(), truth=truth, horizon=10**6, times=[10**4], runs=300, seed=1
         )
         regret = result.regret(DEFAULT.name)
         grown = (regret[:, 1] - regret[:, 0]) / np.log(100) / bound
-        claim(f"  {len(means)} models, truth {true}", grown.mean(), 1.3)
+        claim(f"  {len(means)} models, truth {truth}", grown.mean(), 1.3)
         print(f"    ± {2 * grown.std(ddof=1) / np.sqrt(len(grown)):.2f}")
 
 

@@ -72,10 +72,10 @@ def claim(what: str, value: float, limit: float, *, at_least: bool = False) -> N
 
 
 def run_once(
-    policy: Policy, problem: Problem, true: str, horizon: int, *, stepwise: bool = False
+    policy: Policy, problem: Problem, truth: str, horizon: int, *, stepwise: bool = False
 ) -> Callable[[], int]:
     """Return a call of the bare kernel, everything prepared."""
-    index = problem.index(true)
+    index = problem.index(truth)
     known = prepare(policy, problem)
     law = law_of(problem.rewards.reordered(np.array([index]), np.arange(problem.pairs)))
     envelope = Envelope(np.array(problem.rewards.unit_means[index]), math.log(2 / LEAP_ERROR) / 2)
@@ -152,7 +152,7 @@ class EpsilonGreedy(PlainPolicy):
 def against_c() -> dict[str, float]:
     """Compare stepwise loops with C; return our steps per second."""
     print("\nStepwise, 4 Bernoulli arms, time relative to a plain C loop (gcc -O2)")
-    problem, true = load_problem(CASES[0][0]), CASES[0][1]
+    problem, truth = load_problem(CASES[0][0]), CASES[0][1]
     speeds = {}
     program = WORK / "loops"
     WORK.mkdir(exist_ok=True)
@@ -167,7 +167,7 @@ def against_c() -> dict[str, float]:
         ("ucb1", UCB1(), 10**7, 1.5),
         ("thompson", Thompson(), 10**6, 1.2),
     ):
-        ours = run_once(policy, problem, true, steps, stepwise=True)
+        ours = run_once(policy, problem, truth, steps, stepwise=True)
         times = [], []  # type: tuple[list[float], list[float]]
         ours()
         for _ in range(5):
@@ -233,30 +233,30 @@ def leaping() -> None:
     """Compare leaping to 10^12 with going step by step to 10^6."""
     print("\nOne run to T = 10^12, time relative to step by step to T = 10^6")
     generator = np.random.default_rng(0)
-    for name, true in CASES:
+    for name, truth in CASES:
         problem = load_problem(name)
-        means, truth = problem.means, problem.means[problem.index(true)]
+        means, paid = problem.means, problem.means[problem.index(truth)]
         best_arm = means.argmax(axis=1)
-        naive_fp_ucb(means, best_arm, truth, 10, generator)
-        kernel = run_once(FPUCB(), problem, true, 10**12)
+        naive_fp_ucb(means, best_arm, paid, 10, generator)
+        kernel = run_once(FPUCB(), problem, truth, 10**12)
         kernel()
         whole, bare, naive = best(
-            partial(simulate, problem, FPUCB(), true=true, horizon=10**12, runs=1),
+            partial(simulate, problem, FPUCB(), truth=truth, horizon=10**12, runs=1),
             kernel,
-            partial(naive_fp_ucb, means, best_arm, truth, 10**6, generator),
+            partial(naive_fp_ucb, means, best_arm, paid, 10**6, generator),
         )
         claim(f"  fp-ucb, {name}: simulate() / naive loop", whole / naive, 0.1)
         claim(f"  fp-ucb, {name}: kernel / naive loop", bare / naive, 0.01)
         print(f"    {whole * 1e3:.2f} ms, {bare * 1e3:.2f} ms and {naive * 1e3:.0f} ms")
-    problem, true = load_problem(CASES[0][0]), CASES[0][1]
-    far = run_once(UCB1(), problem, true, 10**12)
-    near = run_once(UCB1(), problem, true, 10**6, stepwise=True)
+    problem, truth = load_problem(CASES[0][0]), CASES[0][1]
+    far = run_once(UCB1(), problem, truth, 10**12)
+    near = run_once(UCB1(), problem, truth, 10**6, stepwise=True)
     near(), far()
     one, other = best(far, near, rounds=10)
     claim("  ucb1: leaping to 10^12 / stepwise to 10^6", one / other, 1.0)
     print(f"    {one * 1e3:.1f} ms and {other * 1e3:.1f} ms")
-    far = run_once(Thompson(), problem, true, 10**15)
-    near = run_once(Thompson(), problem, true, 10**6, stepwise=True)
+    far = run_once(Thompson(), problem, truth, 10**15)
+    near = run_once(Thompson(), problem, truth, 10**6, stepwise=True)
     near(), far()
     one, other = best(far, near, rounds=10)
     claim("  thompson: leaping to 10^15 / stepwise to 10^6", one / other, 1.0)
@@ -266,8 +266,8 @@ def leaping() -> None:
     print(f"{'T':>8}" + "".join(f"{name:>30}" for name in ("fp-ucb 24", "fp-ucb 256", "ucb1 24")))
     for power in range(3, 16):
         cells = []
-        for policy, (name, true) in ((FPUCB(), CASES[0]), (FPUCB(), CASES[1]), (UCB1(), CASES[0])):
-            run = run_once(policy, load_problem(name), true, 10**power)
+        for policy, (name, truth) in ((FPUCB(), CASES[0]), (FPUCB(), CASES[1]), (UCB1(), CASES[0])):
+            run = run_once(policy, load_problem(name), truth, 10**power)
             start = time.perf_counter()
             plans = [run() for _ in range(20)]
             cells.append(f"{np.mean(plans):14,.0f} {(time.perf_counter() - start) * 50:10.2f} ms")
@@ -361,7 +361,7 @@ def agents() -> None:
     crowd = [Agent(problem) for _ in range(20_000)]
     size = tracemalloc.get_traced_memory()[0] / len(crowd)
     tracemalloc.stop()
-    print(f"  bytes per agent (4 arms, nothing outstanding): {size:.0f}")
+    print(f"  bytes per agent (4 arms, nothing pending): {size:.0f}")
     print(f"  a million of them: {size / 1e3:.2f} GB")
     print(f"  ask and tell: {ask_and_tell(crowd[0]) * 1e6:.1f} microseconds")
     generator = np.random.default_rng(1)

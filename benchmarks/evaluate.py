@@ -75,7 +75,7 @@ def true_value(problem: Problem, policy: str, least: float) -> float:
     result = simulate(
         problem,
         policy,
-        true="prior",
+        truth="prior",
         horizon=MOST,
         times=range(1, MOST + 1),
         runs=40_000,
@@ -98,7 +98,7 @@ def coverage(logs: int, family: str, contexts: int, uniform: bool) -> None:
     how: Any = {"uniform": True} if uniform else {"propensity": "p"}
     if contexts > 1:
         how["context"] = "on"
-    true = {policy: true_value(problem, policy, least) for policy in POLICIES}
+    truth = {policy: true_value(problem, policy, least) for policy in POLICIES}
     found: dict[str, list[Any]] = {policy: [] for policy in POLICIES}
     start = time.process_time()
     for seed in range(logs):
@@ -109,11 +109,11 @@ def coverage(logs: int, family: str, contexts: int, uniform: bool) -> None:
     chosen = "uniform" if uniform else "by propensities"
     print(f"{family}, {contexts} contexts, arms {chosen}: {time.process_time() - start:.0f} CPU s")
     for policy, estimates in found.items():
-        truth = true[policy]
-        held = np.mean([each.low <= truth <= each.high for each in estimates])
-        off = np.mean([each.value for each in estimates]) - truth
+        value = truth[policy]
+        held = np.mean([each.low <= value <= each.high for each in estimates])
+        off = np.mean([each.value for each in estimates]) - value
         width = np.mean([each.high - each.low for each in estimates])
-        print(f"  {policy}: truth {truth:.4f}, mean error {off:+.4f}, width {width:.4f}")
+        print(f"  {policy}: truth {value:.4f}, mean error {off:+.4f}, width {width:.4f}")
         claim("    95 % intervals that hold it, %", 100 * held, 90, at_least=True)
         claim("    … and not more than", 100 * held, 98)
 

@@ -74,9 +74,9 @@ def draw(
     return means, shares, {"user": user[order], "arm": arm[order], "reward": reward[order]}
 
 
-def mean_error(found: Floats, true: Floats) -> float:
+def mean_error(found: Floats, truth: Floats) -> float:
     """Return the mean error of means, types matched as well as can be."""
-    errors = np.abs(found[:, np.newaxis] - true).mean(axis=2)
+    errors = np.abs(found[:, np.newaxis] - truth).mean(axis=2)
     return float(errors[linear_sum_assignment(errors)].mean())
 
 
@@ -260,8 +260,8 @@ def coverage(logs: int) -> None:
             means, _, log = draw(1000 + seed, family, 2000, types=3, arms=6, shown=3, repeats=4)
             found = fit(log, family=family, **ROLES)
             errors = np.abs(found.problem.means[:, np.newaxis] - means).mean(axis=2)
-            ours, true = linear_sum_assignment(errors)
-            off = np.abs(found.problem.means[ours] - means[true])
+            ours, truth = linear_sum_assignment(errors)
+            off = np.abs(found.problem.means[ours] - means[truth])
             inside.append(float((off < 1.96 * found.error_table[ours]).mean()))
             right += found.types == 3
         print(f"  {family}: three types found in {right} of {logs} logs")
@@ -276,7 +276,7 @@ def regret(known: Problem, policy: Policy, means: Floats, shares: Floats) -> Flo
     total = np.zeros(len(PLAYS))
     for kind, share in enumerate(shares):
         how: Any = {"horizon": PLAYS[-1], "times": PLAYS, "runs": 60, "seed": 5}
-        result = simulate(known, [policy], true=means[kind].tolist(), leap=False, **how)
+        result = simulate(known, [policy], truth=means[kind].tolist(), leap=False, **how)
         total += share * result.mean_regret(str(policy))
     return total
 
@@ -301,18 +301,18 @@ def played() -> None:
             means, shares, log = draw(seed, "bernoulli", events // 10, types=4, arms=8)
             found = fit(log, **ROLES)
             prior = {f"theta{place}": share for place, share in enumerate(shares, 1)}
-            true = Problem.bernoulli(means, prior=prior)
+            truth = Problem.bernoulli(means, prior=prior)
             slack = float(np.sqrt((found.error_table**2).mean()))
             ways: dict[str, tuple[Problem, Policy]] = {
                 "frugal": (found.problem, Frugal()),
                 "frugal, each type three times, moved by its errors": (widened(found, 3), Frugal()),
                 "frugal, each type five times, moved by its errors": (widened(found, 5), Frugal()),
-                "frugal:safe=7": (found.problem, Frugal(safe=7)),
+                "frugal:false_alarm=0.001": (found.problem, Frugal(false_alarm=0.001)),
                 "fp-ucb": (found.problem, FPUCB()),
                 "fp-ucb with a slack of the errors' size": (found.problem, FPUCB(slack=slack)),
                 "thompson": (found.problem, Thompson()),
             }
-            best = regret(true, Frugal(), means, shares)
+            best = regret(truth, Frugal(), means, shares)
             for name, (problem, policy) in ways.items():
                 ratios.setdefault(name, []).append(regret(problem, policy, means, shares) / best)
         print(f"  {events:,} events: regret over frugal's with the true models, at {PLAYS} plays")

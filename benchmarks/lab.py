@@ -40,9 +40,9 @@ def edit(page: Page, problem: fpb.Problem, number: int) -> float:
     mean = 0.61 + number / 100
     means = problem.means.copy()
     means[0, 0] = mean
-    arms, parameters = problem.arms, problem.parameters
-    changed = fpb.Problem.bernoulli(means, arms=arms, parameters=parameters)
-    words = fpb.analyze(changed, parameters[0]).cases[0].facts["FP-UCB"]
+    arms, models = problem.arms, problem.models
+    changed = fpb.Problem.bernoulli(means, arms=arms, models=models)
+    words = fpb.analyze(changed, models[0]).cases[0].facts["FP-UCB"]
     begun = type_into(page, 0, "a0", f"{mean:.2f}")
     page.wait_for_function(_ANSWERED, arg=words)
     return time.perf_counter() - begun
@@ -55,7 +55,7 @@ def open_file(page: Page, problem: fpb.Problem) -> float:
     content = problem_to_toml(problem).encode()
     begun = time.perf_counter()
     chooser.value.set_files({"name": "p.toml", "mimeType": "text/plain", "buffer": content})
-    facts = fpb.analyze(problem, problem.parameters[0]).cases[0].facts
+    facts = fpb.analyze(problem, problem.models[0]).cases[0].facts
     page.wait_for_function(_ANSWERED, arg=facts["FP-UCB"])
     return time.perf_counter() - begun
 

@@ -20,7 +20,7 @@ from fpbandits.core.statistics import std_of
 from fpbandits.policies import parse_policy
 
 ERROR, MUCH = 0.1, 1500
-POLICIES = {"optimist:safe=7": 10, "optimist": 10, "imed": 1, "ucb1": 1}
+POLICIES = {"optimist:false_alarm=0.001": 10, "optimist": 10, "imed": 1, "ucb1": 1}
 """How many times as many runs each policy gets: a few runs that lose much take many to be seen."""
 
 SETS = (
@@ -37,7 +37,7 @@ def losses(problem: str, truth: tuple[float, ...], word: str, horizon: float, ru
     result = simulate(
         load_problem(problem),
         {word: parse_policy(word)},
-        true=list(truth),
+        truth=list(truth),
         horizon=horizon,
         runs=runs,
         times=[horizon],

@@ -97,7 +97,7 @@ def liked_by_then(problem: Problem, policy: str, taste: Floats, seed: int) -> Fl
     """Return how many films are liked up to each decision, on average over runs."""
     times = np.arange(1, HORIZON + 1)
     how: Any = {"horizon": HORIZON, "times": times.tolist(), "runs": RUNS, "seed": seed}
-    result = simulate(problem, policy, true=taste.tolist(), leap=False, **how)
+    result = simulate(problem, policy, truth=taste.tolist(), leap=False, **how)
     counts: Floats = taste.max() * times - result.mean_regret(policy)
     return counts
 

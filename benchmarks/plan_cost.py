@@ -20,7 +20,7 @@ LIMIT = 3.0
 def stepwise(problem: Problem, policy: Policy, decisions: int) -> Callable[[], object]:
     """Return the work of one run, step by step."""
     return lambda: simulate(
-        problem, policy, true="theta1", horizon=decisions, runs=1, leap=False, times=[decisions]
+        problem, policy, truth="theta1", horizon=decisions, runs=1, leap=False, times=[decisions]
     )
 
 

@@ -1,4 +1,4 @@
-"""What `frugal:safe=7` protects from, and its price: figures of docs/policies.md.
+"""What `frugal:false_alarm=0.001` protects from, and its price: figures of docs/policies.md.
 
 First the two examples in which a wrong model fits all that is played under it, to T = 10⁷, beside
 IMED and, with a tenth of the runs, beside the same without the option.
@@ -21,7 +21,7 @@ import numpy as np
 from fpbandits import IMED, Frugal, Policy, Problem, load_problem, simulate
 from fpbandits.problem.practice import practice
 
-SAFE = Frugal(safe=7)
+SAFE = Frugal(false_alarm=0.001)
 LOCKS = (
     ("two models, truth (.5, .6)", Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]]), [0.5, 0.6]),
     ("256 models, truth (.5, .4, .3, .1)", load_problem("paper:grid"), [0.5, 0.4, 0.3, 0.1]),
@@ -32,12 +32,12 @@ def locked(runs: int) -> None:
     """Print regret where the truth is no model, and a model fits what is played under it."""
     policies: list[Policy] = [IMED(), Frugal(), SAFE]
     times = [10**4, 10**5, 10**6, 10**7]
-    for title, problem, true in LOCKS:
+    for title, problem, truth in LOCKS:
         print(f"{title}, {runs:,} runs: mean regret at T = 10^4, …, 10^7")
         for policy in policies:
             many = runs if policy != Frugal() else max(runs // 10, 2)
             result = simulate(
-                problem, policy, true=true, horizon=10**7, times=times, runs=many, shuffle=True
+                problem, policy, truth=truth, horizon=10**7, times=times, runs=many, shuffle=True
             )
             regret = result.regret(str(policy))
             error = regret[:, -1].std(ddof=1) / math.sqrt(many)
@@ -52,7 +52,7 @@ def price(problem: Problem, runs: int, seed: int) -> tuple[float, float, float]:
         result = simulate(
             problem,
             policy,
-            true="prior",
+            truth="prior",
             horizon=10**5,
             times=[10**5],
             runs=runs,

@@ -98,7 +98,7 @@ def many_cells() -> None:
         folder = Path(name)
         for number in range(100):
             means = np.unique(random.integers(1, 20, (12, 4)) / 20, axis=0)
-            problem = Problem.bernoulli(means, name=f"problem {number}", true="theta1")
+            problem = Problem.bernoulli(means, name=f"problem {number}", truth="theta1")
             save_problem(problem, folder / f"problem-{number}.toml")
         for seeds in (1, 1, 10):  # the first time compiles
             (folder / "study.toml").write_text(
@@ -123,7 +123,7 @@ def sending() -> None:
     """Pack and unpack a batch for large sets of models; the way between is not in it."""
     for models in (10**2, 10**4, 10**6):
         problem = Problem.bernoulli(
-            np.random.default_rng(1).random((models, 4)), true="theta1", name="large"
+            np.random.default_rng(1).random((models, 4)), truth="theta1", name="large"
         )
         cells = {0: make_cell(problem, UCB1(), runs=1, horizon=1)}
         works = [seconds(partial(_send, cells)) for _ in range(4)]

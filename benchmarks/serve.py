@@ -31,7 +31,7 @@ from fpbandits.service.desk import MOST_TOGETHER
 PROBLEM = Problem.bernoulli(
     [[0.9, 0.8, 0.7], [0.6, 0.5, 0.3], [0.5, 0.2, 0.05]],
     arms=["9 EUR", "12 EUR", "15 EUR"],
-    parameters=["loyal", "regular", "thrifty"],
+    models=["loyal", "regular", "thrifty"],
 )
 OPTUNA = ["optuna==5.0.0", "psycopg[binary]==3.3.8"]
 CONNECTIONS, UNITS, ROUNDS, SECONDS = 64, 1_000, 5, 4

@@ -20,7 +20,7 @@ import fpbandits as fpb
 PRICES = {"9 EUR": 9.0, "12 EUR": 12.0, "15 EUR": 15.0}
 KINDS = {"loyal": [0.9, 0.8, 0.7], "regular": [0.6, 0.5, 0.3], "thrifty": [0.5, 0.2, 0.05]}
 MODELS = fpb.Problem.bernoulli(
-    list(KINDS.values()), parameters=list(KINDS), arms=list(PRICES), value=list(PRICES.values())
+    list(KINDS.values()), models=list(KINDS), arms=list(PRICES), value=list(PRICES.values())
 )
 
 

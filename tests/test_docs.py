@@ -91,7 +91,7 @@ def test_the_circle_closes(served: str, capsys: pytest.CaptureFixture[str]) -> N
     problem, random = load_problem("pricing.toml"), Random(1)
     kinds = {f"user-{n}": random.randrange(3) for n in range(200)}
     with Client(served, experiment="pricing") as client:
-        client.create(problem, policy="thompson-theta:switch=0.3")
+        client.create(problem, policy="thompson-theta:change_rate=0.3")
         for visit in range(12):
             asked = [{"unit": unit, "key": f"visit-{visit}"} for unit in kinds]
             told = []
@@ -105,7 +105,7 @@ def test_the_circle_closes(served: str, capsys: pytest.CaptureFixture[str]) -> N
     _, _, section = page.partition("## The circle")
     commands = re.findall(r"^fpbandits (.*)", section.partition("\n## ")[0], re.MULTILINE)
     names = [command.split()[0] for command in commands]
-    assert names == ["export", "fit", "evaluate", "migrate", "replay"]
+    assert names == ["export", "fit", "evaluate", "migrate", "verify"]
     for command in commands:
         code, out, error = run(capsys, *shlex.split(command))
         assert code == 0, error
@@ -139,4 +139,4 @@ def test_the_shop_asks_a_service_for_its_prices(served: str) -> None:
     (arm,) = (arm for arm, plays in unit["plays"].items() if plays)
     assert f"for you: {arm}" in shown
     assert f"Sold for {arm}" in sold
-    assert (unit["plays"][arm], unit["outstanding"]) == (1, {})
+    assert (unit["plays"][arm], unit["pending"]) == (1, {})

@@ -74,9 +74,9 @@ def test_the_nearest_name_is_suggested_else_some_are_listed() -> None:
 @pytest.mark.parametrize(
     ("name", "known", "meant"),
     [
-        ("truths", ["problems", "runs", "true"], ["true"]),
+        ("truths", ["problems", "runs", "truth"], ["truth"]),
         ("truths", ["problems", "runs", "seeds"], []),
-        ("tru", ["runs", "true"], ["true"]),
+        ("tru", ["runs", "truth"], ["truth"]),
         ("fpucb", ["ucb1", "fp-ucb", "kl-ucb"], ["fp-ucb"]),
         ("FP_UCB", ["ucb1", "kl-ucb", "fp-ucb"], ["fp-ucb"]),
         ("ucb", ["imed", "fp-ucb", "ucb1"], ["ucb1", "fp-ucb"]),
@@ -94,13 +94,13 @@ def test_suggestions_make_sense(name: str, known: list[str], meant: list[str]) -
 
 def test_of_very_many_names_the_nearest_are_named_and_all_are_counted() -> None:
     known = [f"user {number}" for number in range(50_000)]
-    near, far = unknown("parameter", "usr 1", known), unknown("parameter", "?", known)
-    assert str(near).startswith("unknown parameter 'usr 1': did you mean 'user 1' or '")
+    near, far = unknown("model", "usr 1", known), unknown("model", "?", known)
+    assert str(near).startswith("unknown model 'usr 1': did you mean 'user 1' or '")
     assert str(near).endswith("? There are 50,000")
     assert str(far).endswith("'user 6', 'user 7', … (50,000 in all)")
     assert max(len(str(near)), len(str(far))) < 200
-    assert str(unknown("parameter", "?", known[:20])).endswith("'user 18', 'user 19'")
-    assert str(unknown("parameter", "?", known[:21])).endswith("'user 7', … (21 in all)")
+    assert str(unknown("model", "?", known[:20])).endswith("'user 18', 'user 19'")
+    assert str(unknown("model", "?", known[:21])).endswith("'user 7', … (21 in all)")
 
 
 def test_names_that_do_not_fit_are_left_out() -> None:

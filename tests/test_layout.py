@@ -50,7 +50,7 @@ ELSEWHERE = {
     "service/export.py": "with every store, by stores.py; cli/test_replay",
     "service/metrics.py": "service/test_http",
     "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
-    "service/replay.py": "with every store, by stores.py; cli/test_replay",
+    "service/verify.py": "with every store, by stores.py; cli/test_replay",
     "service/shapes.py": "service/test_http",
 }
 """Modules that are tested elsewhere, and where."""

@@ -1,8 +1,8 @@
 """fpbandits: bandits whose unknown environment is one of a finite set of known models.
 
 >>> import fpbandits as fpb
->>> problem = fpb.Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], parameters=["x", "y"])
->>> fpb.analyze(problem, true="x").cases[0].regime
+>>> problem = fpb.Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], models=["x", "y"])
+>>> fpb.analyze(problem, truth="x").cases[0].regime
 'bounded'
 
 Names are imported when they are first used, so that a command that needs little starts at once.

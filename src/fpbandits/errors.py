@@ -27,6 +27,19 @@ from typing import Self
 _MOST_LISTED = 20
 """More choices than this are not read; the nearest are named, and how many there are."""
 
+RENAMED = {
+    "parameters": "models",
+    "true": "truth",
+    "true_means": "truth_means",
+    "exact": "worst_case",
+    "safe": "false_alarm",
+    "switch": "change_rate",
+    "survivors": "plausible",
+    "outstanding": "pending",
+    "waiting": "blocked",
+}
+"""Words of earlier versions, and what they are called now."""
+
 _LIKE = 0.7
 _spelling = re.compile(r"[-_ ]")
 
@@ -39,7 +52,7 @@ class Error(Exception):
     message
         What is wrong, where, and what would be right.
     row
-        The number of the parameter concerned, counted from 0, where there is one: a file
+        The number of the model concerned, counted from 0, where there is one: a file
         loader turns it into a row of the file.
     """
 
@@ -128,6 +141,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
     unknown family 'bernouli': did you mean 'bernoulli'? Known are 'bernoulli', 'beta'
     """
     known = list(known)
+    if RENAMED.get(name) in known:
+        return UnknownError(f"unknown {kind} {quote(name)}: it is now {RENAMED[name]}")
     # Similarity is quadratic in the names' length and linear in their number: look at a few.
     candidates = [candidate for candidate in known[:10_000] if len(candidate) <= 100]
     near = nearest(name[:100], candidates)
@@ -149,8 +164,8 @@ def nearest(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
     A name spelled otherwise (``fpucb`` for ``fp-ucb``) comes before one that begins or is contained
     in the other, and these before one that looks alike; people seldom mistake the first letters.
 
-    >>> nearest("truths", ["runs", "problems", "true"])
-    ['true']
+    >>> nearest("truths", ["runs", "problems", "truth"])
+    ['truth']
     """
     scores = {candidate: _likeness(name, candidate) for candidate in candidates}
     likely = [candidate for candidate, score in scores.items() if score >= _LIKE]

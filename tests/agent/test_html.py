@@ -7,7 +7,7 @@ from cells import Cells
 from fpbandits import FPUCB, UCB1, Agent, Problem
 
 PRICES = Problem.bernoulli(
-    [[12, 3], [3, 12]], range=(-3, 15), arms=["<low>", "high"], parameters=["x", "y"]
+    [[12, 3], [3, 12]], range=(-3, 15), arms=["<low>", "high"], models=["x", "y"]
 )
 
 
@@ -20,7 +20,7 @@ def test_what_was_seen_and_what_is_awaited() -> None:
     agent.tell(fourth.id, 15)  # must wait for the second
     text = agent._repr_html_()
     assert Cells(text).rows[1:] == [["<low>", "2", "6", "", ""], ["high", "0", "", "1", "1"]]
-    assert "4 asked, 1 outstanding" in text
+    assert "4 asked, 1 pending" in text
     agent.tell(second.id, 15)
     assert Cells(agent._repr_html_()).rows[2] == ["high", "2", "15", "", ""]
 
@@ -29,7 +29,7 @@ def test_models_that_fit_are_named_and_the_rest_counted() -> None:
     agent = Agent("paper:grid", FPUCB())
     for reward in [1, 0, 1, 1] * 30:
         agent.tell(agent.ask().id, reward)
-    fitting = list(agent.survivors())
+    fitting = list(agent.plausible())
     assert len(fitting) > 5
     text = agent._repr_html_()
     assert "; ".join(fitting[:5]) in text
@@ -43,7 +43,7 @@ def test_that_nothing_fits_is_said() -> None:
     for _ in range(200):
         agent.tell(agent.ask().id, 0)
     assert agent.misfits > 0
-    assert f"No model fitted what was seen in {agent.misfits:,} plans." in agent._repr_html_()
+    assert f"No model fitted what was seen in {agent.misfits:,} decisions." in agent._repr_html_()
 
 
 def test_contexts_have_a_column_and_rewards_the_users_units() -> None:
@@ -56,7 +56,7 @@ def test_contexts_have_a_column_and_rewards_the_users_units() -> None:
     decision = agent.ask(context="mobile")
     assert decision.arm == "arm1"
     assert Cells(agent._repr_html_()).rows == [
-        ["context", "arm", "rewards that count", "their mean", "outstanding", "waiting"],
+        ["context", "arm", "rewards that count", "their mean", "pending", "blocked"],
         ["mobile", "arm1", "0", "", "1", ""],
         ["mobile", "arm2", "0", "", "", ""],
         ["desktop", "arm1", "0", "", "", ""],

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fpbandits.agent.ledger import CROWD, Ledger, Waiting
+from fpbandits.agent.ledger import CROWD, Blocked, Ledger
 from fpbandits.errors import ConflictError, UnknownError
 
 ARMS = range(3)
@@ -54,11 +54,11 @@ class Naive:
     def out(self) -> dict[int, int]:
         return {n: entry.arm for n, entry in enumerate(self.entries) if entry.out}
 
-    def waiting(self, arm: int) -> Waiting | None:
+    def blocked(self, arm: int) -> Blocked | None:
         rewards = sum(entry.waits for entry in self.entries if entry.arm == arm)
         if not rewards:
             return None
-        return Waiting(min(n for n, its in self.out().items() if its == arm), rewards)
+        return Blocked(min(n for n, its in self.out().items() if its == arm), rewards)
 
 
 def again(ledger: Ledger) -> Ledger:
@@ -98,7 +98,7 @@ def test_what_counts_when(in_order: bool) -> None:
                 with pytest.raises(ConflictError, match=f"decision {number} was told or forg"):
                     ledger.arm_of(number)
             assert ledger.out == naive.out()
-            assert [ledger.waiting(arm) for arm in ARMS] == [naive.waiting(arm) for arm in ARMS]
+            assert [ledger.blocked(arm) for arm in ARMS] == [naive.blocked(arm) for arm in ARMS]
         assert ledger.state() == again(ledger).state()
 
     challenge()
@@ -113,10 +113,10 @@ def test_a_crowd_is_so_many_that_wait(in_order: bool) -> None:
         counts = ledger.settle(number, 0.5)
         assert ledger.joins_a_crowd(number) is (in_order and number >= CROWD)
         assert counts == ([] if in_order else [(number, 0.5)])
-    assert ledger.waiting(1) == (Waiting(0, CROWD + 1) if in_order else None)
-    assert ledger.waiting(0) is None
+    assert ledger.blocked(1) == (Blocked(0, CROWD + 1) if in_order else None)
+    assert ledger.blocked(0) is None
     assert len(ledger.settle(0, None)) == (CROWD + 1 if in_order else 0)
-    assert ledger.waiting(1) is None
+    assert ledger.blocked(1) is None
 
 
 @pytest.mark.parametrize("number", [-1, 2, True, 0.0, "0", None])

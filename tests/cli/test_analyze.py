@@ -17,11 +17,11 @@ def test_json_has_the_promised_shape(capsys: pytest.CaptureFixture[str]) -> None
     result = json.loads(out)
     assert result["problem"] == "paper:two"
     assert result["arms"] == ["arm1", "arm2"]
-    assert result["parameters"] == ["theta1", "theta2"]
+    assert result["models"] == ["theta1", "theta2"]
     assert result["candidate_arms"] == ["arm1", "arm2"]
     assert result["ties"] == []
     bounded, logarithmic = result["cases"]
-    assert bounded["true"] == "theta1"
+    assert bounded["truth"] == "theta1"
     assert bounded["best_arm"] == "arm1"
     assert bounded["regime"] == "bounded"
     assert bounded["confusion_set"] == bounded["confusing_arms"] == []
@@ -46,10 +46,10 @@ def test_json_has_the_promised_shape(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_one_case_for_a_named_truth(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "analyze", "paper:grid", "--true", "0.4,0.3,0.2,0.2", "--json")
+    code, out, _ = run(capsys, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2", "--json")
     assert code == 0
     (case,) = json.loads(out)["cases"]
-    assert case["true"] == "0.4,0.3,0.2,0.2"
+    assert case["truth"] == "0.4,0.3,0.2,0.2"
 
 
 def test_tables_give_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +58,7 @@ def test_tables_give_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(out.split())
     assert "bounded; 117 plays of arm1 rule" in text
     assert "1 bounded, 1 logarithmic for FP-UCB" in text
-    code, out, _ = run(capsys, "analyze", "paper:two", "--true", "theta2")
+    code, out, _ = run(capsys, "analyze", "paper:two", "--truth", "theta2")
     text = " ".join(out.split())
     assert "logarithmic, because it looks like theta1 while you play arm2" in text
     assert "7.347" in out
@@ -66,8 +66,8 @@ def test_tables_give_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_names_are_not_markup(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "p.toml"
-    path.write_text('arms = ["[bold]a", "b[/]"]\n[parameters]\n"[red]x" = [0.1, 0.2]\n')
-    for options in ([], ["--true", "[red]x"]):
+    path.write_text('arms = ["[bold]a", "b[/]"]\n[models]\n"[red]x" = [0.1, 0.2]\n')
+    for options in ([], ["--truth", "[red]x"]):
         code, out, _ = run(capsys, "analyze", str(path), *options)
         assert code == 0
         assert "[red]x" in out
@@ -90,18 +90,18 @@ def test_plot_is_written_once_whole(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_too_many_parameters_for_a_figure_or_a_table(
+def test_too_many_models_for_a_figure_or_a_table(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "many.csv"
-    path.write_text("parameter,a\n" + "".join(f"p{i},0.5\n" for i in range(2500)))
+    path.write_text("model,a\n" + "".join(f"p{i},0.5\n" for i in range(2500)))
     code, _, err = run(capsys, "analyze", str(path))
     assert code == 2
-    assert "2,500 parameters make too many cases" in err
+    assert "2,500 models make too many cases" in err
     plot = tmp_path / "x.png"
-    code, _, err = run(capsys, "analyze", str(path), "--true", "p7", "--plot", str(plot))
+    code, _, err = run(capsys, "analyze", str(path), "--truth", "p7", "--plot", str(plot))
     assert code == 2
-    assert "2,500 parameters are too many to draw" in err
+    assert "2,500 models are too many to draw" in err
     assert not plot.exists()
 
 
@@ -109,14 +109,14 @@ def test_a_refused_command_leaves_no_figure(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     plot = tmp_path / "x.png"
-    code, _, _ = run(capsys, "analyze", "paper:two", "--true", "nope", "--plot", str(plot))
+    code, _, _ = run(capsys, "analyze", "paper:two", "--truth", "nope", "--plot", str(plot))
     assert code == 2
     assert not plot.exists()
 
 
 def test_narrow_terminals_lose_no_figures() -> None:
     process = subprocess.run(
-        [*COMMAND, "analyze", "paper:grid", "--true", "0.4,0.3,0.2,0.2"],
+        [*COMMAND, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2"],
         env={**os.environ, "COLUMNS": "40"},
         capture_output=True,
         text=True,
@@ -130,7 +130,7 @@ def test_narrow_terminals_lose_no_figures() -> None:
     [
         (["analyze", "paper:tow"], "did you mean 'paper:two'?"),
         (["analyze", "none.toml"], "none.toml: there is no such file"),
-        (["analyze", "paper:two", "--true", "theta3"], "unknown parameter 'theta3': did you mean"),
+        (["analyze", "paper:two", "--truth", "theta3"], "unknown model 'theta3': did you mean"),
         (["analyze", "paper:two", "--plot", "x.pdf"], "unknown figure ending '.pdf'"),
         (["analyze", "paper:two", "--plot", "no/where.png"], "there is no folder 'no'"),
     ],

@@ -30,7 +30,7 @@ def test_output_that_cannot_be_written_makes_one_line(words: list[str]) -> None:
 
 def test_a_terminal_without_greek_gets_question_marks() -> None:
     process = subprocess.run(
-        [*COMMAND, "analyze", "paper:two", "--true", "theta2"],
+        [*COMMAND, "analyze", "paper:two", "--truth", "theta2"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         text=True,
@@ -115,7 +115,7 @@ def test_a_closed_pipe_makes_no_traceback() -> None:
 def test_ctrl_c_exits_130_without_a_traceback(tmp_path: Path) -> None:
     path = tmp_path / "slow.csv"
     rows = (f"p{i},{i % 97 / 100},{i % 89 / 100},{i % 83 / 100}\n" for i in range(2000))
-    path.write_text("parameter,a,b,c\n" + "".join(rows))
+    path.write_text("model,a,b,c\n" + "".join(rows))
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, "analyze", str(path), "--json"],
@@ -199,11 +199,11 @@ def test_tables_are_printed_whatever_the_width(
         ),
         (
             ["simulate", "paper:two", "--truths", "x"],
-            "No such option: --truths: did you mean --true? Known are --true, --true-means, --pol",
+            "No such option: --truths: did you mean --truth? Known are --truth, --truth-means",
         ),
         (["policies", "--zzz"], "No such option: --zzz: known are --json, --help"),
         (["--zzz"], "No such option: --zzz: known are --version, "),
-        (["analyze", "paper:two", "--true"], "Option '--true' requires an argument"),
+        (["analyze", "paper:two", "--truth"], "Option '--truth' requires an argument"),
         (["analyze", "paper:two", "x"], "Got unexpected extra argument"),
     ],
 )

@@ -16,7 +16,7 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
     """Ask as bash and zsh do: bash splits words at colons before."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("true = 'a'\n[parameters]\na = [0.1]\nb = [0.2]\n")
+        (tmp_path / name).write_text("truth = 'a'\n[models]\na = [0.1]\nb = [0.2]\n")
     split = "\n".join(words).replace(":", "\n:\n").removesuffix("\n").split("\n")
     if not words[-1]:
         split.append("")
@@ -55,9 +55,9 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
         (["analyze", "folder/"], ["folder/inner.toml"]),
         (["analyze", ".h"], [".hidden.toml"]),
         (["analyze", "nowhere/"], []),
-        (["analyze", "paper:two", "--true", ""], ["all", "theta1", "theta2"]),
-        (["simulate", "mine.toml", "--true", ""], ["all", "a", "b"]),
-        (["simulate", "none.toml", "--true", ""], []),
+        (["analyze", "paper:two", "--truth", ""], ["all", "theta1", "theta2"]),
+        (["simulate", "mine.toml", "--truth", ""], ["all", "a", "b"]),
+        (["simulate", "none.toml", "--truth", ""], []),
         (["simulate", "paper:two", "--policy", "a"], ["all", "ata"]),
         (["policies", "th"], ["thompson-theta", "thompson"]),
         (["policies", "a"], ["ata"]),

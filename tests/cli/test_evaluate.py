@@ -16,7 +16,7 @@ from command import COMMAND, refusal, run
 
 MODELS = """name = "shop"
 arms = ["9", "12"]
-[parameters]
+[models]
 loyal = [0.9, 0.8]
 thrifty = [0.8, 0.1]
 [prior]

@@ -35,7 +35,7 @@ def test_json_and_a_problem_file(
     capsys: pytest.CaptureFixture[str], log: str, tmp_path: Path
 ) -> None:
     models = tmp_path / "models.toml"
-    code, out, err = run(capsys, "fit", log, *WORDS, "--out", str(models), "--json")
+    code, out, err = run(capsys, "fit", log, *WORDS, "--save", str(models), "--json")
     assert (code, err) == (0, f"wrote {models}\n")
     content = json.loads(out)
     assert content["types"] == 2
@@ -43,8 +43,8 @@ def test_json_and_a_problem_file(
     problem = load_problem(models)
     assert problem.name == "shop"
     assert {
-        name: row.tolist() for name, row in zip(problem.parameters, problem.means, strict=True)
-    } == (content["parameters"])
+        name: row.tolist() for name, row in zip(problem.models, problem.means, strict=True)
+    } == (content["models"])
     assert problem.prior == pytest.approx(list(content["shares"].values()))
     assert run(capsys, "fit", log, *WORDS, "--json")[1] == out, "bit for bit"
     assert run(capsys, "analyze", str(models))[0] == 0
@@ -75,7 +75,7 @@ def test_bad_logs_get_one_line(
             changed[row - 1] = ",".join([*cells[:2], cell])
         path.write_text("\n".join(changed) + "\n")
         return refusal(
-            capsys, "fit", str(path), *(words or WORDS), "--out", str(tmp_path / "m.toml")
+            capsys, "fit", str(path), *(words or WORDS), "--save", str(tmp_path / "m.toml")
         )
 
     assert "row 17: the reward is 'yes': expected a number" in refused(17, "yes")
@@ -93,8 +93,8 @@ def test_bad_logs_get_one_line(
 
 
 def test_bad_options_get_one_line(capsys: pytest.CaptureFixture[str], log: str) -> None:
-    assert ".toml file" in refusal(capsys, "fit", log, *WORDS, "--out", "models.csv")
-    assert "no folder" in refusal(capsys, "fit", log, *WORDS, "--out", "nowhere/models.toml")
+    assert ".toml file" in refusal(capsys, "fit", log, *WORDS, "--save", "models.csv")
+    assert "no folder" in refusal(capsys, "fit", log, *WORDS, "--save", "nowhere/models.toml")
     assert "Missing option '--reward'" in refusal(capsys, "fit", log, *WORDS[:4])
     assert "no such file" in refusal(capsys, "fit", "nosuch.csv", *WORDS)
 
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     pd.DataFrame(truth.log).to_csv(path, index=False)
     models = tmp_path / "models.toml"
-    words = ["fit", str(path), *WORDS, "--family", "gaussian", "--out", str(models)]
+    words = ["fit", str(path), *WORDS, "--family", "gaussian", "--save", str(models)]
     ours, theirs = pty.openpty()
     with subprocess.Popen([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE) as process:
         os.close(theirs)

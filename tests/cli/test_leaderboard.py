@@ -26,7 +26,7 @@ def test_command(
         main(words)
     output = capsys.readouterr()
     assert caught.value.code == 0
-    for word in ("frugal:safe=7", "thompson-theta", "two θ²", "score"):
+    for word in ("frugal:false_alarm=0.001", "thompson-theta", "two θ²", "score"):
         assert word in output.out
     assert f"wrote {tmp_path / 'leaderboard.json'}" in output.err
     board = (tmp_path / "leaderboard.json").read_bytes()
@@ -60,7 +60,7 @@ def test_ones_own_problems(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     file = tmp_path / "mine.csv"
-    file.write_text("parameter,a,b\nx,0.5,0.4\ny,0.5,0.9\n")
+    file.write_text("model,a,b\nx,0.5,0.4\ny,0.5,0.9\n")
     words = ["leaderboard", str(file), "paper:two", "--runs", "4", "--horizon", "100"]
     code, out, err = run(capsys, *words, "--out", str(tmp_path / "out"))
     assert code == 0
@@ -71,7 +71,7 @@ def test_ones_own_problems(
     assert "random" not in out
     board = json.loads(run(capsys, *words, "--json")[1])
     assert [contest["group"] for contest in board["contests"]] == ["own", "own"]
-    assert board["policies"].keys() >= {"frugal", "frugal:safe=7", "ucb1"}
+    assert board["policies"].keys() >= {"frugal", "frugal:false_alarm=0.001", "ucb1"}
     assert "there is no such file" in refusal(capsys, "leaderboard", "paper:two", "none.toml")
     assert "two problems are called 'mine'" in refusal(capsys, "leaderboard", *[str(file)] * 2)
 
@@ -93,7 +93,7 @@ def test_groups(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
         words = ["leaderboard", "--group", group]
         board = json.loads(run(capsys, *words, "--json", "--seed", "3")[1])
         expected = [
-            (c.name, c.group, len(c.problem.parameters), len(c.problem.arms), c.lower_bound)
+            (c.name, c.group, len(c.problem.models), len(c.problem.arms), c.lower_bound)
             for c in contests(group, 3)
         ]
         assert [tuple(contest.values()) for contest in board["contests"]] == expected

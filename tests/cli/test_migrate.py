@@ -27,7 +27,7 @@ def test_new_models_take_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "",
         "f has the history of 1 unit, and takes requests\n",
     )
-    assert run(capsys, "replay", str(path))[1] == "3 decisions, all as logged\n"
+    assert run(capsys, "verify", str(path))[1] == "3 decisions, all as logged\n"
     with closing(open_store(str(path))) as store:
         kept = store.experiment("f")
         assert kept is not None

@@ -56,7 +56,7 @@ def test_it_serves_until_ctrl_c_and_goes_on_from_there(
                 lines = [json.loads(line) for line in errors.splitlines()]
                 assert lines[-1]["message"] == "stopped"
                 assert token.strip() not in errors
-    assert run(capsys, "replay", str(tmp_path / "fpbandits.db"))[:2] == (
+    assert run(capsys, "verify", str(tmp_path / "fpbandits.db"))[:2] == (
         0,
         "2 decisions, all as logged\n",
     )

@@ -19,7 +19,7 @@ def test_simulate_prints_json_as_promised(capsys: pytest.CaptureFixture[str]) ->
     assert (code, err) == (0, "")
     result = json.loads(out)
     assert result["problem"] == "paper:two"
-    assert result["true"] == "theta1"
+    assert result["truth"] == "theta1"
     assert (result["horizon"], result["runs"], result["seed"]) == (1000, 5, 2)
     assert result["times"] == [10, 100, 1000]
     assert list(result["policies"]) == ["fp-ucb:slack=0.050", "ucb1"]
@@ -34,18 +34,18 @@ def test_simulate_by_default_plays_the_default_policy(capsys: pytest.CaptureFixt
     words = ["simulate", "paper:permutations", "--horizon", "100", "--runs", "1", "--json"]
     result = json.loads(run(capsys, *words)[1])
     assert list(result["policies"]) == ["frugal"]
-    assert result["true"] == "0.6,0.4,0.3,0.2"
+    assert result["truth"] == "0.6,0.4,0.3,0.2"
     assert result["policies"]["frugal"]["std_regret"][-1] is None
 
 
 def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
     base = ["simulate", "paper:two", "--horizon", "200", "--runs", "3", "--json"]
     for options, key, value in (
-        (["--step"], "leap", False),
-        (["--exact"], "exact", True),
+        (["--no-leap"], "leap", False),
+        (["--worst-case"], "worst_case", True),
         (["--shuffle"], "shuffle", True),
-        (["--true", "theta2"], "true", "theta2"),
-        (["--true-means", ".5,0.6"], "true", "0.5,0.6"),
+        (["--truth", "theta2"], "truth", "theta2"),
+        (["--truth-means", ".5,0.6"], "truth", "0.5,0.6"),
         (["--workers", "1"], "runs", 3),
     ):
         assert json.loads(run(capsys, *base, *options)[1])[key] == value
@@ -54,30 +54,30 @@ def test_simulate_modes_and_truths(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_truth_in_turn_is_what_each_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
     base = ["simulate", "paper:two", "--policy", "ucb1", "--policy", "optimist", "--shuffle"]
     base += ["--horizon", "200", "--runs", "3", "--times", "50"]
-    code, out, err = run(capsys, *base, "--true", "all", "--json")
+    code, out, err = run(capsys, *base, "--truth", "all", "--json")
     assert (code, err) == (0, "")
     every = json.loads(out)
     assert (every["problem"], every["horizon"], every["runs"]) == ("paper:two", 200, 3)
     assert every["times"] == [50, 200]
     assert "policies" not in every
-    assert "true" not in every
+    assert "truth" not in every
     assert list(every["truths"]) == ["theta1", "theta2"]
-    for true, own in every["truths"].items():
-        assert own == json.loads(run(capsys, *base, "--true", true, "--json")[1])
-    code, out, _ = run(capsys, *base, "--true", "all")
+    for truth, own in every["truths"].items():
+        assert own == json.loads(run(capsys, *base, "--truth", truth, "--json")[1])
+    code, out, _ = run(capsys, *base, "--truth", "all")
     assert code == 0
     starts = [line.split()[:2] for line in out.splitlines()[3:]]
     assert [start[0] for start in starts] == ["theta1", "optimist", "theta2", "optimist"]
 
 
-def test_a_parameter_called_all_is_one_truth(
+def test_a_model_called_all_is_one_truth(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.csv"
-    file.write_text("parameter,a,b\nall,0.5,0.4\nnone,0.1,0.2\n")
-    words = [str(file), "--true", "all", "--json"]
+    file.write_text("model,a,b\nall,0.5,0.4\nnone,0.1,0.2\n")
+    words = [str(file), "--truth", "all", "--json"]
     result = json.loads(run(capsys, "simulate", *words, "--runs", "2", "--horizon", "10")[1])
-    assert result["true"] == "all"
+    assert result["truth"] == "all"
     assert len(json.loads(run(capsys, "analyze", *words)[1])["cases"]) == 1
     assert len(json.loads(run(capsys, "analyze", "paper:two", *words[1:])[1])["cases"]) == 2
 
@@ -148,10 +148,10 @@ def test_what_is_remarkable_is_a_note_of_one_line(
         (["simulate", "paper:two", "--workers", "0"], "workers is 0: it must be at least 1"),
         (["simulate", "paper:two", "--policy", "fpucb"], "did you mean 'fp-ucb'?"),
         (["simulate", "paper:two", "--policy", "ucb1", "--policy", "ucb1"], "is given twice"),
-        (["simulate", "paper:two", "--true", "theta3"], "unknown parameter 'theta3'"),
-        (["simulate", "paper:two", "--true", "x", "--true-means", "1"], "give one of them"),
-        (["simulate", "paper:two", "--step", "--exact"], "exclude each other"),
-        (["simulate", "paper:two", "--true", "all", "--out", "x"], "write a study (sweep)"),
+        (["simulate", "paper:two", "--truth", "theta3"], "unknown model 'theta3'"),
+        (["simulate", "paper:two", "--truth", "x", "--truth-means", "1"], "give one of them"),
+        (["simulate", "paper:two", "--no-leap", "--worst-case"], "exclude each other"),
+        (["simulate", "paper:two", "--truth", "all", "--out", "x"], "write a study (sweep)"),
         (["simulate", "paper:two", "--policy", "all", "--policy", "all"], "is given twice"),
         (["simulate", "paper:two", "--times", "5,,7"], "--times is '': expected a number"),
         (
@@ -170,7 +170,7 @@ def test_who_names_no_truth_is_told_the_names(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.csv"
-    file.write_text("parameter,a,b\nx,0.5,0.4\ny,0.1,0.2\n")
+    file.write_text("model,a,b\nx,0.5,0.4\ny,0.1,0.2\n")
     assert refusal(capsys, "simulate", str(file)) == (
-        "error: mine does not say which parameter is true: give --true all, or one of 'x', 'y'\n"
+        "error: mine does not say which model is true: give --truth all, or one of 'x', 'y'\n"
     )

@@ -63,7 +63,7 @@ def test_names_are_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     path = tmp_path / "s.toml"
     path.write_text(
         'name = "$x_{"\nruns = 2\nhorizons = [5, 6]\n'
-        'problems = [{name = "[red]$y^", parameters = {a = [1, 0]}, true = "a"}, "paper:two"]'
+        'problems = [{name = "[red]$y^", models = {a = [1, 0]}, truth = "a"}, "paper:two"]'
     )
     with pytest.raises(SystemExit) as caught:
         main(["sweep", str(path), "--out", str(tmp_path / "out")])

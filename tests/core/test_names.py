@@ -33,17 +33,17 @@ class Short(Sequence[list[float]]):
 
 
 def test_a_list_that_is_shorter_than_it_says() -> None:
-    with pytest.raises(InputError, match="there are 2 parameter names for 1 rows"):
-        Problem.bernoulli(Short(), parameters=["x", "y"])
+    with pytest.raises(InputError, match="there are 2 model names for 1 rows"):
+        Problem.bernoulli(Short(), models=["x", "y"])
 
 
 def test_names_are_plain_texts() -> None:
-    plain = Problem.bernoulli(MEANS, arms=["a", "b"], parameters=["loyal", "thrifty"])
+    plain = Problem.bernoulli(MEANS, arms=["a", "b"], models=["loyal", "thrifty"])
     odd = Problem.bernoulli(
-        MEANS, arms=list(np.array(["a", "b"])), parameters=list(Names), true=Names.LOYAL
+        MEANS, arms=list(np.array(["a", "b"])), models=list(Names), truth=Names.LOYAL
     )
-    assert {type(name) for name in (*odd.arms, *odd.parameters, odd.true)} == {str}
-    assert repr((odd.arms, odd.parameters)) == "(('a', 'b'), ('loyal', 'thrifty'))"
+    assert {type(name) for name in (*odd.arms, *odd.models, odd.truth)} == {str}
+    assert repr((odd.arms, odd.models)) == "(('a', 'b'), ('loyal', 'thrifty'))"
     assert odd.fingerprint == plain.fingerprint
     assert odd.index(Names.THRIFTY) == 1
     assert plain_text(Names.LOYAL) == "loyal"
@@ -59,66 +59,66 @@ def test_whatever_has_an_order_may_name(names: Any) -> None:
 
 
 HEAD = 'contexts = ["m", "d"]\narms = ["a", "b"]\n'
-GOOD = "[parameters.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
+GOOD = "[models.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
 
 WITH_CONTEXTS = [
-    (HEAD + "[parameters.x]\nm = [0, 1]", "parameter 'x': nothing is said of context 'd'"),
+    (HEAD + "[models.x]\nm = [0, 1]", "model 'x': nothing is said of context 'd'"),
     (
         HEAD + GOOD + "tablet = [0, 1]",
-        "parameter 'x': unknown context 'tablet': known are 'm', 'd'",
+        "model 'x': unknown context 'tablet': known are 'm', 'd'",
     ),
     (
-        'contexts = ["mobile"]\n[parameters.x]\nmobil = [0, 1]',
-        "parameter 'x': unknown context 'mobil': did you mean 'mobile'?",
+        'contexts = ["mobile"]\n[models.x]\nmobil = [0, 1]',
+        "model 'x': unknown context 'mobil': did you mean 'mobile'?",
     ),
     (
-        "contexts = []\n[parameters]\nx = [0, 1]",
+        "contexts = []\n[models]\nx = [0, 1]",
         "there are no contexts: name at least one, or leave",
     ),
-    ('contexts = "m"\n[parameters]\nx = [0, 1]', "contexts must be a list, not 'm'"),
-    ("contexts = [1]\n[parameters.x]\n1 = [0, 1]", "context 1: its name must be a text, not 1"),
+    ('contexts = "m"\n[models]\nx = [0, 1]', "contexts must be a list, not 'm'"),
+    ("contexts = [1]\n[models.x]\n1 = [0, 1]", "context 1: its name must be a text, not 1"),
     ('contexts = ["m", "m"]\n' + GOOD, "duplicate context name 'm': contexts 1 and 2 must differ"),
     (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0.5]",
-        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'b'",
+        HEAD + "[models.x]\nm = [0, 1]\nd = [0.5]",
+        "model 'x', context 'd' has 1 of 2 values: no value for arm 'b'",
     ),
     (
-        HEAD + "[parameters.x]\nm = [0, 1, 1]\nd = [0, 1]",
-        "parameter 'x', context 'm' has 3 values for 2 arms: nothing follows arm 'b'",
+        HEAD + "[models.x]\nm = [0, 1, 1]\nd = [0, 1]",
+        "model 'x', context 'm' has 3 values for 2 arms: nothing follows arm 'b'",
     ),
     (
-        'contexts = ["m", "d"]\n[parameters.x]\nm = [0, 1]\nd = [0.5]',
-        "parameter 'x', context 'd' has 1 of 2 values: no value for arm 'arm2'",
+        'contexts = ["m", "d"]\n[models.x]\nm = [0, 1]\nd = [0.5]',
+        "model 'x', context 'd' has 1 of 2 values: no value for arm 'arm2'",
     ),
-    (HEAD + "[parameters.x]\nm = 0.5\nd = [0, 1]", "parameter 'x', context 'm': expected a list"),
-    (HEAD + "[parameters]\nx = 0.5", "parameter 'x': expected a list of values for each of the 2"),
+    (HEAD + "[models.x]\nm = 0.5\nd = [0, 1]", "model 'x', context 'm': expected a list"),
+    (HEAD + "[models]\nx = 0.5", "model 'x': expected a list of values for each of the 2"),
     (
-        HEAD + "[parameters]\nx = [0.9, 0.5]",
-        "parameter 'x', context 'm': expected a list with a value for each of the 2 arms, not 0.9",
-    ),
-    (
-        HEAD + "[parameters]\nx = [[0, 1]]",
-        "parameter 'x': there is 1 list of values for 2 contexts",
+        HEAD + "[models]\nx = [0.9, 0.5]",
+        "model 'x', context 'm': expected a list with a value for each of the 2 arms, not 0.9",
     ),
     (
-        "[parameters.x]\nm = [0, 1]",
-        "parameter 'x': expected a value for every arm, not {'m': [0, 1]}",
+        HEAD + "[models]\nx = [[0, 1]]",
+        "model 'x': there is 1 list of values for 2 contexts",
+    ),
+    (
+        "[models.x]\nm = [0, 1]",
+        "model 'x': expected a value for every arm, not {'m': [0, 1]}",
     ),
     (
         'arms = ["a", "b"]\n' + GOOD,
-        "parameter 'x': expected a list with a value for each of the 2 arms, not {'m': [0.9, 0.5]",
+        "model 'x': expected a list with a value for each of the 2 arms, not {'m': [0.9, 0.5]",
     ),
     (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, 3]",
-        "parameter 'x', context 'd', arm 'b': mean 3 is outside the range [0, 1]",
+        HEAD + "[models.x]\nm = [0, 1]\nd = [0, 3]",
+        "model 'x', context 'd', arm 'b': mean 3 is outside the range [0, 1]",
     ),
     (
-        HEAD + "[parameters.x]\nm = [0, 1]\nd = [0, nan]",
-        "parameter 'x', context 'd', arm 'b': nan is not a finite number",
+        HEAD + "[models.x]\nm = [0, 1]\nd = [0, nan]",
+        "model 'x', context 'd', arm 'b': nan is not a finite number",
     ),
     (
-        'contexts = ["m"]\nreward = "discrete"\nsupport = [0, 1]\n[parameters.x]\nm = [[0.5, 0.6]]',
-        "parameter 'x', context 'm', arm 'arm1'",
+        'contexts = ["m"]\nreward = "discrete"\nsupport = [0, 1]\n[models.x]\nm = [[0.5, 0.6]]',
+        "model 'x', context 'm', arm 'arm1'",
     ),
 ]
 
@@ -129,7 +129,7 @@ def test_refusals_in_contexts(
 ) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(content)
-    for words in (("analyze", str(path)), ("simulate", str(path), "--true", "x")):
+    for words in (("analyze", str(path)), ("simulate", str(path), "--truth", "x")):
         line = refusal(capsys, *words)
         assert line.startswith(f"error: {path}: ")
         assert message in line

@@ -15,7 +15,7 @@ from fpbandits import InputError
 from fpbandits.core.shares import checked_prior, checked_shares
 
 HEAD = 'contexts = ["m", "d"]\narms = ["a", "b"]\n'
-GOOD = "[parameters.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
+GOOD = "[models.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
 
 SHARES = [
     (HEAD + "shares = [0.6, 0.3]\n" + GOOD, "the shares of contexts add up to 0.9, not 1"),
@@ -28,7 +28,7 @@ SHARES = [
     (HEAD + "shares = 1\n" + GOOD, "shares must be a list, not 1"),
     (HEAD + "shares = []\n" + GOOD, "there are 0 shares for 2 contexts"),
     (
-        "shares = [1]\n[parameters]\nx = [0, 1]",
+        "shares = [1]\n[models]\nx = [0, 1]",
         "shares say how often each context comes, and there",
     ),
 ]
@@ -40,7 +40,7 @@ def test_shares_that_are_refused(
 ) -> None:
     path = tmp_path / "bad.toml"
     path.write_text(content)
-    for words in (("analyze", str(path)), ("simulate", str(path), "--true", "x")):
+    for words in (("analyze", str(path)), ("simulate", str(path), "--truth", "x")):
         line = refusal(capsys, *words)
         assert line.startswith(f"error: {path}: ")
         assert message in line
@@ -64,7 +64,7 @@ def test_a_prior_is_in_proportion_to_its_weights(weights: list[float]) -> None:
     assert again == prior  # so that a saved problem comes back bit for bit
 
 
-def test_parameters_of_which_a_prior_says_nothing_weigh_1() -> None:
+def test_models_of_which_a_prior_says_nothing_weigh_1() -> None:
     assert checked_prior(None, ("a", "b")) is None
     assert checked_prior({"a": 3}, ("a", "b")) == (0.75, 0.25)
     assert checked_prior({}, ("a", "b")) == (0.5, 0.5)
@@ -72,11 +72,11 @@ def test_parameters_of_which_a_prior_says_nothing_weigh_1() -> None:
 
 PRIORS: list[tuple[Any, str]] = [
     ([1, 2], "prior gives weights by name, as {'theta1': 3}, not [1, 2]"),
-    ({"c": 1}, "prior: unknown parameter 'c': known are 'a', 'b'"),
+    ({"c": 1}, "prior: unknown model 'c': known are 'a', 'b'"),
     ({"a": -1}, "prior of 'a' is -1: it must be 0 or more"),
     ({"a": "x"}, "prior of 'a': expected a number, not the text 'x'"),
     ({"a": float("nan")}, "prior of 'a': nan is not a finite number"),
-    ({"a": 0, "b": 0}, "the prior leaves no parameter possible"),
+    ({"a": 0, "b": 0}, "the prior leaves no model possible"),
 ]
 
 

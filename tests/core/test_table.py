@@ -30,7 +30,7 @@ MEANS = [[0.9, 0.5], [0.2, 0.5]]
 def test_tables_of_all_kinds_become_plain_arrays(means: Any) -> None:
     """A matrix's row has two dimensions: taken as it is, it corrupted memory."""
     problem = Problem.bernoulli(means)
-    assert (problem.arms, problem.parameters) == (("arm1", "arm2"), ("theta1", "theta2"))
+    assert (problem.arms, problem.models) == (("arm1", "arm2"), ("theta1", "theta2"))
     table = problem.rewards.unit_means
     assert (type(table), table.dtype.str[1:], table.shape) == (np.ndarray, "f8", (2, 2))
     assert table.dtype.isnative
@@ -51,14 +51,14 @@ def test_truths_outside_theta_in_contexts(
     path = tmp_path / f"p.{ending}"
     save_problem(Problem.bernoulli([[[0.9, 0.5], [0.8, 0.6]]], contexts=["m", "d"]), path)
     words = ("simulate", str(path), "--policy", "ucb1", "--horizon", "50", "--runs", "2", "--json")
-    code, out, _ = run(capsys, *words, "--true-means", "0.1,0.2,0.3,0.1")
+    code, out, _ = run(capsys, *words, "--truth-means", "0.1,0.2,0.3,0.1")
     found = json.loads(out)
     assert code == 0
-    assert found["true"] == "0.1,0.2,0.3,0.1"
+    assert found["truth"] == "0.1,0.2,0.3,0.1"
     pulls = found["policies"]["ucb1"]["mean_pulls"]
     assert list(pulls) == ["m", "d"]
     lost = 0.1 * pulls["m"]["arm1"] + 0.2 * pulls["d"]["arm2"]
     assert found["policies"]["ucb1"]["mean_regret"][-1] == pytest.approx(lost)
     assert ("has 2 contexts of 2 arms: give 4, those of context 'm' first") in refusal(
-        capsys, *words, "--true-means", "0.1,0.2"
+        capsys, *words, "--truth-means", "0.1,0.2"
     )

@@ -48,7 +48,7 @@ RUNS = """
 import sys
 import fpbandits as fpb
 from fpbandits.policies import POLICIES
-fpb.simulate(fpb.load_problem("paper:two"), fpb.UCB1(), true="prior", horizon=50, runs=2)
+fpb.simulate(fpb.load_problem("paper:two"), fpb.UCB1(), truth="prior", horizon=50, runs=2)
 for kind in POLICIES.values():
     fpb.Agent(fpb.load_problem("paper:permutations"), kind()).ask()
 files = [getattr(module, "__file__", None) for name, module in sys.modules.items()

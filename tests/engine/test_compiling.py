@@ -82,7 +82,7 @@ from test_compiling import Stubborn
 from fpbandits import Optimist, load_problem, simulate
 problem, pulls = load_problem("paper:permutations"), {{}}
 for policy in [{policies}]:
-    result = simulate(problem, policy, true="0.2,0.3,0.4,0.6", horizon=200, runs=2, times=[200])
+    result = simulate(problem, policy, truth="0.2,0.3,0.4,0.6", horizon=200, runs=2, times=[200])
     pulls |= result.pulls
 print({{name: own.tolist() for name, own in pulls.items()}})
 """

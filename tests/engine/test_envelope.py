@@ -26,7 +26,9 @@ OWN_DRAWS = ("thompson", "thompson-theta")
 """Their leaps end by draws of their own: what is certain there is a law, not a cycle."""
 
 CERTIFYING = [name for name, kind in POLICIES.items() if kind.leaps and name not in OWN_DRAWS]
-CERTIFYING += ["frugal:safe=5.0:trust=0.2"]  # which doubts, with few arms from the first plays on
+CERTIFYING += [
+    "frugal:false_alarm=0.007:trust=0.2"
+]  # which doubts, with few arms from the first plays on
 CERTIFYING += ["frugal:kappa=0.001:settle=40"]  # which settles what will be worth its cost
 
 LATE = ("ts-c", "ids-theta")
@@ -86,7 +88,7 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
         scratch = policy.scratch(prepared, arms)
         p = generator.random(arms)
         if generator.random() < 0.5:  # a truth in Θ, where cycles settle
-            p = np.array(problem.rewards.unit_means[generator.integers(len(problem.parameters))])
+            p = np.array(problem.rewards.unit_means[generator.integers(len(problem.models))])
         envelope = Envelope(p, spread)
         tally = policy.tally(problem)
         # Play a while to get to a state that can be reached.
@@ -202,10 +204,10 @@ def test_no_rewards_of_any_family_break_a_certificate(
         rewards, arms = problem.rewards, len(problem.arms)
         prepared = prepare(policy, problem)
         scratch = policy.scratch(prepared, arms)
-        true = int(generator.integers(len(problem.parameters)))
-        law = law_of(rewards.reordered(np.array([true]), np.arange(arms)))
-        means = np.array(rewards.unit_means[true])
-        expected = np.array(rewards.expected(true))
+        truth = int(generator.integers(len(problem.models)))
+        law = law_of(rewards.reordered(np.array([truth]), np.arange(arms)))
+        means = np.array(rewards.unit_means[truth])
+        expected = np.array(rewards.expected(truth))
         envelope = Envelope(means, spread, rewards.bounded, expected)
         tally = policy.tally(problem)
         late = blind or name in LATE
@@ -292,6 +294,6 @@ def test_means_of_0_and_1_are_leapt_over() -> None:
         # One does not apply here; and indices of arms played once come too close to a mean of 1.
         if name in ("bpr", "ucb1", "kl-ucb"):
             continue
-        result = simulate(problem, kind(), true="theta1", horizon=10**6, runs=2, times=[10**6])
+        result = simulate(problem, kind(), truth="theta1", horizon=10**6, runs=2, times=[10**6])
         assert result.plans[name].max() < 30_000, name
         assert (result.pulls[name][:, -1].sum(axis=1) == 10**6).all()

@@ -90,7 +90,7 @@ def test_a_plain_policy_sees_the_users_units() -> None:
 def test_live_and_simulated_a_plain_policy_sees_the_same() -> None:
     """Fixed rewards in units of the user's own: what the agent saw is what the run saw."""
     problem = Problem.discrete(
-        [[[0, 1, 0], [0, 0, 1]]], support=[0.1, 0.3, 1.7], range=(0.1, 1.7), true="theta1"
+        [[[0, 1, 0], [0, 0, 1]]], support=[0.1, 0.3, 1.7], range=(0.1, 1.7), truth="theta1"
     )
     seen: list[Any] = []
 

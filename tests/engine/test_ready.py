@@ -65,8 +65,13 @@ PROBLEMS = [
         [[[0.3, 0.6], [0.5, 0.4]], [[0.7, 0.2], [0.4, 0.3]]], contexts=["a", "b"], shares=[0.3, 0.7]
     ),
 ]
-WORDS = [*POLICIES, "frugal:safe=2.0:trust=0.2", "optimist:safe=1.0", "fp-ucb:slack=0.1"]
-WORDS += ["frugal:switch=0.02", "optimist:switch=0.02", "thompson-theta:switch=0.02"]
+WORDS = [
+    *POLICIES,
+    "frugal:false_alarm=0.14:trust=0.2",
+    "optimist:false_alarm=0.37",
+    "fp-ucb:slack=0.1",
+]
+WORDS += ["frugal:change_rate=0.02", "optimist:change_rate=0.02", "thompson-theta:change_rate=0.02"]
 WORDS += ["frugal:likelihood=means", "frugal:settle=30.0"]
 
 
@@ -80,7 +85,7 @@ def test_in_python_a_rule_plays_as_compiled_bit_for_bit(word: str) -> None:
         played += 1
         times = range(1, 301)
         result = simulate(
-            problem, policy, true="theta1", horizon=300, times=times, runs=1, seed=8, leap=False
+            problem, policy, truth="theta1", horizon=300, times=times, runs=1, seed=8, leap=False
         )
         assert result.pulls[word][0].tolist() == in_python(policy, problem, run_stream(8, 0))
     assert played >= 1

@@ -40,7 +40,7 @@ def drawn(seed: int, units: int = 400, rows: int = 15, skewed: bool = False) -> 
 def truth(least: float, rows: int = 15) -> float:
     """What frugal earns per decision, by 20,000 users of plain simulation."""
     how: Any = {"horizon": rows, "times": range(1, rows + 1), "runs": 20_000, "leap": False}
-    regret = fpb.simulate(PROBLEM, "frugal", true="prior", **how).mean_regret("frugal")
+    regret = fpb.simulate(PROBLEM, "frugal", truth="prior", **how).mean_regret("frugal")
     earned = 0.6 * 0.9 + 0.4 * 0.5 - np.diff(regret, prepend=0.0)
     counts = np.random.default_rng(0).binomial(rows, least, 10**6)
     reached = (counts[:, np.newaxis] > np.arange(rows)).mean(axis=0)
@@ -51,12 +51,12 @@ def truth(least: float, rows: int = 15) -> float:
 def test_intervals_hold_the_truth(skewed: bool) -> None:
     """Of 40 logs the interval misses two on average, and more than seven once in 1,000."""
     how: Any = {"propensity": "p"} if skewed else {"uniform": True}
-    true = truth(0.2 if skewed else 1 / 3)
+    mean = truth(0.2 if skewed else 1 / 3)
     missed = 0
     for seed in range(40):
         found = fpb.evaluate(drawn(seed, 150, skewed=skewed), PROBLEM, **ROLES, **how)
         earned = found.policies["frugal"]
-        missed += not earned.mean.low <= true <= earned.mean.high
+        missed += not earned.mean.low <= mean <= earned.mean.high
         assert found.least_propensity == pytest.approx(0.2 if skewed else 1 / 3)
     assert missed <= 7
 

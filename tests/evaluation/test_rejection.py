@@ -93,7 +93,7 @@ class Sequential(fpb.PlainPolicy):
         ("fp-ucb", False),  # plans cycles of several arms
         (Sequential(), False),
         ("frugal", True),
-        ("frugal:switch=0.01", True),  # its plans change its beliefs
+        ("frugal:change_rate=0.01", True),  # its plans change its beliefs
         ("ucb1", True),  # a bandit per context
         ("fp-llr", True),  # its plans move its clock
         (Sequential(), True),

@@ -33,9 +33,9 @@ from fpbandits.families.information import IMPOSSIBLE
 def test_draws_have_the_mean_and_stay_in_the_unit_interval(rewards: RewardFamily) -> None:
     """Seed 7; 4 z-tests at 5 standard errors: a false alarm in 4e5 seeds for each family."""
     generator = np.random.default_rng(7)
-    for parameter in (0, 1):
+    for model in (0, 1):
         for arm in (0, 1):
-            law = rewards.law(parameter)
+            law = rewards.law(model)
             sample = np.array(
                 [
                     rewards.draw_sum(law, arm, 1, generator, np.zeros(rewards.statistics))
@@ -46,7 +46,7 @@ def test_draws_have_the_mean_and_stay_in_the_unit_interval(rewards: RewardFamily
                 assert sample.min() >= 0
                 assert sample.max() <= 1
             error = sample.std() / math.sqrt(len(sample)) + 1e-12
-            assert abs(sample.mean() - rewards.unit_means[parameter, arm]) < 5 * error
+            assert abs(sample.mean() - rewards.unit_means[model, arm]) < 5 * error
 
 
 def test_huge_sums_take_one_draw() -> None:

@@ -103,7 +103,7 @@ def test_gaussian_refusals(means: Any, deviation: Any, naming: Any, message: str
 )
 def test_what_a_file_must_say(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "prices.toml"
-    path.write_text(f'reward = "gaussian"\n{lines}\n[parameters]\na = [1, 2]\nb = [2, 1]\n')
+    path.write_text(f'reward = "gaussian"\n{lines}\n[models]\na = [1, 2]\nb = [2, 1]\n')
     with pytest.raises(InputError) as caught:
         load_problem(path)
     assert message in str(caught.value)

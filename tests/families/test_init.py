@@ -40,15 +40,15 @@ class Sure(MeansFamily):
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Sure:
         return cls(means=checked_means(rows, names, range), range=range)
 
-    def law(self, parameter: int) -> Floats:
-        return np.array(self.unit_means[parameter])[:, np.newaxis]
+    def law(self, model: int) -> Floats:
+        return np.array(self.unit_means[model])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         return float(plays * law[arm, 0])
 
-    def divergence(self, true: int, others: Ints) -> Floats:
-        distance = np.abs(self.unit_means[others] - self.unit_means[true])
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        distance = np.abs(self.unit_means[others] - self.unit_means[truth])
         return np.where(distance <= TOLERANCE, 0.0, np.inf)
 
 
@@ -57,9 +57,9 @@ name = "fixed prices"
 reward = "sure"
 arms = ["a", "b", "c"]
 range = [0, 10]
-true = "x"
+truth = "x"
 
-[parameters]
+[models]
 x = [6, 4, 1]
 y = [6, 4, 9]
 z = [2, 5, 1]
@@ -75,16 +75,14 @@ def problem(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Problem:
 
 
 def test_it_is_read_and_written(problem: Problem, tmp_path: Path) -> None:
-    assert repr(problem) == (
-        "Problem('fixed prices': 3 parameters, 3 arms, sure rewards in [0, 10])"
-    )
+    assert repr(problem) == ("Problem('fixed prices': 3 models, 3 arms, sure rewards in [0, 10])")
     save_problem(problem, tmp_path / "again.toml")
     again = load_problem(tmp_path / "again.toml")
     assert again == problem
     assert isinstance(again.rewards, Sure)
     assert np.array_equal(again.means, problem.means)
     bernoulli = Problem.bernoulli(
-        problem.means, arms=problem.arms, parameters=problem.parameters, range=problem.range
+        problem.means, arms=problem.arms, models=problem.models, range=problem.range
     )
     assert problem.fingerprint != bernoulli.fingerprint
     with pytest.raises(InputError, match="CSV holds Bernoulli means"):
@@ -109,7 +107,7 @@ def test_it_is_simulated(problem: Problem, policy: Any) -> None:
         stepwise = simulate(problem, policy, horizon=10**4, runs=1, leap=False)
         assert (pulls == stepwise.pulls[policy.name][0, -1]).all()
         assert (result.plans[policy.name] < stepwise.plans[policy.name]).all()
-    outside = simulate(problem, policy, true=[1, 2, 3], horizon=100, runs=1)
+    outside = simulate(problem, policy, truth=[1, 2, 3], horizon=100, runs=1)
     assert outside.final_regret(policy.name)[0] > 0
 
 
@@ -119,7 +117,7 @@ def test_it_is_played_live(problem: Problem, tmp_path: Path) -> None:
     for _ in range(2000):
         decision = agent.ask()
         agent.tell(decision.id, rewards[decision.arm])
-    assert list(agent.survivors()) == ["x"]
+    assert list(agent.plausible()) == ["x"]
     assert agent.misfits == 0
     agent.save(tmp_path / "agent.json")
     assert Agent.load(tmp_path / "agent.json", problem).ask() == agent.ask()

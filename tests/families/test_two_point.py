@@ -17,7 +17,7 @@ from scipy import stats
 from fpbandits import FPUCB, Agent, InputError, Optimist, Problem, load_problem, simulate
 
 PRICES = Problem.bernoulli(
-    [[0.5, 0.4, 0.1], [0.5, 0.2, 0.3]], value=[9, 12, 15], parameters=["loyal", "thrifty"]
+    [[0.5, 0.4, 0.1], [0.5, 0.2, 0.3]], value=[9, 12, 15], models=["loyal", "thrifty"]
 )
 
 
@@ -83,10 +83,10 @@ def test_policies_that_look_at_means_take_any_reward_in_the_range() -> None:
 
 
 def test_a_truth_of_other_means_is_played_by_its_chances() -> None:
-    result = simulate(PRICES, Optimist(), true=[4.5, 6.0, 3.0], horizon=1000, runs=4)
+    result = simulate(PRICES, Optimist(), truth=[4.5, 6.0, 3.0], horizon=1000, runs=4)
     assert result.gaps.tolist() == pytest.approx([1.5, 0, 3])
     with pytest.raises(InputError, match="'arm1'"):
-        simulate(PRICES, Optimist(), true=[9.5, 6.0, 3.0])
+        simulate(PRICES, Optimist(), truth=[9.5, 6.0, 3.0])
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,7 @@ def test_chances_are_refused_beyond_0_and_1() -> None:
 )
 def test_what_a_file_must_say(tmp_path: Path, lines: str, message: str) -> None:
     path = tmp_path / "prices.toml"
-    path.write_text(
-        f'reward = "bernoulli"\narms = ["a", "b"]\n{lines}\n[parameters]\nx = [0.5, 0.4]\n'
-    )
+    path.write_text(f'reward = "bernoulli"\narms = ["a", "b"]\n{lines}\n[models]\nx = [0.5, 0.4]\n')
     with pytest.raises(InputError) as caught:
         load_problem(path)
     assert message in str(caught.value)

@@ -25,7 +25,7 @@ def found() -> fpb.Fit:
 def test_types_are_found_with_their_shares_and_errors(found: fpb.Fit) -> None:
     truth = drawn(1, units=1200)
     assert found.types == 2
-    assert found.problem.parameters == ("type1", "type2")
+    assert found.problem.models == ("type1", "type2")
     means, shares = found.problem.means, np.array(list(found.shares.values()))
     assert shares[0] > shares[1], "the largest first"
     order = matched(means, truth.means)
@@ -100,7 +100,7 @@ def test_contexts() -> None:
     assert problem.shares == pytest.approx(np.bincount(pair // 2) / len(pair))
     content = found.as_dict()
     by_context = dict(zip("mt", problem.means[0].tolist(), strict=True))
-    assert content["parameters"]["type1"] == by_context
+    assert content["models"]["type1"] == by_context
     assert set(content["errors"]["type1"]) == {"m", "t"}
 
 

@@ -18,9 +18,9 @@ def found() -> fpb.Fit:
 
 def test_the_dict_is_json_of_the_promised_shape(found: fpb.Fit) -> None:
     content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    promised = "types shares parameters errors arms units events bic held_out warnings"
+    promised = "types shares models errors arms units events bic held_out warnings"
     assert set(promised.split()) <= set(content)
-    assert content["parameters"]["type1"] == found.problem.means[0].tolist()
+    assert content["models"]["type1"] == found.problem.means[0].tolist()
     assert content["errors"]["type2"] == found.errors["type2"].tolist()
     assert content["arms"] == ["0", "1", "2"]
     assert set(content["bic"]) == set(content["held_out"]) == {"1", "2", "3", "4"}

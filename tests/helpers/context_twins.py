@@ -224,11 +224,11 @@ class FPLLR(Together):
 
 
 class Optimist(Together):
-    safe = math.inf
+    alarm = math.inf
 
     def decide(self, context: int, stream: np.random.Generator) -> int:
         if self.nothing_fits():
-            self.safe = -math.inf  # for good
+            self.alarm = -math.inf  # for good
             return self.imed(context)
         costs, arms = self.costs(), range(len(self.means[0][0]))
         limit = 1.1 * math.log(max(len(self.seen), 1)) + 0.7 + EQUAL
@@ -244,11 +244,11 @@ class Optimist(Together):
 
     def nothing_fits(self) -> bool:
         """Whether, on 0/1 rewards, all models' means are further off than chance allows."""
-        if math.isinf(self.safe):
-            return self.safe < 0
+        if math.isinf(self.alarm):
+            return self.alarm < 0
         pairs = [(x, a) for x, row in enumerate(self.means[0]) for a in range(len(row))]
         told = {pair: rewards for pair in pairs if (rewards := self.rewards(*pair))}
-        limit = self.safe + sum(math.log(len(rewards) + 1) for rewards in told.values())
+        limit = self.alarm + sum(math.log(len(rewards) + 1) for rewards in told.values())
         return all(
             sum(len(r) * kl(sum(r) / len(r), model[x][a]) for (x, a), r in told.items()) > limit
             for model in self.means
@@ -266,8 +266,8 @@ class Optimist(Together):
         return next(arm for arm, value in enumerate(index) if value <= min(index) + EQUAL)
 
 
-class SafeOptimist(Optimist):
-    safe = 1.0
+class AlarmedOptimist(Optimist):
+    alarm = -math.log(0.37)
 
 
 def player(word: str, problem: Problem) -> Player:
@@ -275,7 +275,7 @@ def player(word: str, problem: Problem) -> Player:
     together: dict[str, Any] = {
         "frugal": Frugal,
         "optimist": Optimist,
-        "optimist:safe=1.0": SafeOptimist,
+        "optimist:false_alarm=0.37": AlarmedOptimist,
         "thompson-theta": ThompsonTheta,
         "ids-theta": IDSTheta,
         "fp-llr": FPLLR,
@@ -290,7 +290,7 @@ def player(word: str, problem: Problem) -> Player:
 WORDS = [
     "frugal",
     "optimist",
-    "optimist:safe=1.0",
+    "optimist:false_alarm=0.37",
     "thompson-theta",
     "ids-theta",
     "fp-llr",
@@ -304,8 +304,8 @@ WORDS = [
 
 def random_problem(generator: np.random.Generator) -> Problem:
     """2–4 contexts, arms and 2–6 models, often with equal means; unequal shares."""
-    parameters, contexts, arms = (int(generator.integers(2, most)) for most in (7, 5, 5))
-    means = generator.choice([0.15, 0.4, 0.5, 0.65, 0.9], (parameters, contexts, arms))
+    models, contexts, arms = (int(generator.integers(2, most)) for most in (7, 5, 5))
+    means = generator.choice([0.15, 0.4, 0.5, 0.65, 0.9], (models, contexts, arms))
     shares = generator.dirichlet(np.full(contexts, 5.0))
     return Problem.bernoulli(
         means, contexts=[f"x{number}" for number in range(contexts)], shares=shares.tolist()

@@ -108,7 +108,7 @@ def cases(problem: str, change: Callable[[Any], Any]) -> Doctor:
 def fewer_models(problem: str) -> Doctor:
     def doctor(material: Material) -> Material:
         analysis = material.analyses[problem]
-        changed = replace(analysis, parameters=analysis.parameters[1:])
+        changed = replace(analysis, models=analysis.models[1:])
         return replace(material, analyses={**material.analyses, problem: changed})
 
     return doctor
@@ -117,7 +117,7 @@ def fewer_models(problem: str) -> Doctor:
 def of(setting: str, change: Callable[[Any], Any]) -> Doctor:
     chosen = SETTINGS[setting]
     return cases(
-        chosen.problem.name, lambda case: change(case) if case.true == chosen.true else case
+        chosen.problem.name, lambda case: change(case) if case.truth == chosen.truth else case
     )
 
 

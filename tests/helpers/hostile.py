@@ -160,9 +160,9 @@ def some_of(options: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dic
 naming = some_of(
     {
         "arms": mostly(names),
-        "parameters": mostly(names),
+        "models": mostly(names),
         "range": mostly(one_of([[0, 2], (0, 1e101), np.array([0, 1])])),
-        "true": mostly(one_of(["theta1", np.str_("theta1"), Word.ARM])),
+        "truth": mostly(one_of(["theta1", np.str_("theta1"), Word.ARM])),
         "name": mostly(texts),
     }
 )
@@ -170,18 +170,18 @@ naming = some_of(
 TWO = fpb.load_problem("paper:two")
 PROBLEMS = [
     TWO,
-    fpb.Problem.beta(TABLE, 3, true="theta1"),
-    fpb.Problem.discrete([[[0.1, 0.9], [0.5, 0.5]]] * 2, [0, 4], range=(0, 5), true="theta2"),
-    fpb.Problem.bernoulli([[0.5]], arms=["😀" * 60], parameters=["👩‍👩‍👧" * 60], name="😀" * 60),
-    fpb.Problem.gaussian(TABLE, 0.2, true="theta1"),
-    fpb.Problem.bernoulli(TABLE, value=[9, -2], true="theta1"),
+    fpb.Problem.beta(TABLE, 3, truth="theta1"),
+    fpb.Problem.discrete([[[0.1, 0.9], [0.5, 0.5]]] * 2, [0, 4], range=(0, 5), truth="theta2"),
+    fpb.Problem.bernoulli([[0.5]], arms=["😀" * 60], models=["👩‍👩‍👧" * 60], name="😀" * 60),
+    fpb.Problem.gaussian(TABLE, 0.2, truth="theta1"),
+    fpb.Problem.bernoulli(TABLE, value=[9, -2], truth="theta1"),
 ]
 PAIR: list[fpb.Policy] = [fpb.FPUCB(), fpb.UCB1()]
 RULES = [kind() for kind in POLICIES.values()] if sys.argv[2:] == ["--all"] else PAIR
 problems = st.sampled_from(PROBLEMS)
 rules = st.sampled_from(RULES)
 RESULT = fpb.simulate(TWO, PAIR, horizon=50, runs=3)
-SINGLE = fpb.simulate(PROBLEMS[3], true="👩‍👩‍👧" * 60, policies=PAIR, horizon=5, runs=1)
+SINGLE = fpb.simulate(PROBLEMS[3], truth="👩‍👩‍👧" * 60, policies=PAIR, horizon=5, runs=1)
 results = one_of([RESULT, SINGLE])
 files = one_of(["a.toml", "b.csv", "c.json", "d.npz", "e.png", Path("f.toml")])
 AGENT = fpb.Agent(TWO, fpb.FPUCB())
@@ -230,7 +230,7 @@ def made_and_used(table: Any, options: dict[str, Any], rule: Any) -> None:
     agent = fpb.Agent(problem, rule)
     for _ in range(5):
         agent.tell(agent.ask().id, problem.range[1])
-    fpb.simulate(problem, rule, true=problem.parameters[0], horizon=20, runs=1, shuffle=True)
+    fpb.simulate(problem, rule, truth=problem.models[0], horizon=20, runs=1, shuffle=True)
 
 
 def whole_use() -> st.SearchStrategy[Call]:
@@ -281,14 +281,14 @@ def simulations() -> st.SearchStrategy[Call]:
     """Play, with odd arguments."""
     numbers = one_of(NUMBERS) | lists | texts
     options: dict[str, st.SearchStrategy[Any]] = {
-        "true": mostly(one_of(["theta1", [0.3, 0.4], np.array([0.3, 0.4])])),
+        "truth": mostly(one_of(["theta1", [0.3, 0.4], np.array([0.3, 0.4])])),
         "horizon": small | numbers,
         "runs": st.integers(1, 3) | numbers,
         "seed": small | numbers,
         "times": mostly(st.lists(small)),
         "shuffle": mostly(st.booleans()),
         "leap": mostly(st.booleans()),
-        "exact": mostly(st.booleans()),
+        "worst_case": mostly(st.booleans()),
         "workers": st.integers(1, 2) | numbers,
         "executor": anything,
         "out": mostly(one_of(["out", "out2"])),
@@ -316,11 +316,11 @@ def agents() -> st.SearchStrategy[Call]:
         agent = fpb.Agent.from_state(STATE | {key: value}, TWO, **given)
         for _ in range(3):
             agent.ask()
-        for number in agent.outstanding:
+        for number in agent.pending:
             agent.tell(number, 1)
-        agent.survivors()
+        agent.plausible()
         json.dumps(agent.state())
-        repr((agent, agent.plays, agent.waiting, agent.misfits))
+        repr((agent, agent.plays, agent.blocked, agent.misfits))
 
     def wronged(method: str, given: tuple[Any, ...]) -> None:
         agent = fpb.Agent.from_state(STATE, TWO)

@@ -55,7 +55,7 @@ def kind_of(family: RewardFamily) -> str:
 
 @dataclass(frozen=True)
 class SciPyLaw:
-    """One arm's law under one parameter, in the user's units: points and chances, or a density."""
+    """One arm's law under one model, in the user's units: points and chances, or a density."""
 
     points: dict[float, float] | None = None
     density: Any = None

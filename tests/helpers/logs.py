@@ -88,11 +88,11 @@ def added_up(truth: Truth, family: str = "bernoulli", **given: Any) -> tuple[Cel
     return cells_of(log, estimator), estimator
 
 
-def matched(found: Floats, true: Floats) -> NDArray[np.int64]:
+def matched(found: Floats, truth: Floats) -> NDArray[np.int64]:
     """Which of the types found is each true one: the permutation with the least error."""
     best = min(
-        permutations(range(len(true))),
-        key=lambda order: float(np.abs(found[list(order)] - true).sum()),
+        permutations(range(len(truth))),
+        key=lambda order: float(np.abs(found[list(order)] - truth).sum()),
     )
     return np.array(best)
 

@@ -18,7 +18,7 @@ from scipy.special import betaln
 SAME = 1e-12
 
 Divergence = Callable[[int, int, int], float]
-"""(true, other, arm) -> the divergence of the arm's law under `other` from that under `true`."""
+"""(truth, other, arm) -> the divergence of the arm's law under `other` from that under `truth`."""
 
 
 def kl_bernoulli(p: float, q: float) -> float:
@@ -75,14 +75,14 @@ class Oracle:
     """One case, by the definitions."""
 
     means: list[list[float]]
-    true: int
+    truth: int
     divergence: Divergence
     same_law: Callable[[int, int, int], bool]
     best: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.best = [self.best_arms(theta)[0] for theta in range(len(self.means))]
-        self.star = self.best[self.true]
+        self.star = self.best[self.truth]
         self.A = sorted(set(self.best))
         self.B = [
             theta
@@ -97,13 +97,13 @@ class Oracle:
         ]
         self.gaps = [
             0.0
-            if arm in self.best_arms(self.true)
-            else self.means[self.true][self.star] - self.means[self.true][arm]
+            if arm in self.best_arms(self.truth)
+            else self.means[self.truth][self.star] - self.means[self.truth][arm]
             for arm in range(len(self.means[0]))
         ]
         self.betas = {
             arm: min(
-                abs(self.means[self.true][arm] - self.means[theta][arm])
+                abs(self.means[self.truth][arm] - self.means[theta][arm])
                 for theta in self.B
                 if self.best[theta] == arm
             )
@@ -115,7 +115,7 @@ class Oracle:
         return [arm for arm, mean in enumerate(row) if max(row) - mean <= SAME]
 
     def alpha(self, theta: int) -> float:
-        return abs(self.means[self.true][self.star] - self.means[theta][self.star])
+        return abs(self.means[self.truth][self.star] - self.means[theta][self.star])
 
     def lasting(self, theta: int) -> float:
         alpha = self.alpha(theta)
@@ -132,11 +132,12 @@ class Oracle:
         return 12 * sum(self.gaps[arm] / self.betas[arm] ** 2 for arm in self.C)
 
     def needed(self) -> list[int]:
-        """The parameters that any good policy must tell from the truth by exploring."""
+        """The models that any good policy must tell from the truth by exploring."""
         return [
             theta
             for theta in self.B
-            if self.star not in self.best_arms(theta) and self.same_law(self.true, theta, self.star)
+            if self.star not in self.best_arms(theta)
+            and self.same_law(self.truth, theta, self.star)
         ]
 
     def lower(self, against: list[int], arms: list[int]) -> float:
@@ -146,7 +147,7 @@ class Oracle:
         costly = [arm for arm in arms if self.gaps[arm] > 0]
         rows = []
         for theta in against:
-            divergences = {arm: self.divergence(self.true, theta, arm) for arm in arms}
+            divergences = {arm: self.divergence(self.truth, theta, arm) for arm in arms}
             if any(math.isinf(d) for d in divergences.values()):
                 continue
             if any(divergences[arm] > 0 for arm in free):

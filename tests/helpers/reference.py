@@ -232,12 +232,14 @@ def fp_llr(known: Known) -> Player:
 
 
 def optimist(
-    known: Known, delta: float = 0.1, offset: float = 0.7, safe: float = math.inf
+    known: Known, delta: float = 0.1, offset: float = 0.7, false_alarm: float = 0.0
 ) -> Player:
     means, (arms, n, S) = known.means, nothing_seen(known)
     while True:
         own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
-        if min(own) > safe + sum(math.log(plays + 1) for plays in n):
+        if false_alarm and min(own) > sum(math.log(plays + 1) for plays in n) - math.log(
+            false_alarm
+        ):
             yield from imed_from(arms, n, S)
         costs = known.misfits(n, S)
         limit = (1 + delta) * math.log(max(sum(n), 1)) + offset + EQUAL
@@ -257,7 +259,7 @@ def frugal(
     known: Known,
     delta: float = 0.1,
     kappa: float = 5.0,
-    safe: float = math.inf,
+    false_alarm: float = 0.0,
     trust: float = 250.0,
     settle: float = 1e6,
 ) -> Player:
@@ -266,13 +268,15 @@ def frugal(
     apart, paid = divergences(known.problem), 0
     while True:
         own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
-        if min(own) > safe + sum(math.log(plays + 1) for plays in n):
+        if false_alarm and min(own) > sum(math.log(plays + 1) for plays in n) - math.log(
+            false_alarm
+        ):
             yield from imed_from(arms, n, S)
         h = kappa * max(sum(n), 1) ** (1 + delta)
         p, hat = posterior(known.misfits(n, S), prior, h)
         ever = kappa * 1e18 ** (1 + delta) if sum(n) > settle else 0.0
         leader = instead = frugal_leader(means, p, hat, h)
-        if safe < math.inf:
+        if false_alarm:
             instead = doubted(n, S, max(means[hat]), trust, leader)
         arm, pays = frugal_arm(means, p, hat, h, apart, paid, ever, instead != leader)
         paid += pays
@@ -385,7 +389,7 @@ def _divergences(problem: Problem) -> Any:
     Where θ rules out what φ pays, by adding up over the values. What is ruled out counts for ten
     nats there, or for two more than it costs any model that does not rule it out.
     """
-    models, rewards = np.arange(len(problem.parameters)), problem.rewards
+    models, rewards = np.arange(len(problem.models)), problem.rewards
     found = np.array([rewards.divergence(int(model), models) for model in models])
     if not np.isinf(found).any():
         return found.tolist()

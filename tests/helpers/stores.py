@@ -22,23 +22,23 @@ from fpbandits.service.desk import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.migrate import migrate
-from fpbandits.service.replay import replay
 from fpbandits.service.step import Ask, Event, Expire, Forget, Request, Tell
 from fpbandits.service.store import Change, Place, Store, Transaction, open_store
+from fpbandits.service.verify import verify
 
 PROBLEM = """
 arms = ["a", "b"]
-[parameters]
+[models]
 x = [0.9, 0.5]
 y = [0.2, 0.5]
 """
 CONTEXTS = """
 arms = ["a", "b"]
 contexts = ["here", "there"]
-[parameters.x]
+[models.x]
 here = [0.9, 0.5]
 there = [0.3, 0.4]
-[parameters.y]
+[models.y]
 here = [0.2, 0.5]
 there = [0.8, 0.1]
 """
@@ -158,7 +158,7 @@ class StoreContract:
                     )
             store = stores[random.integers(2)]
             assert handle_together(store, [(experiment, each) for each in requests]) == expected
-        found = replay(stores[1])
+        found = verify(stores[1])
         assert found.differences == 0
         assert found.decisions == sum(len(json_of(agent)) for agent in agents.values())
         for unit, agent in agents.items():
@@ -232,7 +232,7 @@ class StoreContract:
             assert all(first[key] == found[key] for key in first.keys() & found.keys())
         keys = [(unit, event.key) for unit, event in events(stores[0], experiment)]
         assert len(keys) == len(set(keys)) == len({key for found in answers for key in found})
-        assert replay(stores[0]).differences == 0
+        assert verify(stores[0]).differences == 0
 
     def test_a_reward_counts_once(self, store: Store) -> None:
         experiment = put(store)
@@ -347,7 +347,7 @@ class StoreContract:
             ("late", 0, 1.0),
         ]
         assert store.due(9) == []
-        found = replay(store)
+        found = verify(store)
         assert (found.decisions, found.differences) == (3, 0)
 
     def test_a_sweep_lets_expire_what_nobody_asks_for(
@@ -409,18 +409,18 @@ class StoreContract:
             one(store, experiment, Ask("u"))
             one(store, experiment, Tell("u", number, 1.0))
         one(store, experiment, Ask("v"))
-        assert (replay(store).decisions, replay(store).shown) == (5, [])
+        assert (verify(store).decisions, verify(store).shown) == (5, [])
         alter("UPDATE events SET arm = 'b' WHERE number = 2 AND kind = 'decision'")
-        assert replay(store).shown == ["e: 2@u: logged b, and now it is a (2@u)"]
+        assert verify(store).shown == ["e: 2@u: logged b, and now it is a (2@u)"]
         alter("UPDATE events SET arm = 'a' WHERE number = 2 AND kind = 'decision'")
         alter("UPDATE events SET reward = 0 WHERE number = 2 AND kind = 'reward'")
-        assert "e: u: its state does not follow from the log" in replay(store).shown
+        assert "e: u: its state does not follow from the log" in verify(store).shown
         alter("UPDATE events SET reward = 1 WHERE number = 2 AND kind = 'reward'")
-        assert replay(store).shown == []
+        assert verify(store).shown == []
         alter("DELETE FROM events WHERE number = 3 AND kind = 'reward'")
-        assert replay(store).shown == ["e: u: 8 events are kept, and 7 are in the log"]
+        assert verify(store).shown == ["e: u: 8 events are kept, and 7 are in the log"]
         alter("DELETE FROM events WHERE number = 1 AND kind = 'decision'")
-        shown = replay(store).shown
+        shown = verify(store).shown
         assert "e: u: event 3 is numbered 4" in shown
         assert any("1@u: reward cannot be" in line for line in shown)
 
@@ -431,12 +431,12 @@ class StoreContract:
         for _ in range(3):
             one(store, experiment, Ask("u"))
         one(store, experiment, Tell("u", 1, 1.0))
-        assert replay(store).shown == []
+        assert verify(store).shown == []
         alter("UPDATE events SET probability = probability * 0.9 WHERE number = 2")
-        (line,) = replay(store).shown
+        (line,) = verify(store).shown
         assert line.startswith("e: 2@u: logged as likely ")
         alter("UPDATE events SET probability = probability / 0.9 WHERE number = 2")
-        assert replay(store).shown == []
+        assert verify(store).shown == []
         # A decision that nobody would let expire.
         kept = store.unit((experiment.id, "u"))
         assert kept is not None
@@ -445,7 +445,7 @@ class StoreContract:
         assert [number for number, _ in json.loads(due)] == [0, 2]
         shorter = json.dumps(json.loads(due)[:1])
         alter(f"UPDATE units SET state = '{shorter}\n{own}'")
-        assert replay(store).shown == ["e: u: its state does not follow from the log"]
+        assert verify(store).shown == ["e: u: its state does not follow from the log"]
 
     @pytest.mark.parametrize("ending", ["csv", "parquet"])
     def test_an_exported_log_is_read_by_fit(
@@ -513,7 +513,7 @@ class StoreContract:
             map(len, told.values())
         )
         assert store.unit((new.id, "nothing told")) is None
-        assert replay(store).shown == []
+        assert verify(store).shown == []
         # What was observed is history for the next one, too; here each unit is a transaction.
         monkeypatch.setattr(migrate_module, "_REWARDS_AT_ONCE", 1)
         migrate(store, "new", "newer", {})

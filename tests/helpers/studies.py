@@ -14,9 +14,9 @@ Written = Callable[[str], Study]
 STUDY = """
 name = "slack, and more"
 problems = [
-    { problem = "paper:two", true = "all" },
+    { problem = "paper:two", truth = "all" },
     "mine/*.toml",
-    { name = "inline", parameters = { a = [0.9, 0.5], b = [0.2, 0.5] }, true = [[0.7, 0.6]] },
+    { name = "inline", models = { a = [0.9, 0.5], b = [0.2, 0.5] }, truth = [[0.7, 0.6]] },
 ]
 policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.05, 0.1] }, "optimist:delta=0.2"]
 horizons = [50, 200]
@@ -31,7 +31,7 @@ def write_study(folder: Path) -> Path:
     (folder / "mine").mkdir()
     for number, gap in enumerate((0.1, 0.3)):
         problem = Problem.bernoulli(
-            [[0.5, 0.5 - gap], [0.5, 0.5 + gap]], name=f"gap {gap}", true="theta1"
+            [[0.5, 0.5 - gap], [0.5, 0.5 + gap]], name=f"gap {gap}", truth="theta1"
         )
         save_problem(problem, folder / "mine" / f"{number}.toml")
     path = folder / "study.toml"

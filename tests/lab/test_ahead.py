@@ -35,7 +35,7 @@ def test_each_policy_is_compiled_once_whatever_it_plays() -> None:
     begun: list[int] = []
     with compilations(begun.append):
         for problem in (TWO, DOSES, EXAMPLES["cold start"].make()):
-            fpb.simulate(problem, "ucb1", true=problem.parameters[0], horizon=100, runs=3)
+            fpb.simulate(problem, "ucb1", truth=problem.models[0], horizon=100, runs=3)
     assert begun == []
 
 
@@ -43,7 +43,7 @@ def test_what_was_compiled_ahead_plays_at_once() -> None:
     compile_ahead(["moss", "ucb1"], DOSES).join()
     begun: list[int] = []
     with compilations(begun.append):
-        fpb.simulate(DOSES, ["moss", "ucb1"], true=DOSES.parameters[0], horizon=100, runs=3)
+        fpb.simulate(DOSES, ["moss", "ucb1"], truth=DOSES.models[0], horizon=100, runs=3)
         fpb.Agent(DOSES, "moss").ask()
     assert begun == []
 

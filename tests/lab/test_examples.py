@@ -12,7 +12,7 @@ def test_an_example_is_what_its_sentence_says(name: str) -> None:
     problem = example.make()
     assert problem.name == name
     assert example.sentence.endswith(".")
-    regimes = {case.true: case.regime for case in analyze(problem, None).cases}
+    regimes = {case.truth: case.regime for case in analyze(problem, None).cases}
     if name == "paper:two":
         assert regimes == {"theta1": "bounded", "theta2": "logarithmic"}
     if name == "trial":

@@ -64,10 +64,10 @@ def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
     standing = follow.standing()
     assert not standing.rules_out
     # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
-    assert standing.waiting == 1
+    assert standing.blocked == 1
     one(store, experiment, Tell("u", 1, 1.0))
     follow.read()
-    assert follow.standing().waiting == 0
+    assert follow.standing().blocked == 0
     assert follow.open == 1
 
 

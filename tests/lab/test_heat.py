@@ -27,13 +27,13 @@ def naive_confusion(means: list[list[float]]) -> list[list[int]]:
     return [
         [
             NOT
-            if best[true] == best[other] or means[other][best[true]] != means[true][best[true]]
+            if best[truth] == best[other] or means[other][best[truth]] != means[truth][best[truth]]
             else NEED_NOT
-            if means[other][best[true]] == max(means[other])
+            if means[other][best[truth]] == max(means[other])
             else MUST
             for other in range(len(means))
         ]
-        for true in range(len(means))
+        for truth in range(len(means))
     ]
 
 
@@ -59,7 +59,7 @@ def test_pictures_are_svg_with_words(problem: Problem) -> None:
 
 
 def test_names_of_all_kinds_stay_text() -> None:
-    problem = Problem.bernoulli([[0.1, 0.2]], arms=["<b>", "a&b"], parameters=['"x"'])
+    problem = Problem.bernoulli([[0.1, 0.2]], arms=["<b>", "a&b"], models=['"x"'])
     picture = ElementTree.fromstring(means_picture(problem))
     assert [text.text for text in picture.iter("text")] == ['"x"', "<b>", "a&b"]
 

@@ -206,8 +206,8 @@ BAD_EDITS = [
     (1, "a1", "", "expected a number, not the text ''"),
     (1, "a0", "nan", "nan is not a finite number"),
     (1, "a0", "1e999", "inf is not a finite number"),
-    (0, "name", "", "parameter 1: its name is empty"),
-    (1, "name", "theta1", "duplicate parameter name 'theta1'"),
+    (0, "name", "", "model 1: its name is empty"),
+    (1, "name", "theta1", "duplicate model name 'theta1'"),
     (-1, "a1", "", "arm 2: its name is empty"),
     (-1, "a1", "arm1", "duplicate arm name 'arm1'"),
     (0, "prior", "-2", "it must be 0 or more"),
@@ -217,12 +217,12 @@ BAD_EDITS = [
 BAD_FILES = [
     ("broken.toml", b"arms = [", "broken.toml: not valid TOML"),
     ("empty.csv", b"", "empty.csv: the file is empty"),
-    ("high.csv", b"parameter,a\nx,3", "high.csv: row 2: parameter 'x', arm 'a': mean 3"),
-    ("short.csv", b"parameter,a,b\nx,0.3", "short.csv: row 2"),
-    ("latin.csv", "parameter,größe\nx,1".encode("latin-1"), "byte 0xf6 is not UTF-8"),
-    ("field.toml", b"arm = ['a']\n[parameters]\nx = [0.5]", "did you mean 'arms'"),
-    ("family.toml", b"reward = 'bernouli'\n[parameters]\nx = [0.5]", "did you mean 'bernoulli'"),
-    ("twice.toml", b"[parameters]\nx = [0.5]\nx = [0.4]", "for the second time"),
+    ("high.csv", b"model,a\nx,3", "high.csv: row 2: model 'x', arm 'a': mean 3"),
+    ("short.csv", b"model,a,b\nx,0.3", "short.csv: row 2"),
+    ("latin.csv", "model,größe\nx,1".encode("latin-1"), "byte 0xf6 is not UTF-8"),
+    ("field.toml", b"arm = ['a']\n[models]\nx = [0.5]", "did you mean 'arms'"),
+    ("family.toml", b"reward = 'bernouli'\n[models]\nx = [0.5]", "did you mean 'bernoulli'"),
+    ("twice.toml", b"[models]\nx = [0.5]\nx = [0.4]", "for the second time"),
 ]
 
 
@@ -243,7 +243,7 @@ def test_twenty_mistakes_are_told_in_place_and_nothing_is_lost(new_tab: NewTab) 
         expect(notice(tab, "Models")).to_contain_text("not saved")
         tab.get_by_role("button", name="Undo").click()
         expect(tab.locator(".bad")).to_have_count(0)
-        expect(notice(tab, "Models")).to_contain_text("2 parameters, 2 arms")
+        expect(notice(tab, "Models")).to_contain_text("2 models, 2 arms")
     for name, content, words in BAD_FILES:
         open_file(tab, name, content)
         expect(notice(tab, "Models")).to_contain_text(words)
@@ -298,7 +298,7 @@ def test_a_spreadsheet_is_pasted_and_models_and_arms_come_and_go(new_tab: NewTab
     paste(tab, "price\tlow\tmiddle\thigh\nrich\t0.9\t0.8\t0.7\npoor\t0.5\t0.2\t0.1\n")
     expect(cell(tab, 1, "a2")).to_have_text("0.1")
     expect(cell(tab, -1, "a2")).to_have_text("high")
-    expect(notice(tab, "Models")).to_contain_text("2 parameters, 3 arms")
+    expect(notice(tab, "Models")).to_contain_text("2 models, 3 arms")
     expect(tab.locator(".verdict")).to_contain_text("rich: bounded")
     tab.get_by_role("button", name="Add a model").click()
     expect(cell(tab, 2, "a0")).to_have_text("0.5")
@@ -413,7 +413,7 @@ def test_a_thousand_models_of_fifty_arms_stay_usable(new_tab: NewTab, tmp_path: 
     fpb.save_problem(fpb.Problem.bernoulli(means, name="large"), tmp_path / "large.csv")
     tab = new_tab()
     open_file(tab, "large.csv", (tmp_path / "large.csv").read_bytes())
-    expect(notice(tab, "Models")).to_contain_text("1,000 parameters, 50 arms")
+    expect(notice(tab, "Models")).to_contain_text("1,000 models, 50 arms")
     assert tab.locator(".ag-cell").count() < 1500  # of 51,000: the rest is not in the page
     type_into(tab, 2, "a1", "7")
     expect(cell(tab, 2, "a1")).to_have_class(re.compile(r"\bbad\b"))

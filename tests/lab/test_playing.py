@@ -59,7 +59,7 @@ def test_instalments_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None
         compiling(word, TWO).join()
     notes = Notes()
     instalments(QUESTION, Stop(), notes)
-    whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], true="theta2", horizon=10**12, runs=60, seed=3)
+    whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], truth="theta2", horizon=10**12, runs=60, seed=3)
     runs = [result.runs for result in notes.shown]
     assert runs[0] == 2
     assert runs == sorted(set(runs))
@@ -120,7 +120,7 @@ def test_the_lines_do_the_same(
     monkeypatch.chdir(tmp_path)
     problem = EXAMPLES[name].make()
     fpb.save_problem(problem, "pricing.toml")
-    question = Question(problem, ("ucb1",), problem.parameters[-1], 1000, 5, seed=2, shuffle=True)
+    question = Question(problem, ("ucb1",), problem.models[-1], 1000, 5, seed=2, shuffle=True)
     notes = Notes()
     instalments(question, Stop(), notes)
     exec(python_lines(question, band="std", bounds=True), {})
@@ -130,7 +130,7 @@ def test_the_lines_do_the_same(
 
 
 def test_an_edited_builtin_is_not_taken_for_the_builtin() -> None:
-    other = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.6]], true="theta1", name="paper:two")
+    other = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.6]], truth="theta1", name="paper:two")
     lines = python_lines(Question(other, ("ucb1",), "theta1", 500, 5), band="ci", bounds=False)
     assert "load_problem('paper-two.toml')" in lines
     assert "horizon=500" in lines

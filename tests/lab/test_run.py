@@ -20,7 +20,7 @@ def test_a_run_is_an_agent_that_is_told_at_once() -> None:
         assert decision.arm == step.arm == step.policys
         agent.tell(decision, step.reward)
     agent.ask()  # as the run has done by now, to know what comes next
-    assert agent.survivors() == run.alive()
+    assert agent.plausible() == run.alive()
     assert run.regret == pytest.approx(0.4 * sum(step.arm == "arm2" for step in steps))
     assert dict(zip(TWO.arms, run.plays.tolist(), strict=True)) == agent.plays
 
@@ -32,7 +32,7 @@ def test_your_plays_count_and_the_policys_is_told() -> None:
         step = run.play(arm)
         assert (step.arm, step.policys, step.is_yours) == (arm, expected, arm != expected)
     assert run.agent.plays == {"arm1": 1, "arm2": 2}
-    assert not run.agent.waiting
+    assert not run.agent.blocked
     with pytest.raises(InputError, match="unknown arm 'arm9'"):
         run.play("arm9")
     assert run.t == 3
@@ -49,8 +49,8 @@ def test_the_nth_play_of_an_arm_pays_the_same_whoever_plays() -> None:
 @pytest.mark.parametrize("name", ["pricing", "cold start", "doses", "trial"])
 def test_rewards_have_the_truths_means(name: str) -> None:
     problem = EXAMPLES[name].make()
-    true = problem.parameters[0]
-    run = Run(problem, "ucb1", true, seed=1)
+    truth = problem.models[0]
+    run = Run(problem, "ucb1", truth, seed=1)
     for arm in problem.arms:
         for _ in range(400):
             run.play(arm)
@@ -73,7 +73,7 @@ def test_contexts_come_by_their_shares() -> None:
 @pytest.mark.parametrize(("name", "policy"), [("paper:two", "fp-ucb"), ("pricing", "frugal")])
 def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, policy: str) -> None:
     problem = EXAMPLES[name].make()
-    run = Run(problem, policy, problem.parameters[0], seed=2)
+    run = Run(problem, policy, problem.models[0], seed=2)
     checked = 0
     for _ in range(12):
         run.play()
@@ -83,9 +83,9 @@ def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, poli
         assert model == list(run.alive())[-1]
         agent = Agent.from_state(run.agent.state(), problem)
         for rewards in range(1, ruling_out.rewards + 1):
-            assert model in agent.survivors()
+            assert model in agent.plausible()
             agent.observe(ruling_out.pair, ruling_out.reward)
-            assert (model in agent.survivors()) == (rewards < ruling_out.rewards)
+            assert (model in agent.plausible()) == (rewards < ruling_out.rewards)
         checked += 1
     assert checked > 2
 

@@ -43,9 +43,9 @@ def the_mark(sheet: Sheet) -> Mark:
 
 def librarys_words(sheet: Sheet, row: list[object]) -> str:
     """What the library says of a table whose first row is this one."""
-    rows = [row, *[[0.5] * len(row)] * (len(sheet.parameters) - 1)]
+    rows = [row, *[[0.5] * len(row)] * (len(sheet.models) - 1)]
     with pytest.raises(InputError) as caught:
-        Problem.bernoulli(rows, arms=sheet.arms, parameters=sheet.parameters)
+        Problem.bernoulli(rows, arms=sheet.arms, models=sheet.models)
     return str(caught.value)
 
 
@@ -101,8 +101,8 @@ def test_thousands_of_bad_cells_are_not_read_one_by_one() -> None:
     [
         (edited(PRICING, HEAD, 2, "9 EUR"), "arm", (0, 1), "duplicate arm name '9 EUR'"),
         (edited(PRICING, HEAD, 2, ""), "arm", (0, 1), "arm 2: its name is empty"),
-        (edited(PRICING, 2, 0, "loyal"), "parameter", (2, 0), "parameters 1 and 3 must differ"),
-        (edited(PRICING, 2, 0, "a\x07"), "parameter", (2, 0), "control character"),
+        (edited(PRICING, 2, 0, "loyal"), "model", (2, 0), "models 1 and 3 must differ"),
+        (edited(PRICING, 2, 0, "a\x07"), "model", (2, 0), "control character"),
         (with_contexts(COLD_START, ["a", "a"]), "context", (0, 1), "duplicate context name 'a'"),
         (edited(PRICING, 1, 4, "much"), "prior", (1, 0), "not the text 'much'"),
     ],
@@ -134,13 +134,13 @@ def test_a_bad_field_is_marked_and_no_cell(sheet: Sheet, field: str, words: str)
 
 def test_what_is_no_ones_in_particular_is_the_tables() -> None:
     sheet = replace(TWO, prior=("0", "0"))
-    assert the_mark(sheet) == Mark("table", "the prior leaves no parameter possible")
+    assert the_mark(sheet) == Mark("table", "the prior leaves no model possible")
 
 
 def test_a_family_may_be_changed_and_gets_its_fields() -> None:
     sheet = with_field(with_field(TWO, "family", "gaussian"), "deviation", "2")
     assert read(sheet).problem == Problem.gaussian(
-        [[0.9, 0.5], [0.2, 0.5]], 2, parameters=["theta1", "theta2"]
+        [[0.9, 0.5], [0.2, 0.5]], 2, models=["theta1", "theta2"]
     )
 
 
@@ -156,8 +156,8 @@ def test_lists_in_cells_are_probabilities() -> None:
 
 
 def test_who_renames_the_truth_keeps_it() -> None:
-    assert edited(PRICING, 1, 0, "usual").true == "usual"
-    assert edited(PRICING, 0, 0, "usual").true == "regular"
+    assert edited(PRICING, 1, 0, "usual").truth == "usual"
+    assert edited(PRICING, 0, 0, "usual").truth == "regular"
 
 
 @pytest.mark.parametrize(
@@ -182,16 +182,16 @@ def test_weights_are_pasted_into_their_column() -> None:
 
 def test_on_the_corner_a_whole_table_replaces_the_old_one() -> None:
     sheet = pasted(PRICING, HEAD, 0, "\tlow\thigh\nA\t0.1\t0.2\nB\t0.3\t0.4\n")
-    assert (sheet.arms, sheet.parameters) == (("low", "high"), ("A", "B"))
+    assert (sheet.arms, sheet.models) == (("low", "high"), ("A", "B"))
     assert sheet.cells == (("0.1", "0.2"), ("0.3", "0.4"))
-    assert sheet.true == "B"  # what stood there was the truth
+    assert sheet.truth == "B"  # what stood there was the truth
 
 
 def test_in_contexts_a_table_goes_into_the_one_on_the_screen() -> None:
     sheet = pasted(COLD_START, HEAD, 0, "\tnews\nreader\t0.99", context=1)
     assert sheet.cells[0][4] == "0.99"
     assert sheet.cells[0][:4] == COLD_START.cells[0][:4]
-    assert sheet.parameters == COLD_START.parameters
+    assert sheet.models == COLD_START.models
 
 
 def test_nothing_or_too_much_is_not_pasted() -> None:
@@ -210,7 +210,7 @@ def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
 
 def test_models_and_arms_come_and_go() -> None:
     grown = with_arm(with_model(COLD_START))
-    assert grown.parameters[-1] == "theta1"
+    assert grown.models[-1] == "theta1"
     assert grown.arms[-1] == "arm1"
     assert grown.cells[4] == (
         "0.1",
@@ -226,7 +226,7 @@ def test_models_and_arms_come_and_go() -> None:
     )
     assert read(grown).problem is not None
     assert without_arm(without_model(grown, 4), 4) == COLD_START
-    assert without_model(PRICING, 1).true is None
+    assert without_model(PRICING, 1).truth is None
     assert without_arm(COLD_START, 0).cells[0] == ("0.12", "0.05", "0.08", "0.2", "0.06", "0.08")
 
 

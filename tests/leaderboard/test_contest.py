@@ -19,7 +19,7 @@ def test_contests_are_of_the_kinds_they_say() -> None:
         assert case.regime == ("bounded" if bounded else "logarithmic")
         assert (contest.lower_bound > 0) is not bounded
         assert contest.lower_bound == pytest.approx(case.theorem2.all_arms.coefficient)
-        sizes.add((len(contest.problem.parameters), len(contest.problem.arms)))
+        sizes.add((len(contest.problem.models), len(contest.problem.arms)))
     assert min(sizes) == (2, 2)
     assert max(sizes) == (256, 16)
     assert len(contests("paper")) == 5
@@ -36,7 +36,7 @@ def test_what_makes_no_contest_is_refused() -> None:
     with pytest.raises(InputError, match="two problems are called 'paper:two': give each a name"):
         own_contests([two, two])
     many = Problem.bernoulli(np.linspace(0, 1, 2002).reshape(1001, 2), name="many")
-    with pytest.raises(InputError, match=r"^many has 1,001 parameters, too many to play each"):
+    with pytest.raises(InputError, match=r"^many has 1,001 models, too many to play each"):
         own_contests([many])
 
 

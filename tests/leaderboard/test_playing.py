@@ -22,7 +22,7 @@ def test_standings_are_those_of_the_simulation() -> None:
     result = simulate(
         contest.problem,
         UCB1(),
-        true="theta2",
+        truth="theta2",
         horizon=500,
         runs=20,
         seed=3000,
@@ -39,7 +39,7 @@ def test_standings_are_those_of_the_simulation() -> None:
 
 
 def test_ones_own_problems_under_their_truth_or_under_all() -> None:
-    said = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], true="theta2", name="said")
+    said = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], truth="theta2", name="said")
     money = Problem.bernoulli([[90, 50], [20, 50]], range=(0, 100), name="in $ and $")
     said_contest, money_contest = own_contests([said, money])
     assert said_contest.truths == ["theta2"]
@@ -51,8 +51,8 @@ def test_ones_own_problems_under_their_truth_or_under_all() -> None:
     for name, policy in list(chosen.items())[:2]:
         asked: Any = {"horizon": 500, "times": [500], "runs": 10, "shuffle": True}
         parts = [
-            simulate(money, policy, true=true, seed=seed, **asked).final_regret(name)
-            for true, seed in (("theta1", 3000), ("theta2", 3001))
+            simulate(money, policy, truth=truth, seed=seed, **asked).final_regret(name)
+            for truth, seed in (("theta1", 3000), ("theta2", 3001))
         ]
         mean = np.concatenate(parts).mean()
         assert board.standings[name][money.name].mean == pytest.approx(mean)
@@ -82,7 +82,7 @@ def test_worst_truth_of_those_that_the_prior_drew() -> None:
     contest = Contest("drawn", "practice", problem, ["prior"])
     board = play(runs=60, horizon=300, seed=2, policies={"ucb1": UCB1()}, among=[contest])
     asked: Any = {"horizon": 300, "times": [300], "runs": 60, "shuffle": True, "seed": 2000}
-    final = simulate(problem, UCB1(), true="prior", **asked).final_regret("ucb1")
+    final = simulate(problem, UCB1(), truth="prior", **asked).final_regret("ucb1")
     drawn: dict[str, list[float]] = {"theta1": [], "theta2": [], "theta3": []}
     for run, regret in enumerate(final.tolist()):
         place = 9 * truth_stream(2000, run).random()
@@ -104,12 +104,14 @@ def test_worst_of_several_truths_and_of_one() -> None:
     board = play(runs=21, horizon=300, policies={"ucb1": UCB1()}, among=own_contests([problem]))
     asked: Any = {"horizon": 300, "times": [300], "runs": 11, "shuffle": True}
     means = {
-        true: simulate(problem, UCB1(), true=true, seed=seed, **asked).final_regret("ucb1").mean()
-        for seed, true in enumerate(problem.parameters)
+        truth: simulate(problem, UCB1(), truth=truth, seed=seed, **asked)
+        .final_regret("ucb1")
+        .mean()
+        for seed, truth in enumerate(problem.models)
     }
     worst = board.standings["ucb1"]["mine"].worst
     assert worst is not None
-    assert (worst.truth, worst.runs) == (max(means, key=lambda true: means[true]), 11)
+    assert (worst.truth, worst.runs) == (max(means, key=lambda truth: means[truth]), 11)
     assert worst.mean == pytest.approx(max(means.values()))
     one = play(runs=2, horizon=10, policies={"ucb1": UCB1()}, among=contests("paper")[:1])
     assert one.standings["ucb1"]["two θ¹"].worst is None

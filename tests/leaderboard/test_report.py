@@ -30,7 +30,7 @@ def practical() -> Leaderboard:
         for contest in among
         if not contest.problem.contexts
     }
-    standings = {"none": {}, "some [of] it": of_some, "optimist:safe=7": of_all}
+    standings = {"none": {}, "some [of] it": of_some, "optimist:false_alarm=0.001": of_all}
     return Leaderboard(among, standings, horizon=20_000, runs=400, seed=7)
 
 
@@ -43,7 +43,7 @@ def test_a_single_group_has_a_table_per_measure() -> None:
         for title in ("Mean regret", "95 % quantile", "Mean under the worst truth")
     ]
     for start, times in zip(starts, (1, 10, 100), strict=True):
-        own = next(line for line in lines[start:] if line.startswith("optimist:safe=7")).split()
+        own = next(line for line in lines[start:] if line.startswith(":false")).split()
         assert own[1:] == [*(f"{times * n:,}" for n in range(1, 15)), "1.00"]
     some = [line.split()[3:] for line in lines if line.startswith("some [of] it")]
     assert [line.count("–") for line in some] == [4, 4, 4], "of those in contexts"
@@ -120,4 +120,4 @@ def test_figure_of_practice_says_which_sets_they_are() -> None:
     axes = leaderboard_figure(practical()).axes[0]
     assert axes.get_title() == "Mean regret at T = 20000, 400 runs, arms shuffled, sets of seed 7"
     rows = [label.get_text() for label in axes.get_yticklabels()]
-    assert rows == ["optimist:safe=7", "some [of] it"], "who plays nothing has no row"
+    assert rows == ["optimist:false_alarm=0.001", "some [of] it"], "who plays nothing has no row"

@@ -40,7 +40,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_papers_experiments_are_all_here() -> None:
     """The three sets of models, the five truths, and policies of every figure of the paper."""
-    assert [len(setting.problem.parameters) for setting in PAPER] == [2, 2, 24, 256, 256]
+    assert [len(setting.problem.models) for setting in PAPER] == [2, 2, 24, 256, 256]
     for setting in PAPER:
         assert f"{setting.name}-fp-ucb-near" in EXPERIMENTS
         assert EXPERIMENTS[f"{setting.name}-fp-ucb-far"].horizon >= 10**12
@@ -55,7 +55,7 @@ def test_the_papers_experiments_are_all_here() -> None:
 
 def test_policies_without_models_do_the_same_under_the_same_truth() -> None:
     """So UCB1 and Thompson sampling are not simulated again among the 256 models."""
-    options: dict[str, Any] = {"true": "0.6,0.4,0.3,0.2", "horizon": 300, "runs": 3}
+    options: dict[str, Any] = {"truth": "0.6,0.4,0.3,0.2", "horizon": 300, "runs": 3}
     for policy in (
         EXPERIMENTS[f"permutations-{name}-near"].policy for name in ("ucb1", "thompson")
     ):
@@ -78,7 +78,7 @@ def test_finished_experiments_are_found_again(tmp_path: Path) -> None:
         alone = simulate(
             experiment.setting.problem,
             experiment.policy,
-            true=experiment.setting.true,
+            truth=experiment.setting.truth,
             horizon=1000,
             times=experiment.times,
             runs=result.runs,
@@ -111,7 +111,7 @@ def test_episodes_are_those_of_algorithm_1() -> None:
     found = play_episodes(5, plays=800)
     setting = SETTINGS["permutations"]
     problem = setting.problem
-    means = problem.means[problem.index(setting.true)]
+    means = problem.means[problem.index(setting.truth)]
     stream = run_stream(5, 0)
     sums, plays = np.zeros(4), np.zeros(4)
     arms = iter(found.arms)

@@ -23,6 +23,6 @@ def test_it_is_refused_where_largest_means_differ() -> None:
     with pytest.raises(InputError) as caught:
         BPR().prepare(load_problem("paper:two"))
     assert str(caught.value) == (
-        "bpr needs one largest mean that all parameters share, and in paper:two it lies between "
+        "bpr needs one largest mean that all models share, and in paper:two it lies between "
         "0.5 and 0.9 on [0, 1]: choose another policy"
     )

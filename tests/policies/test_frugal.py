@@ -29,10 +29,10 @@ from fpbandits.policies import Frugal, parse_policy
 
 
 def test_margins_are_what_is_left_of_odds_of_one_in_h() -> None:
-    names = load_problem("paper:permutations").parameters
+    names = load_problem("paper:permutations").models
     prior = {name: 1.0 + number for number, name in enumerate(names)}
     means = load_problem("paper:permutations").means
-    problem = Problem.bernoulli(means, parameters=names, prior=prior)
+    problem = Problem.bernoulli(means, models=names, prior=prior)
     policy = Frugal(delta=0.3, kappa=1.5)
     tally = policy.tally(problem)
     tally.plays[:], tally.sums[:], tally.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
@@ -52,14 +52,14 @@ def few_levels(generator: np.random.Generator) -> np.ndarray:
 WORDS = {
     "frugal": {},
     "frugal:delta=0.5:kappa=0.3": {"delta": 0.5, "kappa": 0.3},
-    "frugal:safe=1.0": {"safe": 1.0},
-    "frugal:safe=9.0:trust=0.2": {"safe": 9.0, "trust": 0.2},
+    "frugal:false_alarm=0.37": {"false_alarm": 0.37},
+    "frugal:false_alarm=0.0001:trust=0.2": {"false_alarm": 0.0001, "trust": 0.2},
     "frugal:settle=0": {"settle": 0.0},
     "frugal:kappa=0.001:settle=10": {"kappa": 0.001, "settle": 10.0},
-    "frugal:kappa=0.001:settle=10:safe=9.0:trust=0.2": {
+    "frugal:kappa=0.001:settle=10:false_alarm=0.0001:trust=0.2": {
         "kappa": 0.001,
         "settle": 10.0,
-        "safe": 9.0,
+        "false_alarm": 0.0001,
         "trust": 0.2,
     },
 }
@@ -194,7 +194,7 @@ def test_in_contexts_it_asks_before_it_pays(means: Any) -> None:
     """
     problem = Problem.bernoulli(means, contexts=["a", "b"])
     result = simulate(
-        problem, Frugal(), true="theta2", horizon=10**5, times=[10**3], runs=60, seed=1
+        problem, Frugal(), truth="theta2", horizon=10**5, times=[10**3], runs=60, seed=1
     )
     early, late = result.regret("frugal").T
     assert (late - early).mean() < 0.5
@@ -281,7 +281,7 @@ def test_before_it_pays_it_asks_models_with_several_best_arms() -> None:
     while the first model leads.
     """
     result = simulate(
-        TIED, Frugal(), true="theta2", horizon=10**15, runs=400, times=[10**6, 10**15]
+        TIED, Frugal(), truth="theta2", horizon=10**15, runs=400, times=[10**6, 10**15]
     )
     early, late = result.regret("frugal").T
     assert 1 < early.mean() < 3
@@ -321,8 +321,8 @@ def test_what_is_doubted_comes_before_what_is_settled() -> None:
     problem = Problem.bernoulli(
         [[0.5, 0.499, 0.2, 0.1], [0.5, 0.5, 0.2, 0.1], [0.5, 0.499, 0.8, 0.1]]
     )
-    policy = Frugal(safe=5.0, settle=1e3)
-    result = simulate(problem, policy, true=[0.5, 0.4995, 0.2, 0.9], horizon=10**6, runs=4)
+    policy = Frugal(false_alarm=0.007, settle=1e3)
+    result = simulate(problem, policy, truth=[0.5, 0.4995, 0.2, 0.9], horizon=10**6, runs=4)
     assert result.final_regret(str(policy)).max() < 30_000
 
 
@@ -333,5 +333,5 @@ def test_what_would_take_too_long_is_not_settled() -> None:
     """
     problem = Problem.bernoulli([[0.5, 0.49, 0.2], [0.5, 0.5, 0.2], [0.5, 0.49, 0.8]])
     policy = Frugal(settle=1e3)
-    result = simulate(problem, policy, true="theta1", horizon=10**8, runs=40)
+    result = simulate(problem, policy, truth="theta1", horizon=10**8, runs=40)
     assert result.final_regret(str(policy)).mean() < 60

@@ -140,7 +140,12 @@ def test_regret_is_small_and_bounded_where_the_best_arm_tells_all() -> None:
     """
     common: Any = {"runs": 200, "seed": 1, "shuffle": True}
     two = simulate(
-        load_problem("paper:two"), IDSTheta(), true="theta2", horizon=10**4, times=[10**4], **common
+        load_problem("paper:two"),
+        IDSTheta(),
+        truth="theta2",
+        horizon=10**4,
+        times=[10**4],
+        **common,
     )
     assert two.final_regret("ids-theta").mean() < 2.6
     result = simulate(
@@ -158,9 +163,9 @@ def test_mean_regret_over_the_prior_is_within_its_bound() -> None:
     best = np.bincount([best_arm(row) for row in problem.means.tolist()], minlength=3) / 8
     entropy = -sum(share * math.log(share) for share in best if share > 0)
     regret = [
-        simulate(problem, IDSTheta(), true=true, horizon=horizon, runs=30, times=[horizon])
+        simulate(problem, IDSTheta(), truth=truth, horizon=horizon, runs=30, times=[horizon])
         .final_regret("ids-theta")
         .mean()
-        for true in problem.parameters
+        for truth in problem.models
     ]
     assert np.mean(regret) < math.sqrt(0.5 * 3 * entropy * horizon)

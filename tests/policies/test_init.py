@@ -26,8 +26,8 @@ TWINS = [name for name in POLICIES if name != "thompson"]
 
 SETTINGS = [
     "fp-ucb:slack=0.1",
-    "optimist:safe=1.0",
-    "frugal:safe=3.0:trust=0.2",
+    "optimist:false_alarm=0.37",
+    "frugal:false_alarm=0.05:trust=0.2",
     "optimist:delta=0.5:offset=2.0",
     "ucb-s:alpha=2",
     "ucb-c:alpha=5",
@@ -78,7 +78,7 @@ def test_simulation_plays_as_plain_python_does_with_all_policies_at_once() -> No
     means = problem.rewards.unit_means[0].tolist()
     chosen = [POLICIES[name]() for name in TWINS if not POLICIES[name].randomised]
     result = simulate(
-        problem, chosen, true=problem.parameters[0], horizon=400, runs=2, seed=3, leap=False
+        problem, chosen, truth=problem.models[0], horizon=400, runs=2, seed=3, leap=False
     )
     for policy in chosen:
         for number in range(2):

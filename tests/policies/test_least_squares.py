@@ -12,7 +12,7 @@ from fpbandits.policies import LeastSquares
 
 def test_it_gets_stuck_where_its_arm_does_not_tell_models_apart() -> None:
     problem = Problem.bernoulli([[0.5, 0.4], [0.5, 0.6]])
-    result = simulate(problem, LeastSquares(), true="theta2", horizon=10**9, runs=3)
+    result = simulate(problem, LeastSquares(), truth="theta2", horizon=10**9, runs=3)
     assert result.pulls["least-squares"][:, -1].tolist() == [[10**9, 0]] * 3
     assert result.final_regret("least-squares").tolist() == pytest.approx([0.1 * 10**9] * 3)
 

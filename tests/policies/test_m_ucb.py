@@ -23,19 +23,19 @@ def test_a_model_fits_up_to_the_radius_of_the_docstring(t: int) -> None:
         assert agent.ask().arm == arm
 
 
-@pytest.mark.parametrize("true", ["theta1", "theta2", "theta3"])
-def test_regret_is_within_the_bound_that_is_claimed(true: str) -> None:
+@pytest.mark.parametrize("truth", ["theta1", "theta2", "theta3"])
+def test_regret_is_within_the_bound_that_is_claimed(truth: str) -> None:
     """Σ Δ_i (1 + 2 ln(|Θ|T³)/Γ_i²) + (π²/3)·L/|Θ|, by far; 100 runs, seed 0."""
     means = np.array([[0.8, 0.5, 0.2], [0.8, 0.9, 0.2], [0.3, 0.5, 0.6]])
     problem, horizon = Problem.bernoulli(means), 10**5
-    own = means[int(true[-1]) - 1]
+    own = means[int(truth[-1]) - 1]
     bound = math.pi**2 / 3
     for arm in range(3):
         rivals = [row for row in means if row.argmax() == arm and row.max() >= own.max()]
         if own[arm] < own.max() and rivals:
             nearest = min(abs(row[arm] - own[arm]) for row in rivals)
             bound += (own.max() - own[arm]) * (1 + 2 * math.log(3 * horizon**3) / nearest**2)
-    result = simulate(problem, MUCB(), true=true, horizon=horizon, runs=100, times=[horizon])
+    result = simulate(problem, MUCB(), truth=truth, horizon=horizon, runs=100, times=[horizon])
     assert result.final_regret("m-ucb").mean() <= bound
 
 

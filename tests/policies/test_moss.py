@@ -77,7 +77,7 @@ def test_regret_is_within_its_bound() -> None:
     """
     horizon = 10**5
     gap = 2 * math.sqrt(10 / horizon)
-    problem = Problem.bernoulli([[0.5 + gap] + [0.5] * 9], true="theta1")
+    problem = Problem.bernoulli([[0.5 + gap] + [0.5] * 9], truth="theta1")
     words = [f"moss:horizon={horizon}", "moss", "ucb1"]
     result = simulate(
         problem, list(map(parse_policy, words)), horizon=horizon, runs=30, times=[horizon]

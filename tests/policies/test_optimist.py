@@ -41,9 +41,9 @@ def test_without_the_option_misfits_are_counted_and_nothing_is_given_up() -> Non
     assert agent._tally.counters[STAGE] == 0
 
 
-@pytest.mark.parametrize("safe", [1.0, 7.0])
-def test_safe_gives_up_the_models_for_good_and_goes_on_with_imed(safe: float) -> None:
-    agent, blind = Agent(WRONG, Optimist(safe=safe)), Agent(WRONG, IMED())
+@pytest.mark.parametrize("false_alarm", [0.37, 0.001])
+def test_an_alarm_gives_up_the_models_for_good_and_goes_on_with_imed(false_alarm: float) -> None:
+    agent, blind = Agent(WRONG, Optimist(false_alarm=false_alarm)), Agent(WRONG, IMED())
     generator = np.random.default_rng(3)
     before = after = 0
     for _ in range(600):
@@ -67,7 +67,7 @@ def test_a_model_that_fits_is_not_given_up() -> None:
     """Seed 1; 50 agents, each of which raises a false alarm with a chance below e^−7."""
     generator = np.random.default_rng(1)
     for _ in range(50):
-        agent = Agent(WRONG, Optimist(safe=7))
+        agent = Agent(WRONG, Optimist(false_alarm=0.001))
         for _ in range(100):
             decision = agent.ask()
             chance = 0.1 if decision.arm == "arm1" else 0.9
@@ -100,7 +100,7 @@ def test_the_exact_mean_is_that_of_many_runs(delta: float, offset: float, horizo
     """Where variance is finite. 10,000 runs, seed 1, 4 standard errors: one alarm in 15,000."""
     policy = Optimist(delta=delta, offset=offset)
     result = simulate(
-        "paper:two", {"it": policy}, true="theta1", horizon=horizon, runs=10_000, seed=1
+        "paper:two", {"it": policy}, truth="theta1", horizon=horizon, runs=10_000, seed=1
     )
     regret = result.final_regret("it")
     error = regret.std(ddof=1) / 100
@@ -125,14 +125,14 @@ def test_means_of_the_table_where_luck_decides_simulations() -> None:
     assert mean_regret(math.inf, 1.0, 0.7) == pytest.approx(mean_regret(1e15, 1.0, 0.7), rel=1e-9)
 
 
-def test_safe_cannot_help_where_a_wrong_model_fits_all_that_is_played() -> None:
+def test_no_alarm_can_help_where_a_wrong_model_fits_all_that_is_played() -> None:
     """Truth (.5, .6): arm 1 pays what the first model says, and arm 2 would give it away."""
     problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
-    policies = {"safe": Optimist(safe=7), "imed": IMED()}
+    policies = {"careful": Optimist(false_alarm=0.001), "imed": IMED()}
     result = simulate(
-        problem, policies, true=[0.5, 0.6], horizon=10**6, runs=50, times=[10**5, 10**6]
+        problem, policies, truth=[0.5, 0.6], horizon=10**6, runs=50, times=[10**5, 10**6]
     )
-    early, late = result.mean_regret("safe")
+    early, late = result.mean_regret("careful")
     assert early > 9000  # of 10,000 that can be lost
     assert late > 9 * early
     assert result.mean_regret("imed")[-1] < 100
@@ -145,7 +145,7 @@ def test_with_two_best_arms_regret_can_grow_where_that_of_fp_ucb_does_not() -> N
     """Seed 0. FP-UCB's truth is ruled out beyond 10^6 with a chance far below one in a million."""
     times = [10**6, 10**9, 10**12]
     result = simulate(
-        TIED, [FPUCB(), Optimist()], true=TIED.parameters[0], horizon=10**12, runs=200, times=times
+        TIED, [FPUCB(), Optimist()], truth=TIED.models[0], horizon=10**12, runs=200, times=times
     )
     assert len(Structure(TIED).confusion_set(0)) == 0
     assert np.ptp(result.mean_regret("fp-ucb")) < 0.1
@@ -170,7 +170,7 @@ def test_with_one_best_arm_and_nothing_to_confuse_it_with_regret_stays() -> None
         result = simulate(
             problem,
             Optimist(),
-            true=problem.parameters[0],
+            truth=problem.models[0],
             horizon=10**12,
             runs=20,
             times=[10**7, 10**12],

@@ -64,7 +64,7 @@ def test_priors_that_are_none(prior: Any, message: str) -> None:
 
 
 def test_a_prior_names_models_of_the_problem() -> None:
-    with pytest.raises(UnknownError, match="unknown parameter 'theta3': did you mean 'theta"):
+    with pytest.raises(UnknownError, match="unknown model 'theta3': did you mean 'theta"):
         Agent(TWO, ThompsonTheta({"theta3": 1}))
 
 
@@ -83,7 +83,7 @@ def test_before_any_reward_models_are_drawn_from_the_prior() -> None:
 def test_what_the_prior_rules_out_is_never_believed() -> None:
     problem = Problem.bernoulli([[0.6, 0.4, 0.1], [0.4, 0.6, 0.1], [0.1, 0.4, 0.6]])
     policy = ThompsonTheta({"theta1": 1, "theta2": 1})
-    result = simulate(problem, policy, true="theta3", horizon=10**5, runs=5)
+    result = simulate(problem, policy, truth="theta3", horizon=10**5, runs=5)
     pulls = result.pulls[str(policy)][:, -1]
     assert (pulls[:, 2] == 0).all()
     assert (pulls.sum(axis=1) == 10**5).all()
@@ -107,7 +107,7 @@ def test_scaling_rounds_nothing() -> None:
     """Costs are those of weights that were never scaled, to the last bit."""
     random = np.random.default_rng(5)
     for weights in random.exponential(size=(200, 2)) * 10.0 ** random.integers(-9, 9, (200, 1)):
-        policy = ThompsonTheta(dict(zip(TWO.parameters, weights, strict=True)))
+        policy = ThompsonTheta(dict(zip(TWO.models, weights, strict=True)))
         assert (policy.prepare(TWO).cost == -np.log(weights / weights.sum())).all()
 
 

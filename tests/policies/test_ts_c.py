@@ -41,7 +41,9 @@ def _after(
 def test_one_competitive_arm_is_played_whatever_is_drawn() -> None:
     """Far into a run of a problem whose best arm tells: to 10¹², in few plans."""
     problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])
-    result = simulate(problem, TSC(), true="theta1", horizon=10**12, runs=20, times=[10**6, 10**12])
+    result = simulate(
+        problem, TSC(), truth="theta1", horizon=10**12, runs=20, times=[10**6, 10**12]
+    )
     before, after = result.mean_regret("ts-c")
     assert after == before < 20
     assert result.plans["ts-c"].max() < 2000

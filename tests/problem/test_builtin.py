@@ -12,13 +12,13 @@ from fpbandits.problem.builtin import BUILT_IN, built_in
 def test_built_in_problems() -> None:
     two, permutations, grid = map(load_problem, BUILT_IN)
     assert two.means.tolist() == [[0.9, 0.5], [0.2, 0.5]]
-    assert two.true == "theta1"
-    assert len(permutations.parameters) == 24
-    assert len(grid.parameters) == 256
+    assert two.truth == "theta1"
+    assert len(permutations.models) == 24
+    assert len(grid.models) == 256
     for problem in (permutations, grid):
-        assert problem.true == "0.6,0.4,0.3,0.2"
+        assert problem.truth == "0.6,0.4,0.3,0.2"
         assert problem.arms == ("arm1", "arm2", "arm3", "arm4")
-        for name, row in zip(problem.parameters, problem.means.tolist(), strict=True):
+        for name, row in zip(problem.models, problem.means.tolist(), strict=True):
             assert [float(mean) for mean in name.split(",")] == row
 
 

@@ -29,7 +29,7 @@ def problems(draw: st.DrawFn, *, plain: bool = False) -> Problem:
     count, arms = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     titles: dict[str, Any] = {
         "arms": draw(st.lists(names, min_size=arms, max_size=arms, unique=True)),
-        "parameters": draw(st.lists(names, min_size=count, max_size=count, unique=True)),
+        "models": draw(st.lists(names, min_size=count, max_size=count, unique=True)),
     }
 
     def rows(cell: st.SearchStrategy[Any]) -> list[list[Any]]:
@@ -44,7 +44,7 @@ def problems(draw: st.DrawFn, *, plain: bool = False) -> Problem:
     titles |= {
         "range": (low, high),
         "name": draw(names),
-        "true": draw(st.none() | st.sampled_from(titles["parameters"])),
+        "truth": draw(st.none() | st.sampled_from(titles["models"])),
     }
     match draw(st.sampled_from(["bernoulli", "beta", "discrete"])):
         case "bernoulli":
@@ -69,7 +69,7 @@ def test_toml_gives_back_every_bit(
     again = load_problem(path)
     assert again == problem
     assert again.fingerprint == problem.fingerprint
-    assert (again.name, again.true) == (problem.name, problem.true)
+    assert (again.name, again.truth) == (problem.name, problem.truth)
     assert again.means.tobytes() == problem.means.tobytes()
     assert type(again.rewards) is type(problem.rewards)
 
@@ -88,17 +88,17 @@ def test_csv_gives_back_every_bit(
 def test_the_three_families_from_toml(tmp_path: Path) -> None:
     path = tmp_path / "pricing.toml"
     path.write_text(
-        'name = "pricing"\nreward = "bernoulli"\narms = ["9 EUR", "12 EUR"]\ntrue = "loyal"\n'
-        "[parameters]\nloyal = [0.9, 0.5]\nthrifty = [0.2, 0.5]\n"
+        'name = "pricing"\nreward = "bernoulli"\narms = ["9 EUR", "12 EUR"]\ntruth = "loyal"\n'
+        "[models]\nloyal = [0.9, 0.5]\nthrifty = [0.2, 0.5]\n"
     )
     problem = load_problem(str(path))
     assert problem.name == "pricing"
     assert problem.arms == ("9 EUR", "12 EUR")
-    assert problem.parameters == ("loyal", "thrifty")
-    assert problem.true == "loyal"
+    assert problem.models == ("loyal", "thrifty")
+    assert problem.truth == "loyal"
     assert problem.means.tolist() == [[0.9, 0.5], [0.2, 0.5]]
 
-    path.write_text('reward = "beta"\nconcentration = 10\n[parameters]\nx = [0.9, 0.5]\n')
+    path.write_text('reward = "beta"\nconcentration = 10\n[models]\nx = [0.9, 0.5]\n')
     beta = load_problem(path)
     assert beta.name == "pricing"
     assert beta.arms == ("arm1", "arm2")
@@ -107,7 +107,7 @@ def test_the_three_families_from_toml(tmp_path: Path) -> None:
 
     path.write_text(
         'reward = "discrete"\nsupport = [0, 5, 10]\nrange = [0, 10]\narms = ["a", "b"]\n'
-        "[parameters]\nx = [[0.5, 0, 0.5], [0, 1, 0]]\n"
+        "[models]\nx = [[0.5, 0, 0.5], [0, 1, 0]]\n"
     )
     discrete = load_problem(path)
     assert isinstance(discrete.rewards, Discrete)
@@ -116,87 +116,85 @@ def test_the_three_families_from_toml(tmp_path: Path) -> None:
 
 def test_csv_as_spreadsheets_write_it(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    path.write_bytes(
-        b'\xef\xbb\xbfparameter, a ,"b, c"\r\n\r\nx, 0.9 ,.5\r\n"y ""z""",2e-1,0.5\r\n'
-    )
+    path.write_bytes(b'\xef\xbb\xbfmodel, a ,"b, c"\r\n\r\nx, 0.9 ,.5\r\n"y ""z""",2e-1,0.5\r\n')
     problem = load_problem(path)
     assert problem.arms == ("a", "b, c")
-    assert problem.parameters == ("x", 'y "z"')
+    assert problem.models == ("x", 'y "z"')
     assert problem.means.tolist() == [[0.9, 0.5], [0.2, 0.5]]
 
 
 TOML_REFUSALS = [
-    ("", "the field 'parameters' is missing"),
-    ("[parameters]\n", "there are no parameters"),
-    ("parameters = 3", "parameters must be a table of name = [values], not 3"),
-    ("[parameters]\nx = [0.9, 1.5]", "parameter 'x', arm 'arm2': mean 1.5 is outside the range"),
-    ("[parameters]\nx = [0.9, nan]", "parameter 'x', arm 'arm2': nan is not a finite number"),
-    ("[parameters]\nx = [0.9, true]", "arm 'arm2': expected a number, not the boolean True"),
-    ('[parameters]\nx = [0.9, "b"]', "arm 'arm2': expected a number, not the text 'b'"),
-    ("[parameters]\nx = [0.9, 1979-05-27]", "arm 'arm2': expected a number, not datetime.date"),
-    ("[parameters]\nx = 0.5", "parameter 'x': expected a value for every arm, not 0.5"),
-    ('[parameters]\nx = "ab"', "parameter 'x': expected a value for every arm, not 'ab'"),
-    ("[parameters]\nx.y = [0.5]", "parameter 'x'"),
-    ("arms = ['a', 'b']\n[parameters]\nx = [0.5]", "'x' has 1 of 2 values: no value for arm 'b'"),
-    ("arms = ['a']\n[parameters]\nx = [0.5, 1]", "'x' has 2 values for 1 arm"),
-    ("arms = ['a', 'a']\n[parameters]\nx = [0, 1]", "duplicate arm name 'a'"),
-    ("arms = 'ab'\n[parameters]\nx = [0, 1]", "arms must be a list, not 'ab'"),
-    ("arms = []\n[parameters]\nx = []", "there are no arms"),
-    ("[parameters]\nx = [0.5]\nx = [0.6]", "row 3: a name is given for the second time"),
-    ("armes = ['a']\n[parameters]\nx = [0.5]", "unknown field 'armes': did you mean 'arms'?"),
-    ("reward = 'bernouilli'\n[parameters]\nx = [0.5]", "did you mean 'bernoulli'?"),
-    ("reward = 3\n[parameters]\nx = [0.5]", "reward must be a family's name, not 3"),
-    ("support = [0]\n[parameters]\nx = [0.5]", "'support' goes with reward = 'discrete' only"),
-    ("reward = 'beta'\n[parameters]\nx = [0.5]", "the field 'concentration' is missing"),
-    ("reward = 'discrete'\n[parameters]\nx = [[1]]", "the field 'support' is missing"),
-    ("range = [0, 'x']\n[parameters]\nx = [0.5]", "range: expected a number, not the text 'x'"),
-    ("range = 5\n[parameters]\nx = [0.5]", "range must be a list, not 5"),
-    ("true = 'y'\n[parameters]\nx = [0.5]", "unknown true parameter 'y': known are 'x'"),
-    ("true = 1\n[parameters]\nx = [0.5]", "true must be a parameter's name, not 1"),
-    ("name = 1\n[parameters]\nx = [0.5]", "the problem: its name must be a text, not 1"),
+    ("", "the field 'models' is missing"),
+    ("[models]\n", "there are no models"),
+    ("models = 3", "models must be a table of name = [values], not 3"),
+    ("[models]\nx = [0.9, 1.5]", "model 'x', arm 'arm2': mean 1.5 is outside the range"),
+    ("[models]\nx = [0.9, nan]", "model 'x', arm 'arm2': nan is not a finite number"),
+    ("[models]\nx = [0.9, true]", "arm 'arm2': expected a number, not the boolean True"),
+    ('[models]\nx = [0.9, "b"]', "arm 'arm2': expected a number, not the text 'b'"),
+    ("[models]\nx = [0.9, 1979-05-27]", "arm 'arm2': expected a number, not datetime.date"),
+    ("[models]\nx = 0.5", "model 'x': expected a value for every arm, not 0.5"),
+    ('[models]\nx = "ab"', "model 'x': expected a value for every arm, not 'ab'"),
+    ("[models]\nx.y = [0.5]", "model 'x'"),
+    ("arms = ['a', 'b']\n[models]\nx = [0.5]", "'x' has 1 of 2 values: no value for arm 'b'"),
+    ("arms = ['a']\n[models]\nx = [0.5, 1]", "'x' has 2 values for 1 arm"),
+    ("arms = ['a', 'a']\n[models]\nx = [0, 1]", "duplicate arm name 'a'"),
+    ("arms = 'ab'\n[models]\nx = [0, 1]", "arms must be a list, not 'ab'"),
+    ("arms = []\n[models]\nx = []", "there are no arms"),
+    ("[models]\nx = [0.5]\nx = [0.6]", "row 3: a name is given for the second time"),
+    ("armes = ['a']\n[models]\nx = [0.5]", "unknown field 'armes': did you mean 'arms'?"),
+    ("reward = 'bernouilli'\n[models]\nx = [0.5]", "did you mean 'bernoulli'?"),
+    ("reward = 3\n[models]\nx = [0.5]", "reward must be a family's name, not 3"),
+    ("support = [0]\n[models]\nx = [0.5]", "'support' goes with reward = 'discrete' only"),
+    ("reward = 'beta'\n[models]\nx = [0.5]", "the field 'concentration' is missing"),
+    ("reward = 'discrete'\n[models]\nx = [[1]]", "the field 'support' is missing"),
+    ("range = [0, 'x']\n[models]\nx = [0.5]", "range: expected a number, not the text 'x'"),
+    ("range = 5\n[models]\nx = [0.5]", "range must be a list, not 5"),
+    ("truth = 'y'\n[models]\nx = [0.5]", "unknown true model 'y': known are 'x'"),
+    ("truth = 1\n[models]\nx = [0.5]", "truth must be a model's name, not 1"),
+    ("name = 1\n[models]\nx = [0.5]", "the problem: its name must be a text, not 1"),
     ("x = [", "not valid TOML: "),
     ("x = " + "9" * 5000, "not valid TOML: "),
-    ("[parameters]\nx = [1" + "0" * 400 + "]", "is not a finite number"),
-    ("[parameters]\nx = [0x" + "1" * 5000 + "]", "is not a finite number"),
-    ("reward = 0o" + "7" * 9000 + "\n[parameters]\nx = [1]", "reward must be a family's name"),
-    ("range = [0, 1e308]\n[parameters]\nx = [1]", "floating point cannot map it"),
+    ("[models]\nx = [1" + "0" * 400 + "]", "is not a finite number"),
+    ("[models]\nx = [0x" + "1" * 5000 + "]", "is not a finite number"),
+    ("reward = 0o" + "7" * 9000 + "\n[models]\nx = [1]", "reward must be a family's name"),
+    ("range = [0, 1e308]\n[models]\nx = [1]", "floating point cannot map it"),
     ("x = " + "[" * 100_000, "lists are nested too deeply"),
     ("a" + ".a" * 1_000_000 + " = 1", "a name has more than 32 parts between dots"),
     ('[ "a" ' + " . 'a'" * 500_000 + "]", "a name has more than 32 parts between dots"),
 ]
 
 CSV_REFUSALS = [
-    ("", "the file is empty: expected a header parameter,<arm>,<arm>…"),
-    ("parameter,a\n", "there are no parameters"),
-    ("name,a\nx,1", "row 1: the header must be parameter,<arm>,<arm>…; it starts with 'name'"),
-    ("parameter;a\nx;1", "the header must be parameter,<arm>,<arm>…, separated by commas"),
-    ("parameter\nx", "row 1: the header names no arms"),
-    ("parameter,a,a\nx,1,1", "row 1: duplicate arm name 'a'"),
-    ("\n\nparameter,a\n\nx,1\n\ny,2\n", "row 7: parameter 'y', arm 'a': mean 2 is outside"),
+    ("", "the file is empty: expected a header model,<arm>,<arm>…"),
+    ("model,a\n", "there are no models"),
+    ("name,a\nx,1", "row 1: the header must be model,<arm>,<arm>…; it starts with 'name'"),
+    ("model;a\nx;1", "the header must be model,<arm>,<arm>…, separated by commas"),
+    ("model\nx", "row 1: the header names no arms"),
+    ("model,a,a\nx,1,1", "row 1: duplicate arm name 'a'"),
+    ("\n\nmodel,a\n\nx,1\n\ny,2\n", "row 7: model 'y', arm 'a': mean 2 is outside"),
     (
-        "# rang = 0, 15\nparameter,a\nx,1",
+        "# rang = 0, 15\nmodel,a\nx,1",
         "row 1: above the header only a line like # range = 0, 15",
     ),
-    ("# range = 0\nparameter,a\nx,1", "may stand, not '# range = 0'"),
-    ("# range = 0, 1, 2\nparameter,a\nx,1", "may stand, not '# range = 0,1,2'"),
-    ("# range = 0, x\nparameter,a\nx,1", "may stand, not '# range = 0,x'"),
-    ("\n# range = 5, 0\nparameter,a\nx,1", "row 2: range [5, 0]: the lowest must be below"),
-    ("# range = 0, nan\nparameter,a\nx,1", "row 1: range: nan is not a finite number"),
-    ("# range = 0, 1_5\nparameter,a\nx,1", "row 1: above the header only"),
-    ("# range = 0, 15\nparameter,a\nx,16", "row 3: parameter 'x', arm 'a': mean 16 is outside the"),
-    ("parameter,a\n# range = 0, 15\nx,1", "row 2: parameter '# range = 0', arm 'a': mean 15"),
-    ("parameter,a,\nx,1,1", "row 1: arm 2 has no name in the header"),
-    ("parameter,a,b\nx,0.5,1.5", "row 2: parameter 'x', arm 'b': mean 1.5 is outside the range"),
-    ("parameter,a,b\nx,0.5,nan", "row 2: parameter 'x', arm 'b': nan is not a finite"),
-    ("parameter,a,b\nx,0.5,true", "row 2: parameter 'x', arm 'b': expected a number, not the text"),
-    ("parameter,a,b\nx,0.5,1_0", "row 2: parameter 'x', arm 'b': expected a number, not the text"),
-    ("parameter,a,b\nx,,0.5", "row 2: parameter 'x', arm 'a': expected a number, but there is no"),
-    ("parameter,a,b\n\n\nx,0.5", "row 4: parameter 'x': no value for arm 'b'"),
-    ("parameter,a,b\nx,0.5,0.5,1", "row 2: parameter 'x': 3 values for 2 arms: nothing follows"),
-    ("parameter,a\nx,1\ny,1\nx,0", "row 4: duplicate parameter name 'x': parameters 1 and 3"),
-    ("parameter,a\n,1", "row 2: parameter 1: its name is empty"),
-    ('parameter,a\nx,"1', "row 2: not valid CSV"),
-    ("parameter,a\nx," + "1" * 200_000, "row 2: not valid CSV"),
+    ("# range = 0\nmodel,a\nx,1", "may stand, not '# range = 0'"),
+    ("# range = 0, 1, 2\nmodel,a\nx,1", "may stand, not '# range = 0,1,2'"),
+    ("# range = 0, x\nmodel,a\nx,1", "may stand, not '# range = 0,x'"),
+    ("\n# range = 5, 0\nmodel,a\nx,1", "row 2: range [5, 0]: the lowest must be below"),
+    ("# range = 0, nan\nmodel,a\nx,1", "row 1: range: nan is not a finite number"),
+    ("# range = 0, 1_5\nmodel,a\nx,1", "row 1: above the header only"),
+    ("# range = 0, 15\nmodel,a\nx,16", "row 3: model 'x', arm 'a': mean 16 is outside the"),
+    ("model,a\n# range = 0, 15\nx,1", "row 2: model '# range = 0', arm 'a': mean 15"),
+    ("model,a,\nx,1,1", "row 1: arm 2 has no name in the header"),
+    ("model,a,b\nx,0.5,1.5", "row 2: model 'x', arm 'b': mean 1.5 is outside the range"),
+    ("model,a,b\nx,0.5,nan", "row 2: model 'x', arm 'b': nan is not a finite"),
+    ("model,a,b\nx,0.5,true", "row 2: model 'x', arm 'b': expected a number, not the text"),
+    ("model,a,b\nx,0.5,1_0", "row 2: model 'x', arm 'b': expected a number, not the text"),
+    ("model,a,b\nx,,0.5", "row 2: model 'x', arm 'a': expected a number, but there is no"),
+    ("model,a,b\n\n\nx,0.5", "row 4: model 'x': no value for arm 'b'"),
+    ("model,a,b\nx,0.5,0.5,1", "row 2: model 'x': 3 values for 2 arms: nothing follows"),
+    ("model,a\nx,1\ny,1\nx,0", "row 4: duplicate model name 'x': models 1 and 3"),
+    ("model,a\n,1", "row 2: model 1: its name is empty"),
+    ('model,a\nx,"1', "row 2: not valid CSV"),
+    ("model,a\nx," + "1" * 200_000, "row 2: not valid CSV"),
 ]
 
 
@@ -231,7 +229,7 @@ def test_refusals_of_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "not a regular file" in refusal(tmp_path / "folder.toml")
     os.mkfifo(tmp_path / "pipe.csv")
     assert "not a regular file" in refusal(tmp_path / "pipe.csv")
-    (tmp_path / "bytes.csv").write_bytes(b"parameter,a\nx,\xff")
+    (tmp_path / "bytes.csv").write_bytes(b"model,a\nx,\xff")
     assert "row 2: byte 0xff is not UTF-8 text" in refusal(tmp_path / "bytes.csv")
     assert "cannot be read" in refusal(tmp_path / "a\0b.csv")
     assert "longer than any that a file can have" in refusal(tmp_path / ("x" * 300 + ".csv"))
@@ -243,9 +241,9 @@ def test_refusals_of_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 VALID = [
     b'name = "p"\nreward = "discrete"\nsupport = [0, 5]\nrange = [0, 5]\narms = ["a", "b"]\n'
-    b'true = "x"\n[parameters]\nx = [[0.5, 0.5], [0, 1]]\n"y.z" = [[1, 0], [0.25, 0.75]]\n',
-    b'reward = "beta"\nconcentration = 10\n[parameters]\nx = [0.9, 0.5]\n',
-    b'parameter,a,"b, c"\nx,0.9,.5\ny,2e-1,0.5\n',
+    b'truth = "x"\n[models]\nx = [[0.5, 0.5], [0, 1]]\n"y.z" = [[1, 0], [0.25, 0.75]]\n',
+    b'reward = "beta"\nconcentration = 10\n[models]\nx = [0.9, 0.5]\n',
+    b'model,a,"b, c"\nx,0.9,.5\ny,2e-1,0.5\n',
 ]
 
 
@@ -258,7 +256,7 @@ def mangled(draw: st.DrawFn) -> bytes:
         end = draw(st.integers(start, min(len(content), start + 20)))
         middle = draw(
             st.binary(max_size=6)
-            | st.sampled_from([b"[", b"nan", b"true", b'"', b"0x", b"1e999", b"\0", b"'''", b"="])
+            | st.sampled_from([b"[", b"nan", b"truth", b'"', b"0x", b"1e999", b"\0", b"'''", b"="])
             | st.just(content[start:end] * 2)
         )
         content = content[:start] + middle + content[end:]
@@ -308,7 +306,7 @@ def test_csv_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
 )
 def test_csv_may_have_a_range(tmp_path: Path, line: str) -> None:
     path = tmp_path / "prices.csv"
-    path.write_text(f"{line}\nparameter,9 EUR,12 EUR\nloyal,8.1,6\nthrifty,1.8,6\n")
+    path.write_text(f"{line}\nmodel,9 EUR,12 EUR\nloyal,8.1,6\nthrifty,1.8,6\n")
     problem = load_problem(path)
     assert problem.range == (0, 15)
     assert problem.means.tolist() == [[8.1, 6], [1.8, 6]]
@@ -328,14 +326,14 @@ def test_spreadsheets_compute_nothing_of_a_problem(tmp_path: Path) -> None:
     problem = Problem.bernoulli(
         [[0.5, 0.25], [0.75, 1.0]],
         arms=["=cmd|' /C calc'!A0", "'-b"],
-        parameters=["@x", "+1"],
+        models=["@x", "+1"],
         name="odd",
     )
     save_problem(problem, tmp_path / "odd.csv")
     first, *rest = (tmp_path / "odd.csv").read_text().splitlines()
-    assert first == "parameter,'=cmd|' /C calc'!A0,''-b"
+    assert first == "model,'=cmd|' /C calc'!A0,''-b"
     assert rest == ["'@x,0.5,0.25", "'+1,0.75,1.0"]
     assert load_problem(tmp_path / "odd.csv") == problem
-    (tmp_path / "plain.csv").write_text("parameter,=a\n-x,0.5\n")
+    (tmp_path / "plain.csv").write_text("model,=a\n-x,0.5\n")
     assert load_problem(tmp_path / "plain.csv").arms == ("=a",)
-    assert load_problem(tmp_path / "plain.csv").parameters == ("-x",)
+    assert load_problem(tmp_path / "plain.csv").models == ("-x",)

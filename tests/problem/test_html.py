@@ -9,12 +9,12 @@ from fpbandits import Problem
 
 
 def test_a_notebook_shows_the_means_the_best_in_bold() -> None:
-    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=["<a>", "b"], true="theta2")
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=["<a>", "b"], truth="theta2")
     found = Cells(problem._repr_html_())
     assert found.rows == [
         ["mean reward", "<a>", "b"],
         ["theta1", "0.9", "0.5"],
-        ["theta2 (true)", "0.2", "0.5"],
+        ["theta2 (the truth)", "0.2", "0.5"],
     ]
     assert found.strong == ["0.9", "0.5"]
 
@@ -26,5 +26,5 @@ def test_a_notebook_shows_part_of_a_large_problem_and_counts_the_rest() -> None:
     found = Cells(text)
     assert [len(row) for row in found.rows] == [11] * 13
     assert found.strong == []
-    assert "… and 488 parameters more" in text
+    assert "… and 488 models more" in text
     assert "… and 20 arms more" in text

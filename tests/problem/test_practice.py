@@ -50,7 +50,7 @@ def drawn() -> dict[str, list[Problem]]:
 
 def best_arms(problem: Problem) -> set[tuple[int, ...]]:
     """The best arms in all contexts, of every model."""
-    arms = problem.means.argmax(axis=-1).reshape(len(problem.parameters), -1)
+    arms = problem.means.argmax(axis=-1).reshape(len(problem.models), -1)
     return set(map(tuple, arms.tolist()))
 
 
@@ -75,7 +75,7 @@ def test_each_kind_comes_once_and_has_the_promised_sizes(drawn: dict[str, list[P
     for kind, (models, arms, contexts) in SIZES.items():
         problems = drawn[kind]
         assert len(problems) == len(SEEDS)
-        counts = [len(problem.parameters) for problem in problems]
+        counts = [len(problem.models) for problem in problems]
         assert models[0] <= min(counts), kind
         assert max(counts) <= models[1], kind
         counts = [len(problem.arms) for problem in problems]
@@ -93,9 +93,9 @@ def test_all_families_with_and_without_contexts() -> None:
 def test_every_set_has_a_prior_and_no_truth_of_its_own(drawn: dict[str, list[Problem]]) -> None:
     for problems in drawn.values():
         for problem in problems:
-            assert problem.true is None
+            assert problem.truth is None
             assert problem.prior is not None
-            assert len(set(problem.prior)) == len(problem.parameters), "not all alike"
+            assert len(set(problem.prior)) == len(problem.models), "not all alike"
             assert min(problem.prior) > 0
 
 
@@ -146,10 +146,10 @@ def test_tastes_are_few_and_effects_of_treatments_small(drawn: dict[str, list[Pr
         assert len(np.unique(effects.round(12))) == 3
         assert -0.15 <= effects.min() <= -0.05
         assert 0.08 <= effects.max() <= 0.2
-        assert len(problem.parameters) == 3 ** (len(problem.arms) - 1), "all that may be the case"
+        assert len(problem.models) == 3 ** (len(problem.arms) - 1), "all that may be the case"
 
 
 def test_coarse_means_have_few_levels_and_no_model_twice(drawn: dict[str, list[Problem]]) -> None:
     for problem in drawn["coarse means"]:
         assert 2 <= len(np.unique(problem.means)) <= 5
-        assert len(np.unique(problem.means, axis=0)) == len(problem.parameters)
+        assert len(np.unique(problem.means, axis=0)) == len(problem.models)

@@ -18,10 +18,10 @@ MEANS = [[0.9, 0.5], [0.2, 0.5]]
 def test_names_by_default_and_as_given() -> None:
     problem = Problem.bernoulli(MEANS)
     assert problem.arms == ("arm1", "arm2")
-    assert problem.parameters == ("theta1", "theta2")
-    problem = Problem.bernoulli(MEANS, arms=["a", "b"], parameters=["x", "y"], true="y", name="p")
-    assert (problem.arms, problem.parameters) == (("a", "b"), ("x", "y"))
-    assert (problem.true, problem.name) == ("y", "p")
+    assert problem.models == ("theta1", "theta2")
+    problem = Problem.bernoulli(MEANS, arms=["a", "b"], models=["x", "y"], truth="y", name="p")
+    assert (problem.arms, problem.models) == (("a", "b"), ("x", "y"))
+    assert (problem.truth, problem.name) == ("y", "p")
 
 
 def test_a_problem_never_changes() -> None:
@@ -41,12 +41,12 @@ def test_range_maps_to_the_unit_interval() -> None:
 
 def test_equality_is_of_models_not_of_titles() -> None:
     problem = Problem.bernoulli(MEANS)
-    assert problem == Problem.bernoulli(MEANS, name="other", true="theta1")
+    assert problem == Problem.bernoulli(MEANS, name="other", truth="theta1")
     assert len({problem, Problem.bernoulli(MEANS)}) == 1
     changed = [
         Problem.bernoulli([[0.9, 0.5], [0.2, 0.50001]]),
         Problem.bernoulli(MEANS, arms=["a", "b"]),
-        Problem.bernoulli(MEANS, parameters=["x", "y"]),
+        Problem.bernoulli(MEANS, models=["x", "y"]),
         Problem.bernoulli(MEANS, range=(0, 2)),
         Problem.beta(MEANS, 5),
         Problem.beta(MEANS, 6),
@@ -92,7 +92,7 @@ def test_no_array_of_a_problem_can_be_written_to(problem: Problem, made: Any) ->
 
 def test_names_and_rewards_must_fit() -> None:
     rewards: Any = Problem.bernoulli(MEANS).rewards
-    for arms, parameters, laws in [
+    for arms, models, laws in [
         (("a", "b", "c"), ("x", "y"), rewards),
         (("a", "b"), ("x",), rewards),
         (["a", "b"], ("x", "y"), rewards),
@@ -100,7 +100,7 @@ def test_names_and_rewards_must_fit() -> None:
     ]:
         wrong: Any = arms
         with pytest.raises(InputError, match="the names do not fit the rewards"):
-            Problem("p", wrong, parameters, laws)
+            Problem("p", wrong, models, laws)
 
 
 def test_fields_are_those_of_the_family() -> None:

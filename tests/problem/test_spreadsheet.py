@@ -14,7 +14,7 @@ from fpbandits import InputError, Problem, load_problem, save_problem
 def shop(**more: object) -> Problem:
     return Problem.bernoulli(
         [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]]],
-        parameters=["loyal", "thrifty"],
+        models=["loyal", "thrifty"],
         contexts=["mobile", "desktop"],
         arms=["9 EUR", "12 EUR"],
         name="shop",
@@ -23,7 +23,7 @@ def shop(**more: object) -> Problem:
 
 
 TEXT = """\
-parameter,context,9 EUR,12 EUR
+model,context,9 EUR,12 EUR
 loyal,mobile,0.9,0.5
 loyal,desktop,0.8,0.6
 thrifty,mobile,0.4,0.5
@@ -49,7 +49,7 @@ def test_rows_may_come_in_any_order(tmp_path: Path) -> None:
     path.write_text("\n".join([header, *(rows[i] for i in (3, 0, 1, 2))]))
     found = load_problem(path)
     assert found.contexts == ("desktop", "mobile")
-    assert found.parameters == ("thrifty", "loyal")
+    assert found.models == ("thrifty", "loyal")
     assert found.means.tolist() == [[[0.8, 0.6], [0.4, 0.5]], [[0.8, 0.6], [0.9, 0.5]]]
 
 
@@ -70,28 +70,28 @@ def test_every_bit_comes_back(tmp_path: Path) -> None:
         assert again.means.tobytes() == problem.means.tobytes()
 
 
-H = "parameter,context,a,b\n"
+H = "model,context,a,b\n"
 
 REFUSALS = [
-    ("parameter,context\nx,y", "row 1: the header names no arms: parameter,context,<arm>,<arm>…"),
-    (H, "there are no parameters: expected a row for each below the header"),
-    (H + "x,m,0,1\nx,d,0,1\ny,m,1,0", "row 4: parameter 'y': there is no row for context 'd'"),
+    ("model,context\nx,y", "row 1: the header names no arms: model,context,<arm>,<arm>…"),
+    (H, "there are no models: expected a row for each below the header"),
+    (H + "x,m,0,1\nx,d,0,1\ny,m,1,0", "row 4: model 'y': there is no row for context 'd'"),
     (
         H + "x,m,0,1\ny,m,1,0\n\nx,m,1,1",
-        "row 5: parameter 'x', context 'm' is there for the second time: it is in row 2 already",
+        "row 5: model 'x', context 'm' is there for the second time: it is in row 2 already",
     ),
-    (H + "x,,0,1", "row 2: parameter 'x': its context: its name is empty"),
-    (H + "x", "row 2: parameter 'x': its context: its name is empty"),
-    (H + ",m,0,1", "row 2: parameter 1: its name is empty"),
+    (H + "x,,0,1", "row 2: model 'x': its context: its name is empty"),
+    (H + "x", "row 2: model 'x': its context: its name is empty"),
+    (H + ",m,0,1", "row 2: model 1: its name is empty"),
     (
         H + "x,m,0,1\nx,d,0,7",
-        "row 3: parameter 'x', context 'd', arm 'b': mean 7 is outside the range [0, 1]",
+        "row 3: model 'x', context 'd', arm 'b': mean 7 is outside the range [0, 1]",
     ),
-    (H + "y,d,0,1\nx,d,0,1\ny,m,nan,1\nx,m,0,1", "row 4: parameter 'y', context 'm', arm 'a': nan"),
-    (H + "x,m,0", "row 2: parameter 'x', context 'm': no value for arm 'b'"),
-    (H + "x,m,0,1,1", "row 2: parameter 'x', context 'm': 3 values for 2 arms"),
-    (H + "x,m,0,b", "row 2: parameter 'x', context 'm', arm 'b': expected a number, not the text"),
-    ("parameter,context,a,a\nx,m,0,1", "row 1: duplicate arm name 'a'"),
+    (H + "y,d,0,1\nx,d,0,1\ny,m,nan,1\nx,m,0,1", "row 4: model 'y', context 'm', arm 'a': nan"),
+    (H + "x,m,0", "row 2: model 'x', context 'm': no value for arm 'b'"),
+    (H + "x,m,0,1,1", "row 2: model 'x', context 'm': 3 values for 2 arms"),
+    (H + "x,m,0,b", "row 2: model 'x', context 'm', arm 'b': expected a number, not the text"),
+    ("model,context,a,a\nx,m,0,1", "row 1: duplicate arm name 'a'"),
 ]
 
 

@@ -52,11 +52,11 @@ def test_what_is_nearly_certain_needs_no_warning() -> None:
 
 
 WRONG: list[tuple[Any, Any, str]] = [
-    ([1, 2], [[1, 2]], "weights must be a list of numbers per parameter, not [1, 2]"),
-    (3, [[1, 2]], "weights must be a list of numbers per parameter, not 3"),
+    ([1, 2], [[1, 2]], "weights must be a list of numbers per model, not [1, 2]"),
+    (3, [[1, 2]], "weights must be a list of numbers per model, not 3"),
     ([[1, 2]], [1, 2], "features must be a list of numbers per arm, not [1, 2]"),
     ([[1, 2]], [], "features must be a list of numbers per arm, not []"),
-    ([[1, 2, 3]], [[1, 2]], "3 weights per parameter for 2 features per arm: they must be as many"),
+    ([[1, 2, 3]], [[1, 2]], "3 weights per model for 2 features per arm: they must be as many"),
     ([[1, 2], [1]], [[1, 2]], "weights must be equally many numbers in each row"),
     ([[1, 2]], [[1, "x"]], "features must be numbers, not [[1, 'x']]"),
     ([[1, float("nan")]], [[1, 2]], "weights must be numbers, not [[1, nan]]"),

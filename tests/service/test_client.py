@@ -67,7 +67,7 @@ def test_many_at_once(client: fpb.Client) -> None:
     told = client.tell_all([(first, 1.0), ("7@m1", 1.0), (second, 0.0)])
     assert (told[0], told[2]) == ("told", "told")
     assert isinstance(told[1], fpb.UnknownError)
-    assert client.unit("m/2")["outstanding"] == {}
+    assert client.unit("m/2")["pending"] == {}
     assert client.ask_all([]) == client.tell_all([]) == []
 
 

@@ -25,9 +25,9 @@ from fpbandits.errors import Error, StorageError, UnavailableError
 from fpbandits.service import desk as desk_module
 from fpbandits.service.desk import Desk, Recent, handle_together
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.replay import replay
 from fpbandits.service.step import Answer, Ask, Request, Tell, Unit
 from fpbandits.service.store import Place, Store, Transaction, open_store
+from fpbandits.service.verify import verify
 
 
 class Gate:
@@ -245,7 +245,7 @@ def test_units_kept_in_memory_decide_as_one_agent_whoever_else_writes(
             assert isinstance(answer, dict)
             assert (answer["decision"], answer["arm"]) == (f"{decision.id}@{unit}", decision.arm)
             out.append((unit, decision.id))
-    assert replay(gate.store).shown == []
+    assert verify(gate.store).shown == []
 
 
 def test_what_was_not_committed_is_not_remembered(

@@ -26,9 +26,9 @@ from fpbandits.service import http
 from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.http import make_app
-from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import add_token, read_tokens
+from fpbandits.service.verify import verify
 
 EXPERIMENT = {"problem": PROBLEM, "policy": "ucb1"}
 
@@ -73,7 +73,7 @@ def test_ask_tell_and_look(server: httpx.Client) -> None:
     assert (status, decision) == (200, {"decision": "0@a user/17", "unit": "a user/17", "arm": "a"})
     assert post(server, "decisions", ask) == (200, decision)
     shown = server.get("/v1/experiments/e/units/a%20user%2F17").json()
-    assert shown["outstanding"] == {"0@a user/17": "a"}
+    assert shown["pending"] == {"0@a user/17": "a"}
     told = {"decision": decision["decision"], "reward": 1}
     for _ in range(2):
         assert post(server, "rewards", told) == (200, {"decision": "0@a user/17", "status": "told"})
@@ -82,9 +82,10 @@ def test_ask_tell_and_look(server: httpx.Client) -> None:
     assert shown == {
         "unit": "a user/17",
         "plays": {"a": 1, "b": 0},
-        "survivors": None,
+        "plausible": None,
         "misfits": 0,
-        "outstanding": {},
+        "pending": {},
+        "blocked": {},
         "events": 2,
     }
     assert post(server, "forget", {"decision": "0@a user/17"})[0] == 409
@@ -94,18 +95,18 @@ def test_names_may_be_in_any_script(server: httpx.Client) -> None:
     for unit in ("Ünïcode", "👩\u200d🚀", "a" * 200, "%2F", "{name}"):
         assert post(server, "decisions", {"unit": unit})[1]["unit"] == unit
         answer = server.get(f"/v1/experiments/e/units/{quote(unit, safe='')}")
-        assert answer.json()["outstanding"] == {f"0@{unit}": "a"}
+        assert answer.json()["pending"] == {f"0@{unit}": "a"}
 
 
-def test_survivors_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
+def test_plausible_models_are_shown_where_models_are_ruled_out(server: httpx.Client) -> None:
     server.put("/v1/experiments/s", json={"problem": PROBLEM, "policy": "fp-ucb"})
     post(server, "decisions", {"unit": "new"}, "s")
     new = server.get("/v1/experiments/s/units/new")
-    assert json.loads(new.text, parse_constant=pytest.fail)["survivors"] == {"x": None, "y": None}
+    assert json.loads(new.text, parse_constant=pytest.fail)["plausible"] == {"x": None, "y": None}
     for number in range(60):
         post(server, "decisions", {"unit": "u"}, "s")
         post(server, "rewards", {"decision": f"{number}@u", "reward": 1}, "s")
-    assert list(server.get("/v1/experiments/s/units/u").json()["survivors"]) == ["x"]
+    assert list(server.get("/v1/experiments/s/units/u").json()["plausible"]) == ["x"]
 
 
 def test_a_list_is_answered_item_by_item(server: httpx.Client) -> None:
@@ -428,7 +429,7 @@ def test_many_at_once_are_all_as_logged(server: httpx.Client, path: Path) -> Non
 
     asyncio.run(all_of_them())
     with closing(open_store(str(path))) as store:
-        found = replay(store)
+        found = verify(store)
     assert found.shown == []
     assert found.decisions >= 200
 
@@ -528,5 +529,5 @@ def test_what_nobody_asks_for_expires_by_itself(server: httpx.Client) -> None:
     assert server.put("/v1/experiments/short", json=body).status_code == 201
     post(server, "decisions", {"unit": "u"}, "short")
     unit = "/v1/experiments/short/units/u"
-    wait_until(lambda: not server.get(unit).json()["outstanding"])
+    wait_until(lambda: not server.get(unit).json()["pending"])
     assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "short")[1]["status"] == "late"

@@ -28,8 +28,8 @@ from waiting import LONG
 
 from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.http import make_app
-from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
+from fpbandits.service.verify import verify
 
 GAUSSIAN = f'reward = "gaussian"\ndeviation = 1.0\n{PROBLEM}'
 
@@ -77,7 +77,7 @@ def problems(draw: st.DrawFn) -> str:
     lines += [f"{field} = {draw(number)}" for field in fields]
     if draw(st.booleans()):
         lines.append(f"range = [{draw(number)}, {draw(number)}]")
-    lines.append("[parameters]")
+    lines.append("[models]")
     lines += [f"{name} = [{draw(number)}, {draw(number)}]" for name in ("x", "y")]
     if draw(st.booleans()):
         lines.append(f"[prior]\nx = {draw(number)}")
@@ -364,7 +364,7 @@ def test_whatever_is_sent(tmp_path: Path, said: list[logging.LogRecord], count: 
         assert file.execute("SELECT count(*) FROM units WHERE steps = 0").fetchone() == (0,)
     assert [record for record in said if record.exc_info or record.levelno >= logging.ERROR] == []
     with closing(open_store(str(path))) as store:
-        found = replay(store)
+        found = verify(store)
     assert found.shown == []
     print(dict(sorted(server.seen.items())), found.decisions)  # noqa: T201 – for -s
     # It is not all refused at the door: each kind of answer was met, the rare ones among many.

@@ -20,9 +20,9 @@ from stores import StoreContract, events, everything, one, put, write
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.lab.following import Follower
-from fpbandits.service.replay import replay
 from fpbandits.service.step import Ask, Event, Tell
 from fpbandits.service.store import open_store
+from fpbandits.service.verify import verify
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_server_that_stands_still_loses_its_units_to_the_others(empty: str) ->
         assert [event.key for _, event in events(store, experiment)] == ["first", "second"]
         assert one(still, experiment, Ask("u", "third"))["decision"] == "2@u"
     with closing(open_store(empty)) as store:
-        assert replay(store).shown == []
+        assert verify(store).shown == []
 
 
 def test_who_may_only_read_follows_a_service(empty: str) -> None:

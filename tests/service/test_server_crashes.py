@@ -31,8 +31,8 @@ import fpbandits as fpb
 from fpbandits.errors import UnavailableError
 from fpbandits.service.client import Served
 from fpbandits.service.http import make_app
-from fpbandits.service.replay import replay
 from fpbandits.service.store import open_store
+from fpbandits.service.verify import verify
 
 CLIENTS, UNITS = 8, 200
 
@@ -172,7 +172,7 @@ def check(address: str, found: Acknowledged, followed: list[tuple[int, str, int]
         kept = store.experiment("e")
         assert kept is not None
         lines = store.log(kept.id, 0, 10**6)
-        replayed = replay(store)
+        verified = verify(store)
     assert followed == [(line.seq, line.unit, line.event.step) for line in lines]
     logged = [(line.unit, line.event) for line in lines]
     decisions = Counter((unit, event.key) for unit, event in logged if event.kind == "decision")
@@ -191,13 +191,13 @@ def check(address: str, found: Acknowledged, followed: list[tuple[int, str, int]
     }
     for name, reward in found.rewards.items():
         assert told[name] == reward
-    assert replayed.shown == []
-    assert replayed.decisions == len(made)
+    assert verified.shown == []
+    assert verified.decisions == len(made)
     assert len(found.decisions) > 20
     print(  # noqa: T201 – for who runs it with -s
         f"{len(found.decisions)} decisions and {len(found.rewards)} rewards acknowledged, "
         f"{len(made)} and {len(told)} logged; sent again {found.sent_again} times; "
-        f"{replayed.decisions} decisions, all as logged"
+        f"{verified.decisions} decisions, all as logged"
     )
 
 
@@ -313,7 +313,7 @@ def test_a_database_that_stops_is_503_in_time_and_nothing_is_lost(postgres: OwnP
         assert decisions == [f"0@{ask['unit']}" for ask in asks]
         assert first["decision"] == "0@first"
     with closing(open_store(postgres.address)) as store:
-        found = replay(store)
+        found = verify(store)
     assert (found.decisions, found.shown) == (len(asks) + 1, [])
 
 

@@ -19,7 +19,7 @@ from fpbandits.errors import StorageError
 @pytest.fixture(scope="module")
 def result() -> Result:
     return simulate(
-        load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=25, seed=3
+        load_problem("paper:two"), [FPUCB(), UCB1()], truth="theta2", horizon=1000, runs=25, seed=3
     )
 
 
@@ -29,7 +29,7 @@ def test_there_and_back(result: Result, tmp_path: Path) -> None:
     again = Result.load(path)
     assert again.problem == result.problem
     assert again.problem.name == "paper:two"
-    assert (again.true, again.seed, again.settings) == (result.true, result.seed, result.settings)
+    assert (again.truth, again.seed, again.settings) == (result.truth, result.seed, result.settings)
     assert again.policies == result.policies
     for name in result.policies:
         assert np.array_equal(again.pulls[name], result.pulls[name])

@@ -52,29 +52,29 @@ def differ(first: np.ndarray, second: np.ndarray) -> float:
 
 @pytest.mark.parametrize("policy", LEAPING, ids=str)
 def test_leaping_and_stepwise_have_one_law(policy: Policy) -> None:
-    """Final pulls on the paper's problems and on random ones, default and exact leaps.
+    """Final pulls on the paper's problems and on random ones, with both kinds of leaps.
 
     Fixed seeds. 300 runs a side; two comparisons of each arm's pulls on 8 problems, some 50 tests
     a policy, each at level 1e-5: a false alarm in one of 1,000 choices of seeds.
     """
     generator = np.random.default_rng(3)
-    problems: list[tuple[Problem, Any]] = [(load_problem(name), true) for name, true in CASES]
+    problems: list[tuple[Problem, Any]] = [(load_problem(name), truth) for name, truth in CASES]
     for _ in range(3):
         count, arms = int(generator.integers(2, 20)), int(generator.integers(2, 5))
         means = generator.choice(np.linspace(0.1, 0.9, 9), (count, arms))
         problems.append((Problem.bernoulli(means), f"theta{generator.integers(1, count + 1)}"))
     tests, saved = 0, 0.0
-    for problem, true in problems:
-        common: Any = {"true": true, "horizon": 1500, "runs": 300, "times": [1500]}
+    for problem, truth in problems:
+        common: Any = {"truth": truth, "horizon": 1500, "runs": 300, "times": [1500]}
         if refusal(policy, problem):
             continue
         steps = simulate(problem, policy, leap=False, seed=1, **common)
-        for seed, exact in ((2, False), (3, True)):
-            leaps = simulate(problem, policy, exact=exact, seed=seed, **common)
+        for seed, worst_case in ((2, False), (3, True)):
+            leaps = simulate(problem, policy, worst_case=worst_case, seed=seed, **common)
             saved += steps.plans[str(policy)].mean() - leaps.plans[str(policy)].mean()
             for arm in range(len(problem.arms)):
                 one, other = (result.pulls[str(policy)][:, -1, arm] for result in (steps, leaps))
-                assert differ(one, other) > 1e-5, (problem.means, true, arm, exact)
+                assert differ(one, other) > 1e-5, (problem.means, truth, arm, worst_case)
                 tests += 1
     assert tests >= (8 if policy.name == "bpr" else 40)
     assert saved > 300
@@ -101,7 +101,7 @@ def test_discrete_and_beta_rewards_leap_too() -> None:
     )
     beta = Problem.beta([[0.6, 0.3], [0.6, 0.9]], concentration=4)
     for problem in (discrete, beta):
-        common: Any = {"true": "theta1", "horizon": 2000, "runs": 400, "times": [2000]}
+        common: Any = {"truth": "theta1", "horizon": 2000, "runs": 400, "times": [2000]}
         steps = simulate(problem, FPUCB(), leap=False, seed=1, **common)
         leaps = simulate(problem, FPUCB(), seed=2, **common)
         assert leaps.plans["fp-ucb"].mean() < 0.5 * steps.plans["fp-ucb"].mean()
@@ -139,16 +139,16 @@ def test_other_families_leap_in_law(policy: Policy, family: str) -> None:
             problem = OTHERS[family](turned)
             if family == "two-point":
                 problem = Problem.bernoulli(turned, value=[9] * len(rows[0]))
-        common: Any = {"true": "theta1", "horizon": 1500, "runs": 300, "times": [1500]}
+        common: Any = {"truth": "theta1", "horizon": 1500, "runs": 300, "times": [1500]}
         steps = simulate(problem, policy, leap=False, seed=1, **common)
-        for seed, exact in ((2, False), (3, True)):
-            if exact and family == "gaussian":
+        for seed, worst_case in ((2, False), (3, True)):
+            if worst_case and family == "gaussian":
                 continue  # nothing is sure there, and every step is one
-            leaps = simulate(problem, policy, exact=exact, seed=seed, **common)
+            leaps = simulate(problem, policy, worst_case=worst_case, seed=seed, **common)
             saved += steps.plans[str(policy)].mean() - leaps.plans[str(policy)].mean()
             for arm in range(len(problem.arms)):
                 one, other = (result.pulls[str(policy)][:, -1, arm] for result in (steps, leaps))
-                assert differ(one, other) > 1e-6, (rows, arm, exact)
+                assert differ(one, other) > 1e-6, (rows, arm, worst_case)
     # Beta posteriors take 0/1 rewards to leap; the others, more plays to rule all rivals out.
     seldom = {"thompson": -math.inf, "ts-c": 50, "ids-theta": 1}
     assert saved > seldom.get(policy.name, 300)
@@ -160,7 +160,7 @@ def test_other_families_leap_far(policy: Policy, family: str) -> None:
     """From 10⁶ to 10¹² the leaps grow by a constant for each factor of a thousand."""
     problem = OTHERS[family](np.array(ROWS[1]))
     counts = [
-        simulate(problem, policy, true="theta1", horizon=10**power, runs=10, times=[10**power])
+        simulate(problem, policy, truth="theta1", horizon=10**power, runs=10, times=[10**power])
         .plans[str(policy)]
         .mean()
         for power in (6, 9, 12)
@@ -200,7 +200,7 @@ def test_default_times_are_spread_in_log_t() -> None:
 def test_shuffling_moves_ties_but_not_names() -> None:
     """Two equal best arms: in order FP-UCB settles on the first, shuffled on either."""
     problem = Problem.bernoulli([[0.6, 0.6, 0.2], [0.3, 0.3, 0.5]])
-    common: Any = {"true": "theta1", "horizon": 5000, "runs": 60, "times": [5000]}
+    common: Any = {"truth": "theta1", "horizon": 5000, "runs": 60, "times": [5000]}
     plain = simulate(problem, FPUCB(), **common).pulls["fp-ucb"][:, -1]
     assert (plain[:, 1] == 0).all()
     mixed = simulate(problem, FPUCB(), shuffle=True, **common).pulls["fp-ucb"][:, -1]
@@ -211,16 +211,16 @@ def test_shuffling_moves_ties_but_not_names() -> None:
 
 def test_a_truth_outside_the_models() -> None:
     problem = load_problem("paper:two")
-    result = simulate(problem, [FPUCB(), UCB1()], true=[0.5, 0.6], horizon=1000, runs=10)
-    assert result.true == "0.5,0.6"
+    result = simulate(problem, [FPUCB(), UCB1()], truth=[0.5, 0.6], horizon=1000, runs=10)
+    assert result.truth == "0.5,0.6"
     assert result.gaps.tolist() == pytest.approx([0.1, 0])
     beta = Problem.beta([[0.5, 0.4]], 5)
-    assert simulate(beta, true=[0.2, 0.3], horizon=100, runs=2).gaps.tolist() == pytest.approx(
+    assert simulate(beta, truth=[0.2, 0.3], horizon=100, runs=2).gaps.tolist() == pytest.approx(
         [0.1, 0]
     )
     discrete = Problem.discrete([[[0.5, 0.5]]], [0, 1])
     with pytest.raises(InputError, match="means alone do not make a discrete law"):
-        simulate(discrete, true=[0.4])
+        simulate(discrete, truth=[0.4])
 
 
 def test_far_horizons_take_few_leaps() -> None:
@@ -238,15 +238,15 @@ def test_far_horizons_take_few_leaps() -> None:
 
 def test_leaps_reach_far_where_no_model_fits() -> None:
     problem = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
-    result = simulate(problem, FPUCB(), true=[0.5, 0.45], horizon=10**9, runs=5)
+    result = simulate(problem, FPUCB(), truth=[0.5, 0.45], horizon=10**9, runs=5)
     assert result.plans["fp-ucb"].max() < 500
     assert (result.pulls["fp-ucb"][:, -1] >= 4 * 10**8).all()
 
 
-def test_a_truth_beside_a_parameter_is_not_called_by_its_name() -> None:
+def test_a_truth_beside_a_model_is_not_called_by_its_name() -> None:
     problem = load_problem("paper:permutations")
-    result = simulate(problem, true=[0.6000001, 0.4, 0.3, 0.2], horizon=10, runs=1)
-    assert result.true == "0.6000001,0.4,0.3,0.2"
+    result = simulate(problem, truth=[0.6000001, 0.4, 0.3, 0.2], horizon=10, runs=1)
+    assert result.truth == "0.6000001,0.4,0.3,0.2"
 
 
 def test_a_problem_without_a_truth_asks_for_one() -> None:
@@ -260,13 +260,13 @@ SHOP = Problem.bernoulli(
 NORMAL = Problem.gaussian([[0.9, 0.5], [0.2, 0.5]], deviation=0.5)
 WEIGHED = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], prior={"theta1": 3})
 SEVERAL: dict[str, tuple[Problem, dict[str, Any], bool]] = {
-    "one truth": (load_problem("paper:two"), {"true": "theta2"}, True),
-    "normal": (NORMAL, {"true": "theta2"}, True),
-    "stages": (NORMAL, {"true": {0: "theta1", 60: "theta2"}}, True),
-    "contexts": (SHOP, {"true": "theta2"}, True),
-    "contexts, stages": (SHOP, {"true": {0: "theta1", 60: "theta2"}}, True),
-    "in any order": (load_problem("paper:two"), {"true": "theta2", "shuffle": True}, False),
-    "a drawn truth": (WEIGHED, {"true": "prior"}, False),
+    "one truth": (load_problem("paper:two"), {"truth": "theta2"}, True),
+    "normal": (NORMAL, {"truth": "theta2"}, True),
+    "stages": (NORMAL, {"truth": {0: "theta1", 60: "theta2"}}, True),
+    "contexts": (SHOP, {"truth": "theta2"}, True),
+    "contexts, stages": (SHOP, {"truth": {0: "theta1", 60: "theta2"}}, True),
+    "in any order": (load_problem("paper:two"), {"truth": "theta2", "shuffle": True}, False),
+    "a drawn truth": (WEIGHED, {"truth": "prior"}, False),
 }
 """Problems and options, and whether all runs give the compiled loop arguments of the same types."""
 
@@ -319,7 +319,7 @@ class Half(Policy):
 @pytest.mark.parametrize("runs", [1, MANY])
 @pytest.mark.parametrize("problem", [SHOP, WEIGHED], ids=["contexts", "none"])
 def test_what_cannot_be_compiled_is_said_in_a_line(problem: Problem, runs: int) -> None:
-    cell = make_cell(problem, Half(), true="theta1", horizon=10, runs=runs)
+    cell = make_cell(problem, Half(), truth="theta1", horizon=10, runs=runs)
     with pytest.raises(InputError, match=r"half: its rule cannot be compiled: .*PlainPolicy") as no:
         cell.play(range(runs), new_meter())
     assert len(str(no.value).splitlines()) == 1

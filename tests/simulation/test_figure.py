@@ -21,18 +21,18 @@ def test_policies_may_be_more_than_colours() -> None:
 
 def test_control_characters_of_a_forged_result_leave_the_figure_well_formed(tmp_path: Path) -> None:
     result = simulate(load_problem("paper:two"), FPUCB(), horizon=5, runs=2)
-    forged = replace(result, pulls={"a\x1b\0": result.pulls["fp-ucb"]}, true="\x07")
+    forged = replace(result, pulls={"a\x1b\0": result.pulls["fp-ucb"]}, truth="\x07")
     forged.plot(tmp_path / "forged.svg")
     ElementTree.parse(tmp_path / "forged.svg")
 
 
-def _of(name: str, true: str) -> Result:
-    return simulate(name, [FPUCB(), UCB1()], true=true, horizon=10**5, runs=5)
+def _of(name: str, truth: str) -> Result:
+    return simulate(name, [FPUCB(), UCB1()], truth=truth, horizon=10**5, runs=5)
 
 
 def _in_dollars() -> Result:
     problem = Problem.bernoulli([[12, 5], [3, 5]], range=(0, 15), name="n" * 60)
-    return simulate(problem, [FPUCB(), UCB1()], true="theta2", horizon=10**4, runs=1)
+    return simulate(problem, [FPUCB(), UCB1()], truth="theta2", horizon=10**4, runs=1)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_single_time_is_a_point() -> None:
 def test_long_names_stay_on_the_page() -> None:
     long = "x" * 600
     result = simulate("paper:two", {long: FPUCB()}, horizon=9, runs=2)
-    figure = replace(result, true=long).plot()
+    figure = replace(result, truth=long).plot()
     figure.draw_without_rendering()
     (axes,) = figure.axes
     legend = axes.get_legend()
@@ -101,7 +101,7 @@ def test_long_names_stay_on_the_page() -> None:
 def test_bounds_in_contexts_are_ucb1_in_each_and_the_lower_bound() -> None:
     means = [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.8, 0.6]]]
     problem = Problem.bernoulli(means, contexts=["mobile", "desktop"])
-    result = simulate(problem, UCB1(), true="theta2", horizon=1000, runs=3)
+    result = simulate(problem, UCB1(), truth="theta2", horizon=1000, runs=3)
     axes = result.plot(bounds=True).axes[0]
     legend = axes.get_legend()
     assert legend is not None
@@ -112,5 +112,5 @@ def test_bounds_in_contexts_are_ucb1_in_each_and_the_lower_bound() -> None:
     ]
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in axes.lines[1:]]
     assert ends == pytest.approx([1.28696 + 120 * np.log(1000), 0.133212 * np.log(1000)])
-    bounded = simulate(problem, UCB1(), true="theta1", horizon=1000, runs=3).plot(bounds=True)
+    bounded = simulate(problem, UCB1(), truth="theta1", horizon=1000, runs=3).plot(bounds=True)
     assert "regret need not grow" in str(bounded.axes[0].get_legend().get_texts()[-1])  # type: ignore[union-attr]  # there is one

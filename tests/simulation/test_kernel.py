@@ -26,7 +26,7 @@ def test_simulated_is_the_plain_rule(name: str, policy: Policy) -> None:
     """Mean pulls, compiled and in plain Python: 4 z-tests at 5 standard errors (2e-6 in all)."""
     problem = load_problem("paper:grid")
     means = problem.means.tolist()
-    true = problem.index("0.4,0.3,0.2,0.2")
+    truth = problem.index("0.4,0.3,0.2,0.2")
     generator = np.random.default_rng(4)
     counts = []
     for _ in range(60):
@@ -35,10 +35,10 @@ def test_simulated_is_the_plain_rule(name: str, policy: Policy) -> None:
         arm = next(player)
         for _ in range(400):
             pulls[arm] += 1
-            arm = player.send(float(generator.random() < means[true][arm]))
+            arm = player.send(float(generator.random() < means[truth][arm]))
         counts.append(pulls)
     plain = np.array(counts)
-    result = simulate(problem, policy, true="0.4,0.3,0.2,0.2", horizon=400, runs=2000, times=[400])
+    result = simulate(problem, policy, truth="0.4,0.3,0.2,0.2", horizon=400, runs=2000, times=[400])
     ours = result.pulls[name][:, -1]
     error = np.sqrt(plain.var(axis=0, ddof=1) / 60 + ours.var(axis=0, ddof=1) / 2000) + 1e-9
     assert (np.abs(plain.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()
@@ -56,9 +56,9 @@ def test_regret_at_1e5_is_that_of_independent_programs() -> None:
 
     They carry some 2 % of error, ours less: 10 % is five standard errors or more.
     """
-    for place, (name, true) in enumerate(CASES):
+    for place, (name, truth) in enumerate(CASES):
         result = simulate(
-            load_problem(name), [FPUCB(), UCB1(), Thompson()], true=true, runs=200, seed=5
+            load_problem(name), [FPUCB(), UCB1(), Thompson()], truth=truth, runs=200, seed=5
         )
         for policy, figures in REGRETS.items():
             assert result.mean_regret(policy)[-1] == pytest.approx(figures[place], rel=0.1)
@@ -73,7 +73,7 @@ def test_contexts_are_played_as_plain_python_does(word: str) -> None:
         means, arms = problem.means[0], len(problem.arms)
         times = [50, 99, 150]
         result = simulate(
-            problem, parse_policy(word), true="theta1", horizon=150, times=times, runs=2, seed=3
+            problem, parse_policy(word), truth="theta1", horizon=150, times=times, runs=2, seed=3
         )
         for run in range(2):
             stream, twin_player = run_stream(3, run), player(word, problem)
@@ -96,7 +96,7 @@ def test_contexts_come_as_often_as_their_shares_say() -> None:
     problem = Problem.bernoulli(
         [[[0.5, 0.4]] * 3], contexts=["a", "b", "c"], shares=[0.7, 0.2, 0.1]
     )
-    result = simulate(problem, UCB1(), true="theta1", horizon=4000, runs=10)
+    result = simulate(problem, UCB1(), truth="theta1", horizon=4000, runs=10)
     counts = result.pulls["ucb1"][:, -1].reshape(10, 3, 2).sum(axis=(0, 2))
     for count, share in zip(counts, problem.shares, strict=True):
         assert abs(count - 40_000 * share) < 5 * np.sqrt(40_000 * share * (1 - share))

@@ -16,7 +16,7 @@ from fpbandits.simulation.workers import Piece
 def test_a_worker_remembers_so_many_problems() -> None:
     cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
     for number in range(70):
-        problem = Problem.bernoulli([[0.5, number / 100]], true="theta1")
+        problem = Problem.bernoulli([[0.5, number / 100]], truth="theta1")
         packed = pack_batch({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
         assert len(workers._play_packed(*packed).played) == 1
         assert len(workers._play_packed(packed[0], {}).played) == 1
@@ -37,7 +37,7 @@ def test_problems_that_differ_in_shares_alone_are_told_apart() -> None:
         number: make_cell(
             Problem.bernoulli(means, contexts=contexts, shares=shares),
             UCB1(),
-            true="theta1",
+            truth="theta1",
             runs=1,
         )
         for number, shares in enumerate([[0.9, 0.1], [0.1, 0.9]])

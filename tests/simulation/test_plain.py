@@ -67,7 +67,7 @@ def test_a_rule_written_both_ways_plays_the_same() -> None:
     problem = load_problem("paper:permutations")
     times = [10, 100, 777]
     compiled = simulate(
-        problem, UCB1(), true=problem.parameters[0], horizon=777, times=times, runs=5, seed=5,
+        problem, UCB1(), truth=problem.models[0], horizon=777, times=times, runs=5, seed=5,
         leap=False,
     )  # fmt: skip
     for run in range(5):

@@ -20,7 +20,7 @@ from fpbandits import FPUCB, UCB1, InputError, Problem, Result, load_problem, si
 @pytest.fixture(scope="module")
 def result() -> Result:
     return simulate(
-        load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=25, seed=3
+        load_problem("paper:two"), [FPUCB(), UCB1()], truth="theta2", horizon=1000, runs=25, seed=3
     )
 
 
@@ -67,7 +67,7 @@ def test_table_and_json(result: Result) -> None:
     assert f"{result.mean_regret('fp-ucb')[-1]:.4g}" in text
     assert repr(result) == text
     record = result.as_dict()
-    keys = {"problem", "true", "horizon", "runs", "seed", "times", "policies"}
+    keys = {"problem", "truth", "horizon", "runs", "seed", "times", "policies"}
     assert keys <= set(record)
     inside = {"mean_regret", "std_regret", "final_regret", "mean_pulls"}
     assert inside <= set(record["policies"]["ucb1"])
@@ -101,7 +101,7 @@ def test_without_pandas_a_line_says_how_to_get_it(
 
 def test_the_first_runs_are_those_of_a_shorter_simulation(result: Result) -> None:
     shorter = simulate(
-        load_problem("paper:two"), [FPUCB(), UCB1()], true="theta2", horizon=1000, runs=10, seed=3
+        load_problem("paper:two"), [FPUCB(), UCB1()], truth="theta2", horizon=1000, runs=10, seed=3
     )
     assert result.first(10).as_dict() == shorter.as_dict()
 
@@ -117,7 +117,7 @@ def test_figures(result: Result, tmp_path: Path) -> None:
     assert result.plot(log_time=False).axes[0].get_xscale() == "linear"
     with pytest.raises(InputError, match="unknown band 'sd'"):
         result.plot(band="sd")
-    outside = simulate(load_problem("paper:two"), true=[0.5, 0.6], horizon=10, runs=2)
+    outside = simulate(load_problem("paper:two"), truth=[0.5, 0.6], horizon=10, runs=2)
     with pytest.raises(InputError, match="no bounds are known for a truth outside"):
         outside.plot(bounds=True)
 
@@ -170,5 +170,5 @@ def test_odd_figures(result: Result) -> None:
 
 
 def test_ties_among_true_means_cost_nothing() -> None:
-    problem = Problem.bernoulli([[0.5, 0.5]], true="theta1")
+    problem = Problem.bernoulli([[0.5, 0.5]], truth="theta1")
     assert simulate(problem, UCB1(), horizon=100, runs=3).final_regret("ucb1").tolist() == [0, 0, 0]

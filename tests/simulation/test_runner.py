@@ -63,7 +63,7 @@ def peak():
 
 arms, runs, times, out = *map(int, sys.argv[1:4]), sys.argv[4]
 means = np.linspace(0.1, 0.9, arms)
-problem = fpb.Problem.bernoulli([means, means[::-1]], true="theta1")
+problem = fpb.Problem.bernoulli([means, means[::-1]], truth="theta1")
 
 def play(runs, out):
     result = fpb.simulate(problem, fpb.UCB1(), horizon=times, times=range(1, times + 1), runs=runs,
@@ -120,8 +120,8 @@ def tied_problem(number: int) -> Problem:
     count, arms = int(generator.integers(2, 6)), int(generator.integers(2, 5))
     means = generator.choice([0.3, 0.5, 0.6], (count, arms))
     means[:2, 0] = 0.5
-    true = f"theta{generator.integers(1, count + 1)}"
-    return Problem.bernoulli(means, name=f"tied {number}", true=true)
+    truth = f"theta{generator.integers(1, count + 1)}"
+    return Problem.bernoulli(means, name=f"tied {number}", truth=truth)
 
 
 def tied_cells(problems: int, policies: Sequence[str], runs: int) -> dict[str, Cell]:

@@ -62,9 +62,9 @@ def test_results_do_not_depend_on_how_they_are_computed(monkeypatch: pytest.Monk
 
 
 def test_regret_is_in_the_users_units() -> None:
-    unit = simulate(load_problem("paper:two"), FPUCB(), true="theta2", horizon=500, runs=5)
+    unit = simulate(load_problem("paper:two"), FPUCB(), truth="theta2", horizon=500, runs=5)
     scaled = Problem.bernoulli([[95, 75], [60, 75]], range=(50, 100))
-    result = simulate(scaled, FPUCB(), true="theta2", horizon=500, runs=5)
+    result = simulate(scaled, FPUCB(), truth="theta2", horizon=500, runs=5)
     assert result.final_regret("fp-ucb").tolist() == pytest.approx(
         (50 * unit.final_regret("fp-ucb")).tolist()
     )
@@ -87,11 +87,11 @@ def test_regret_is_in_the_users_units() -> None:
         ({"workers": 0}, "workers is 0: it must be at least 1"),
         ({"times": [0]}, "a time is 0: it must be at least 1"),
         ({"times": [200]}, "a time is 200: it must be at most 100, the horizon"),
-        ({"true": "theta3"}, "unknown parameter 'theta3': did you mean 'theta"),
-        ({"true": [0.5]}, "no value for arm 'arm2'"),
-        ({"true": 0.5}, "true must be a parameter's name or a list of means, not 0.5"),
-        ({"true": [0.5, 1.5]}, "mean 1.5 is outside the range"),
-        ({"exact": True, "leap": False}, "exact=True says how to leap"),
+        ({"truth": "theta3"}, "unknown model 'theta3': did you mean 'theta"),
+        ({"truth": [0.5]}, "no value for arm 'arm2'"),
+        ({"truth": 0.5}, "truth must be a model's name or a list of means, not 0.5"),
+        ({"truth": [0.5, 1.5]}, "mean 1.5 is outside the range"),
+        ({"worst_case": True, "leap": False}, "worst_case=True says how to leap"),
         ({"policies": []}, "there are no policies to play"),
         ({"policies": [UCB1(), UCB1()]}, "policy 'ucb1' is given twice"),
         ({"horizon": 10**400}, "2^53: beyond it"),
@@ -104,11 +104,11 @@ def test_regret_is_in_the_users_units() -> None:
         ({"seed": Fraction(10**5000)}, "it must have at most 1,000 digits"),
         ({"shuffle": 1}, "shuffle must be True or False, not 1"),
         ({"leap": "no"}, "leap must be True or False, not 'no'"),
-        ({"exact": None}, "exact must be True or False, not None"),
+        ({"worst_case": None}, "worst_case must be True or False, not None"),
         ({"times": np.array(5)}, "times must be a list of whole numbers, not array(5)"),
         ({"times": np.ma.array([5, 7])}, "a masked array may lack values"),
-        ({"true": np.array(0.5)}, "true must be a parameter's name or a list of means"),
-        ({"true": np.ma.array([0.5, 0.4])}, "a masked array may lack values"),
+        ({"truth": np.array(0.5)}, "truth must be a model's name or a list of means"),
+        ({"truth": np.ma.array([0.5, 0.4])}, "a masked array may lack values"),
         ({"policies": ["ucb1", UCB1()]}, "policy 'ucb1' is given twice"),
         ({"policies": [3]}, "expected a policy such as FPUCB(), not 3"),
     ],
@@ -131,8 +131,8 @@ def test_a_problem_is_taken_by_its_name() -> None:
 def test_truth_values_of_numpy_are_kept_as_others(tmp_path: Path) -> None:
     yes, no = cast(bool, np.True_), cast(bool, np.False_)
     settings: Any = {"horizon": 50, "runs": 2, "out": tmp_path / "kept"}
-    result = simulate("paper:two", UCB1(), shuffle=yes, leap=yes, exact=no, **settings)
-    assert result.settings == {"shuffle": True, "leap": True, "exact": False}
+    result = simulate("paper:two", UCB1(), shuffle=yes, leap=yes, worst_case=no, **settings)
+    assert result.settings == {"shuffle": True, "leap": True, "worst_case": False}
     again = simulate("paper:two", UCB1(), shuffle=True, **settings)
     assert (again.pulls["ucb1"] == result.pulls["ucb1"]).all()
 
@@ -178,7 +178,7 @@ def test_contexts_are_played_alike_however_that_is_done(tmp_path: Path) -> None:
     words = ["optimist", "thompson-theta", "fp-llr", "ucb1", "thompson"]
     policies = [*map(parse_policy, words), Noting()]
     for shuffle in (False, True):
-        common: Any = {"true": "theta2", "horizon": 300, "runs": 8, "seed": 2, "shuffle": shuffle}
+        common: Any = {"truth": "theta2", "horizon": 300, "runs": 8, "seed": 2, "shuffle": shuffle}
         reference = simulate(problem, policies, workers=1, **common)
         out = tmp_path / f"shuffle {shuffle}"
         simulate(problem, policies, out=out, **(common | {"runs": 3}))
@@ -207,7 +207,7 @@ def test_shuffled_contexts_are_the_same_problem_in_law() -> None:
     """Arms change places in all contexts at once: regret of 400 runs each, 5 standard errors."""
     results = [
         simulate(
-            with_contexts(), UCB1(), true="theta1", horizon=400, runs=400, seed=seed, shuffle=order
+            with_contexts(), UCB1(), truth="theta1", horizon=400, runs=400, seed=seed, shuffle=order
         ).final_regret("ucb1")
         for seed, order in enumerate((False, True))
     ]
@@ -217,7 +217,7 @@ def test_shuffled_contexts_are_the_same_problem_in_law() -> None:
 
 def test_regret_in_contexts_is_what_each_play_loses_there() -> None:
     problem = with_contexts()
-    result = simulate(problem, UCB1(), true="theta2", horizon=500, runs=3)
+    result = simulate(problem, UCB1(), truth="theta2", horizon=500, runs=3)
     pulls = result.pulls["ucb1"][:, -1]
     lost = pulls @ np.array([0.1, 0.0, 0.0, 0.2])
     assert result.final_regret("ucb1").tolist() == pytest.approx(lost.tolist())
@@ -237,8 +237,8 @@ def test_one_context_is_played_as_none(name: str) -> None:
     problem = Problem.bernoulli(rows)
     alone = Problem.bernoulli([[row] for row in rows], contexts=["all"])
     policy = parse_policy(name)
-    for how in ({}, {"leap": False}, {"shuffle": True}, {"exact": True}):
-        common: Any = {"true": "theta2", "horizon": 2000, "runs": 4, "seed": 1, **how}
+    for how in ({}, {"leap": False}, {"shuffle": True}, {"worst_case": True}):
+        common: Any = {"truth": "theta2", "horizon": 2000, "runs": 4, "seed": 1, **how}
         one, other = simulate(problem, policy, **common), simulate(alone, policy, **common)
         assert np.array_equal(one.pulls[name], other.pulls[name])
         assert np.array_equal(one.plans[name], other.plans[name])
@@ -262,7 +262,7 @@ def test_who_takes_contexts_is_who_refusals_name() -> None:
 @pytest.mark.parametrize("name", [name for name in POLICIES if name not in IN_CONTEXTS])
 def test_policies_that_know_nothing_of_contexts_say_so(name: str) -> None:
     with pytest.raises(InputError) as caught:
-        simulate(with_contexts(), parse_policy(name), true="theta1", horizon=10, runs=1)
+        simulate(with_contexts(), parse_policy(name), truth="theta1", horizon=10, runs=1)
     assert str(caught.value) == (
         f"{name} knows nothing of contexts, and problem has 2: frugal, thompson-theta or kl-ucb "
         "would do"
@@ -281,7 +281,7 @@ def test_the_default_learns_in_one_context_for_all_others() -> None:
         generator.random((12, 5, 5)).round(2), contexts=[f"x{i}" for i in range(5)]
     )
     result = simulate(
-        problem, [Optimist(), KLUCB()], true="theta1", horizon=10**5, runs=30, times=[10**5]
+        problem, [Optimist(), KLUCB()], truth="theta1", horizon=10**5, runs=30, times=[10**5]
     )
     ours, theirs = (result.mean_regret(name)[-1] for name in ("optimist", "kl-ucb"))
     assert ours < theirs / 4
@@ -293,9 +293,9 @@ def test_regret_in_contexts_grows_as_the_lower_bound_does() -> None:
     ``benchmarks/contexts.py`` goes on to 10⁶, on more problems: 1.12 to 1.15 × the bound there.
     """
     problem = with_contexts()
-    bound: Any = analyze(problem, true="theta2").cases[0].theorem2
+    bound: Any = analyze(problem, truth="theta2").cases[0].theorem2
     result = simulate(
-        problem, Optimist(), true="theta2", horizon=10**5, times=[10**3], runs=200, seed=1
+        problem, Optimist(), truth="theta2", horizon=10**5, times=[10**3], runs=200, seed=1
     )
     regret = result.regret("optimist")
     growth = (regret[:, 1] - regret[:, 0]) / np.log(100)

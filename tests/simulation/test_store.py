@@ -57,10 +57,10 @@ def test_more_runs_may_be_asked_for_and_fewer(
         ({"seed": 4}, "seed 3 there, 4 here"),
         ({"horizon": 1000}, "T = 2000 there, 1000 here"),
         ({"times": [5]}, "another problem, or other times"),
-        ({"true": "theta2"}, "true 'theta1' there, 'theta2' here"),
+        ({"truth": "theta2"}, "truth 'theta1' there, 'theta2' here"),
         ({"shuffle": False}, "shuffle True there, False here"),
         ({"leap": False}, "leap True there, False here"),
-        ({"exact": True}, "exact False there, True here"),
+        ({"worst_case": True}, "worst_case False there, True here"),
         ({"policies": POLICIES[:2]}, "'fp-ucb, ucb1, thompson' there, 'fp-ucb, ucb1' here"),
         ({"policies": POLICIES[::-1]}, "'fp-ucb, ucb1, thompson' there, 'thompson, ucb1"),
         (
@@ -86,11 +86,11 @@ def test_results_are_read_again_without_playing(tmp_path: Path, undisturbed: Res
     for name, result in found.items():
         assert np.array_equal(result.pulls[name], undisturbed.pulls[name])
         assert np.array_equal(result.plans[name], undisturbed.plans[name])
-        assert np.array_equal(result.true_means, undisturbed.true_means)
+        assert np.array_equal(result.truth_means, undisturbed.truth_means)
         assert (result.seed, result.settings) == (undisturbed.seed, undisturbed.settings)
-    outside = simulate(load_problem("paper:two"), true=[0.7, 0.4], runs=2, out=tmp_path / "b")
+    outside = simulate(load_problem("paper:two"), truth=[0.7, 0.4], runs=2, out=tmp_path / "b")
     again = load_results(tmp_path / "b")["frugal"]
-    assert (again.true, again.true_means.tolist()) == (outside.true, [0.7, 0.4])
+    assert (again.truth, again.truth_means.tolist()) == (outside.truth, [0.7, 0.4])
     chunks(tmp_path)[0].unlink()
     with pytest.raises(InputError, match=r"runs? of 180 are not finished: the command that began"):
         load_results(tmp_path)
@@ -360,11 +360,11 @@ def test_forged_chunks_are_refused_in_a_line(tmp_path: Path) -> None:
         place.unlink()
 
 
-def test_a_truth_called_like_a_parameter_is_not_taken_for_it(tmp_path: Path) -> None:
-    problem = Problem.bernoulli([[0.9, 0.1], [0.2, 0.5]], parameters=["0.5,0.6", "y"])
-    result = simulate(problem, UCB1(), true=[0.5, 0.6], horizon=500, runs=5, out=tmp_path)
+def test_a_truth_called_like_a_model_is_not_taken_for_it(tmp_path: Path) -> None:
+    problem = Problem.bernoulli([[0.9, 0.1], [0.2, 0.5]], models=["0.5,0.6", "y"])
+    result = simulate(problem, UCB1(), truth=[0.5, 0.6], horizon=500, runs=5, out=tmp_path)
     again = load_results(tmp_path)["ucb1"]
-    assert again.true_means.tolist() == [0.5, 0.6]
+    assert again.truth_means.tolist() == [0.5, 0.6]
     assert again.as_dict() == result.as_dict()
 
 
@@ -422,5 +422,5 @@ def test_results_load_where_their_policy_is_not_known(
     loaded = load_results(tmp_path / "out")["mine"]
     assert_equal(loaded, result)
     assert loaded.total_variation("mine") == result.total_variation("mine") > 0
-    exact = ask(tmp_path / "exact", policies=UCB1(), runs=2, exact=True)
-    assert load_results(tmp_path / "exact")["ucb1"].leap_error == exact.leap_error == 0
+    kept = ask(tmp_path / "worst_case", policies=UCB1(), runs=2, worst_case=True)
+    assert load_results(tmp_path / "worst_case")["ucb1"].leap_error == kept.leap_error == 0

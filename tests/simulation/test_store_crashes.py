@@ -53,7 +53,7 @@ def test_killed_at_any_moment_many_times_over(tmp_path: Path, undisturbed: Resul
 
 def command(out: Path, runs: int = 400) -> list[str]:
     words = ["simulate", "paper:permutations", "--policy", "thompson", "--policy", "fp-ucb"]
-    return [*words, "--step", "--horizon", "2e4", "--runs", str(runs), "--out", str(out)]
+    return [*words, "--no-leap", "--horizon", "2e4", "--runs", str(runs), "--out", str(out)]
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def test_a_single_run_leaves_spread_empty(result: Result) -> None:
 def test_what_could_steer_a_terminal_is_spelled_out(result: Result) -> None:
     """A result may come from someone else's file."""
     pulls = {"a\x1b]0;x\x07\u202e\n": result.pulls["few"]}
-    text = regret_table(replace(result, pulls=pulls, true="t\x1b[2J\r\x9b"))
+    text = regret_table(replace(result, pulls=pulls, truth="t\x1b[2J\r\x9b"))
     assert "\\x1b]0;x\\x07\\u202e\\n" in text
     assert "truth t\\x1b[2J\\r\\x9b: regret" in text
     assert len(text.splitlines()) == 4
@@ -69,7 +69,7 @@ def test_a_notebook_shows_the_same_numbers(result: Result) -> None:
 
 def test_every_truth_has_its_rows(result: Result) -> None:
     """The second truth's runs lose twice as much per pull of arm 2."""
-    other = replace(result, true="短い", true_means=np.array([1.3, 0.5]))
+    other = replace(result, truth="短い", truth_means=np.array([1.3, 0.5]))
     title, head, rule, *rows = truths_table({"theta1": result, "短い": other}).splitlines()
     assert title == "paper:two, each truth in turn: regret at T = 1e+06, 4 runs, seed 0"
     assert " ".join(head.split()) == "truth policy mean regret 95 % interval 95 % quantile"

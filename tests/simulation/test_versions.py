@@ -36,7 +36,7 @@ def test_runs_of_an_earlier_release_are_not_mixed_with_new_ones(
 ) -> None:
     """All 8 runs are played by this version; the 5 of before stay, and do not count."""
     problem, now = fpbandits.load_problem("paper:two"), versions()
-    asked: Any = {"horizon": 1000, "true": "theta1", "out": tmp_path}
+    asked: Any = {"horizon": 1000, "truth": "theta1", "out": tmp_path}
     with monkeypatch.context() as before:
         for module in (manifest, workers):
             before.setattr(module, "versions", lambda: now | {"fpbandits": "0.1.0"})

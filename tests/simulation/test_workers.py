@@ -202,7 +202,7 @@ def test_an_executor_says_how_many_workers_it_has() -> None:
 
 def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """And to no one else: batches that name them are small."""
-    problem = Problem.bernoulli(np.linspace(0.1, 0.9, 20_000).reshape(10_000, 2), true="theta1")
+    problem = Problem.bernoulli(np.linspace(0.1, 0.9, 20_000).reshape(10_000, 2), truth="theta1")
     expected = simulate(problem, UCB1(), horizon=10, runs=60)
     sizes: list[int] = []
 

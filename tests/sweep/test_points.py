@@ -21,7 +21,7 @@ def test_points_put_the_runs_of_all_seeds_together(file: Path) -> None:
         name: simulate(
             cell.problem,
             cell.policy,
-            true=cell.true if cell.true in cell.problem.parameters else [0.7, 0.6],
+            truth=cell.truth if cell.truth in cell.problem.models else [0.7, 0.6],
             horizon=200,
             times=[50],
             runs=7,
@@ -62,7 +62,7 @@ def test_a_part_of_single_runs() -> None:
 def test_problems_that_share_streams_do_not_make_a_mean_more_certain(written: Written) -> None:
     """UCB1 does the very same where the truth is the same, however many sets of models hold it."""
     lines = [
-        f'{{name = "p{number}", true = "x", parameters = {{x = [0.5, 0.3], y = [0, 0.{number}]}}}}'
+        f'{{name = "p{number}", truth = "x", models = {{x = [0.5, 0.3], y = [0, 0.{number}]}}}}'
         for number in range(1, 5)
     ]
     text = f'problems = [{", ".join(lines)}]\npolicies = "ucb1"\nhorizons = 99\nseeds = [1, 2]'
@@ -79,8 +79,8 @@ def test_problems_that_share_streams_do_not_make_a_mean_more_certain(written: Wr
 
 def test_policies_on_different_problems_are_not_compared_in_silence(written: Written) -> None:
     study = written(
-        'problems = [{problem = "paper:two", true = "all"}, '
-        '{problem = "paper:permutations", true = "all"}]\n'
+        'problems = [{problem = "paper:two", truth = "all"}, '
+        '{problem = "paper:permutations", truth = "all"}]\n'
         'policies = ["ucb1", "bpr"]\nhorizons = [8, 9]\nruns = 2',
     )
     assert list(sweep(study).points()[""]) == ["ucb1", "bpr (24 of 26)"]
@@ -88,11 +88,11 @@ def test_policies_on_different_problems_are_not_compared_in_silence(written: Wri
 
 def test_many_problems_share_a_panel(written: Written) -> None:
     lines = [
-        f'{{name = "p{number}", true = "all", parameters = {{x = [0.5, 0.{number}], y = [0, 1]}}}}'
+        f'{{name = "p{number}", truth = "all", models = {{x = [0.5, 0.{number}], y = [0, 1]}}}}'
         for number in range(10, 23)
     ]
     study = written(f"problems = [{', '.join(lines)}]\nhorizons = 9\nruns = 2")
-    assert study.against == "true"
+    assert study.against == "truth"
     assert list(sweep(study).points()) == [""]
 
 

@@ -47,8 +47,8 @@ def test_the_height_of_one_panel_is_that_of_all(found: Sweep) -> None:
 def test_panels_in_other_units_say_so(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text(
-        "problems = ['paper:two', {name = 'prices', range = [0, 15], parameters = "
-        "{a = [9, 5], b = [2, 5]}, true = 'a'}]\n"
+        "problems = ['paper:two', {name = 'prices', range = [0, 15], models = "
+        "{a = [9, 5], b = [2, 5]}, truth = 'a'}]\n"
         "policies = ['ucb1']\nhorizons = [9, 5000]\nruns = 3"
     )
     labels = [each.get_ylabel() for each in sweep_figure(sweep(load_study(path))).axes]

@@ -22,13 +22,13 @@ def test_all_that_vary_are_crossed(file: Path) -> None:
     truths += [("gap 0.1", "theta1"), ("gap 0.3", "theta1"), ("inline", "0.7,0.6")]
     policies = ["ucb1", "fp-ucb", "fp-ucb:slack=0.05", "fp-ucb:slack=0.1", "optimist:delta=0.2"]
     expected = [
-        (problem, true, policy, seed)
-        for problem, true in truths
+        (problem, truth, policy, seed)
+        for problem, truth in truths
         for policy in policies
         for seed in (0, 5)
     ]
     found = [
-        (label["problem"], label["true"], label["policy"], label["seed"])
+        (label["problem"], label["truth"], label["policy"], label["seed"])
         for label in study.labels.values()
     ]
     assert found == expected
@@ -37,7 +37,7 @@ def test_all_that_vary_are_crossed(file: Path) -> None:
     for name, label in study.labels.items():
         cell = study.cells[name]
         assert str(cell.policy) == label["policy"]
-        assert (cell.seed, cell.true, cell.runs) == (label["seed"], label["true"], 7)
+        assert (cell.seed, cell.truth, cell.runs) == (label["seed"], label["truth"], 7)
         assert cell.times.tolist() == [50, 200]
         assert cell.shuffle
         has = {"ucb1": (None, None), "fp-ucb": (0.0, None), "optimist:delta=0.2": (None, 0.2)}
@@ -68,11 +68,11 @@ def test_policies_that_do_not_apply_are_left_out_and_said(written: Written) -> N
         ('problems = "paper:two"\ntruths = "all"', "field 'truths': a truth goes with its problem"),
         ('problems = [{problem = "paper:two", tru = 1}]', "unknown field 'tru': did you mean"),
         ("problems = [{problem = 2}]", "expected a file or a built-in name, not 2"),
-        ('problems = [{name = "x"}]', "problem 1: the field 'parameters' is missing"),
-        ("problems = [{parameters = {a = [2, 0]}}]", "problem 1: "),
-        ('problems = [{problem = "paper:two", true = "theta9"}]', "unknown parameter 'theta9'"),
-        ('problems = [{problem = "paper:two", true = [[1]]}]', "no value for arm 'arm2'"),
-        ('problems = [{problem = "paper:two", true = []}]', "no value for arm"),
+        ('problems = [{name = "x"}]', "problem 1: the field 'models' is missing"),
+        ("problems = [{models = {a = [2, 0]}}]", "problem 1: "),
+        ('problems = [{problem = "paper:two", truth = "theta9"}]', "unknown model 'theta9'"),
+        ('problems = [{problem = "paper:two", truth = [[1]]}]', "no value for arm 'arm2'"),
+        ('problems = [{problem = "paper:two", truth = []}]', "no value for arm"),
         ('problems = ["paper:two", "paper:two"]', "is there twice"),
         (
             'problems = "paper:two"\nhorizon = 3',
@@ -199,8 +199,8 @@ def test_the_gap_in_contexts_is_within_a_context(written: Written) -> None:
         runs = 1
         [[problems]]
         contexts = ["mobile", "desktop"]
-        true = "x"
-        [problems.parameters.x]
+        truth = "x"
+        [problems.models.x]
         mobile = [0.9, 0.5]
         desktop = [0.2, 0.45]
         """

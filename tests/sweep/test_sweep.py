@@ -23,11 +23,11 @@ def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:
     assert len(found.rows) == 2 * len(study.cells)
     rows = iter(found.rows)
     for cell in study.cells.values():
-        true: Any = cell.true if cell.true in cell.problem.parameters else [0.7, 0.6]
+        truth: Any = cell.truth if cell.truth in cell.problem.models else [0.7, 0.6]
         alone = simulate(
             cell.problem,
             cell.policy,
-            true=true,
+            truth=truth,
             horizon=200,
             times=[50],
             runs=7,
@@ -54,7 +54,7 @@ def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:
     [
         ('problems = "paper:two"\nhorizons = [5, 10]', "horizon", [""]),
         ('problems = "paper:two"\npolicies = ["ucb1", "fp-ucb"]\nhorizons = 9', "policy", [""]),
-        ('problems = [{problem = "paper:two", true = "all"}]\nhorizons = 9', "true", [""]),
+        ('problems = [{problem = "paper:two", truth = "all"}]\nhorizons = 9', "truth", [""]),
         ('problems = ["paper:two", "paper:permutations"]\nhorizons = 9', "models", [""]),
         (
             'problems = ["paper:two", "paper:permutations"]\nhorizons = [8, 9]',
@@ -62,29 +62,30 @@ def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:
             ["paper:two, truth theta1", "paper:permutations, truth 0.6,0.4,0.3,0.2"],
         ),
         (
-            'problems = [{problem = "paper:permutations", true = "all"}]\nhorizons = [8, 9]',
+            'problems = [{problem = "paper:permutations", truth = "all"}]\nhorizons = [8, 9]',
             "horizon",
             [""],
         ),
         (
-            'problems = [{problem = "paper:two", true = "all"}, "paper:grid"]\n'
-            'against = "true"\nhorizons = 9',
-            "true",
+            'problems = [{problem = "paper:two", truth = "all"}, "paper:grid"]\n'
+            'against = "truth"\nhorizons = 9',
+            "truth",
             ["paper:two", "paper:grid"],
         ),
         (
-            'problems = "paper:two"\nhorizons = [8, 9]\npolicies = ["optimist", "optimist:safe=7"]',
+            'problems = "paper:two"\nhorizons = [8, 9]\n'
+            'policies = ["optimist", "optimist:false_alarm=0.001"]',
             "horizon",
             [""],
         ),
         (
             'problems = "paper:two"\nhorizons = 9\n'
-            'policies = [{policy = "optimist", delta = [0.1, 0.2], safe = [0, 7]}, "ucb1"]',
+            'policies = [{policy = "optimist", delta = [0.1, 0.2], offset = [0, 0.7]}, "ucb1"]',
             "delta",
             [""],
         ),
         ('problems = ["paper:two"]\nagainst = "gap"\nhorizons = 9\nruns = 1', "gap", [""]),
-        ('problems = [{problem = "paper:grid", true = "all"}]\nhorizons = 9', "policy", [""]),
+        ('problems = [{problem = "paper:grid", truth = "all"}]\nhorizons = 9', "policy", [""]),
     ],
 )
 def test_what_is_drawn(
@@ -133,7 +134,7 @@ def test_options_and_names_of_any_kind_are_drawn(written: Written, tmp_path: Pat
     found.save(tmp_path)
     assert len(found.points()[""]["thompson-theta"]) == 2
     lines = [
-        f'{{name = "{name}", true = "x", parameters = {{x = [0.5, {level}]}}}}'
+        f'{{name = "{name}", truth = "x", models = {{x = [0.5, {level}]}}}}'
         for name, level in (("a$b_{$c", 0.1), ("x" * 90, 0.2))
     ]
     study = written(f'problems = [{", ".join(lines)}]\nhorizons = 9\nruns = 2\nagainst = "problem"')
@@ -143,19 +144,19 @@ def test_options_and_names_of_any_kind_are_drawn(written: Written, tmp_path: Pat
 def test_truths_that_change_or_are_drawn_are_compared_at_the_same_times(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         'policies = ["optimist"]\nhorizons = [50, 200]\nruns = 7\n'
-        'problems = [{ problem = "paper:two", true = { 0 = "theta1", 120 = "theta2" } }, '
-        '{ problem = "paper:two", true = "prior" }, "paper:two"]\n'
+        'problems = [{ problem = "paper:two", truth = { 0 = "theta1", 120 = "theta2" } }, '
+        '{ problem = "paper:two", truth = "prior" }, "paper:two"]\n'
     )
     found = sweep(load_study(tmp_path / "study.toml"))
-    assert [(row["true"], row["horizon"]) for row in found.rows] == [
-        (true, horizon)
-        for true in ("theta1, from 120 theta2", "prior", "theta1")
+    assert [(row["truth"], row["horizon"]) for row in found.rows] == [
+        (truth, horizon)
+        for truth in ("theta1, from 120 theta2", "prior", "theta1")
         for horizon in (50, 200)
     ]
     truths: list[Any] = [{0: "theta1", 120: "theta2"}, "prior", "theta1"]
-    for place, true in enumerate(truths):
+    for place, truth in enumerate(truths):
         problem = load_problem("paper:two")
-        alone = simulate(problem, Optimist(), true=true, horizon=200, times=[50], runs=7)
+        alone = simulate(problem, Optimist(), truth=truth, horizon=200, times=[50], runs=7)
         means = alone.mean_regret("optimist")
         assert found.rows[2 * place]["mean_regret"] == pytest.approx(means[0])
         assert found.rows[2 * place + 1]["mean_regret"] == pytest.approx(means[-1])

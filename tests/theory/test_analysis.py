@@ -13,13 +13,13 @@ from fpbandits import InputError, Problem, analyze, load_problem
 
 def test_too_many_cases_are_refused() -> None:
     many = Problem.bernoulli(np.full((2001, 1), 0.5))
-    with pytest.raises(InputError, match=r"2,001 parameters make too many cases"):
+    with pytest.raises(InputError, match=r"2,001 models make too many cases"):
         analyze(many)
     assert len(analyze(many, "theta7").cases) == 1
 
 
 def test_unknown_truth_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match=r"unknown parameter 'teta1': did you mean 'theta1'\?"):
+    with pytest.raises(InputError, match=r"unknown model 'teta1': did you mean 'theta1'\?"):
         analyze(load_problem("paper:two"), "teta1")
 
 
@@ -35,8 +35,8 @@ def test_a_long_analysis_is_shortened_and_what_is_left_out_is_counted() -> None:
     text, page = repr(analysis), analysis._repr_html_()
     for shown in (text, page):
         assert "… and 246 truths more, in .cases" in shown
-    assert sum(f"\n{case.true}: " in text for case in analysis.cases) == 10
-    assert [row[0] for row in Cells(page).rows[1:]] == list(analysis.parameters[:10])
+    assert sum(f"\n{case.truth}: " in text for case in analysis.cases) == 10
+    assert [row[0] for row in Cells(page).rows[1:]] == list(analysis.models[:10])
     short = analyze("paper:two")
     assert str(short.cases[0]) in repr(short)
     assert str(short.cases[1]) in repr(short)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import seed as drawn_by
 from hypothesis import strategies as st
 from oracle import K_of, Oracle, k_of, kl_bernoulli, kl_beta, kl_discrete
 
@@ -42,35 +43,37 @@ def width_of(problem: Problem) -> float:
 
 def default_of(oracle: Oracle) -> float | None:
     """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
-    means, true = oracle.means, oracle.true
+    means, truth = oracle.means, oracle.truth
 
     def best(theta: int) -> set[int]:
         top = max(means[theta])
         return {arm for arm, mean in enumerate(means[theta]) if top - mean <= 1e-12}
 
-    if len(best(true)) > 1:
+    if len(best(truth)) > 1:
         return None
-    (star,) = best(true)
+    (star,) = best(truth)
     total = 0.0
     for arm in set(range(len(means[0]))) - {star}:
         against = [
-            oracle.divergence(true, theta, arm)
+            oracle.divergence(truth, theta, arm)
             for theta in range(len(means))
-            if oracle.same_law(true, theta, star) and arm in best(theta) and star not in best(theta)
+            if oracle.same_law(truth, theta, star)
+            and arm in best(theta)
+            and star not in best(theta)
         ]
         if against:
-            total += (means[true][star] - means[true][arm]) / min(against)
+            total += (means[truth][star] - means[truth][arm]) / min(against)
     return 1.1 * total
 
 
-def oracle_of(problem: Problem, true: int) -> Oracle:
+def oracle_of(problem: Problem, truth: int) -> Oracle:
     means = oracle_means(problem)
     rewards = problem.rewards
     if isinstance(rewards, Discrete):
         laws = rewards.probabilities.tolist()
         return Oracle(
             means,
-            true,
+            truth,
             lambda a, b, arm: kl_discrete(laws[a][arm], laws[b][arm]),
             lambda a, b, arm: all(
                 abs(p - q) <= 1e-12 for p, q in zip(laws[a][arm], laws[b][arm], strict=True)
@@ -84,18 +87,20 @@ def oracle_of(problem: Problem, true: int) -> Oracle:
         c = rewards.concentration
         return Oracle(
             means,
-            true,
+            truth,
             lambda a, b, arm: 0.0 if same(a, b, arm) else kl_beta(means[a][arm], means[b][arm], c),
             same,
         )
     if isinstance(rewards, Gaussian):
-        return Oracle(means, true, lambda a, b, arm: 2 * (means[a][arm] - means[b][arm]) ** 2, same)
+        return Oracle(
+            means, truth, lambda a, b, arm: 2 * (means[a][arm] - means[b][arm]) ** 2, same
+        )
     chances = means
     if isinstance(rewards, TwoPoint):
         chances = rewards.probabilities.tolist()
     return Oracle(
         means,
-        true,
+        truth,
         lambda a, b, arm: (
             0.0 if same(a, b, arm) else kl_bernoulli(chances[a][arm], chances[b][arm])
         ),
@@ -105,14 +110,14 @@ def oracle_of(problem: Problem, true: int) -> Oracle:
 
 def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Oracle:
     """Compare every number of a case with brute force."""
-    true = problem.parameters.index(case.true)
-    oracle = oracle_of(problem, true)
+    truth = problem.models.index(case.truth)
+    oracle = oracle_of(problem, truth)
     width = width_of(problem)
-    arms, parameters = problem.arms, problem.parameters
+    arms, models = problem.arms, problem.models
 
     assert candidate_arms == tuple(arms[i] for i in oracle.A)
     assert case.best_arm == arms[oracle.star]
-    assert case.confusion_set == tuple(parameters[theta] for theta in oracle.B)
+    assert case.confusion_set == tuple(models[theta] for theta in oracle.B)
     assert case.confusing_arms == tuple(arms[i] for i in oracle.C)
     assert case.regime == ("logarithmic" if oracle.log_coefficient() > 0 else "bounded")
     assert case.verdict.startswith(case.regime)
@@ -138,9 +143,9 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
     for bound in (case.theorem1.printed, case.theorem1.corrected):
         assert bound.log_coefficient == close(oracle.log_coefficient() * width)
 
-    assert list(case.theorem1.terms) == [parameters[theta] for theta in oracle.others]
+    assert list(case.theorem1.terms) == [models[theta] for theta in oracle.others]
     for theta in oracle.others:
-        term, alpha = case.theorem1.terms[parameters[theta]], oracle.alpha(theta)
+        term, alpha = case.theorem1.terms[models[theta]], oracle.alpha(theta)
         assert term.alpha == close(alpha * width)
         assert term.k == k_of(alpha)
         assert term.K == close(K_of(alpha, len(oracle.A)))
@@ -153,7 +158,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
 
     everything = list(range(len(arms)))
     needed = oracle.needed()
-    assert case.theorem2.confusion_set == tuple(parameters[theta] for theta in needed)
+    assert case.theorem2.confusion_set == tuple(models[theta] for theta in needed)
     for bound2, against, allowed in (
         (case.theorem2, needed, oracle.A),
         (case.theorem2.all_arms, needed, everything),
@@ -165,7 +170,7 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
         assert bound2.coefficient == close(spent)
         for theta in against:
             gained = [
-                (c, oracle.divergence(true, theta, arms.index(arm)))
+                (c, oracle.divergence(truth, theta, arms.index(arm)))
                 for arm, c in bound2.pulls.items()
             ]
             if not any(math.isinf(d) for _, d in gained):
@@ -212,20 +217,21 @@ def problems(draw: st.DrawFn, families: tuple[str, ...] = FAMILIES) -> Problem:
 def test_random_problems_agree_with_brute_force() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=300, deadline=None, derandomize=True, database=None)
+    @drawn_by(4)
+    @settings(max_examples=300, deadline=None, database=None)
     @given(problems(), st.data())
     def compare(problem: Problem, data: st.DataObject) -> None:
         # A truth with a low best mean is one that others can surpass.
-        lowest = problem.parameters[int(problem.means.max(axis=1).argmin())]
-        true = data.draw(st.sampled_from([lowest, *problem.parameters]) | st.just(lowest))
-        analysis = analyze(problem, true)
+        lowest = problem.models[int(problem.means.max(axis=1).argmin())]
+        truth = data.draw(st.sampled_from([lowest, *problem.models]) | st.just(lowest))
+        analysis = analyze(problem, truth)
         oracle = check(problem, analysis.cases[0], analysis.candidate_arms)
         tied = [theta for theta in range(len(oracle.means)) if len(oracle.best_arms(theta)) > 1]
-        assert analysis.ties == tuple(problem.parameters[theta] for theta in tied)
+        assert analysis.ties == tuple(problem.models[theta] for theta in tied)
         seen["problems"] += 1
         seen[analysis.cases[0].regime] += 1
         seen["tied" if tied else "not tied"] += 1
-        seen["truth tied"] += oracle.true in tied
+        seen["truth tied"] += oracle.truth in tied
         seen["arms outside A"] += len(oracle.A) < len(problem.arms)
         seen["forced"] += analysis.cases[0].theorem2.coefficient > 0
         seen["an arm outside A helps"] += (
@@ -249,9 +255,9 @@ def test_normal_and_two_point_rewards_agree_with_brute_force() -> None:
     @settings(max_examples=150, deadline=None, derandomize=True, database=None)
     @given(problems(("gaussian", "two-point")), st.data())
     def compare(problem: Problem, data: st.DataObject) -> None:
-        lowest = problem.parameters[int(problem.means.max(axis=1).argmin())]
-        true = data.draw(st.sampled_from([lowest, *problem.parameters]) | st.just(lowest))
-        analysis = analyze(problem, true)
+        lowest = problem.models[int(problem.means.max(axis=1).argmin())]
+        truth = data.draw(st.sampled_from([lowest, *problem.models]) | st.just(lowest))
+        analysis = analyze(problem, truth)
         oracle = check(problem, analysis.cases[0], analysis.candidate_arms)
         seen[analysis.cases[0].regime] += 1
         seen["forced"] += analysis.cases[0].theorem2.coefficient > 0
@@ -270,12 +276,12 @@ def test_with_many_ties_the_regime_is_that_of_the_bound() -> None:
         levels = random.integers(1, 4, (int(random.integers(2, 6)), int(random.integers(2, 5))))
         rows = levels.tolist()
         best = [row.index(max(row)) for row in rows]
-        for true, case in zip(rows, analyze(Problem.bernoulli(levels / 4)).cases, strict=True):
-            arm = true.index(max(true))
+        for truth, case in zip(rows, analyze(Problem.bernoulli(levels / 4)).cases, strict=True):
+            arm = truth.index(max(truth))
             confused = [
-                i for row, i in zip(rows, best, strict=True) if i != arm and row[arm] == true[arm]
+                i for row, i in zip(rows, best, strict=True) if i != arm and row[arm] == truth[arm]
             ]
-            costly = any(true[i] < true[arm] for i in confused)
+            costly = any(truth[i] < truth[arm] for i in confused)
             assert case.regime == ("logarithmic" if costly else "bounded")
             assert (case.theorem1.corrected.log_coefficient > 0) is costly
             assert case.verdict.startswith(case.regime)
@@ -286,7 +292,7 @@ def test_with_many_ties_the_regime_is_that_of_the_bound() -> None:
     assert len(seen) == 3, seen
 
 
-def test_two_parameters() -> None:
+def test_two_models() -> None:
     problem = load_problem("paper:two")
     analysis = analyze(problem)
     first, second = analysis.cases
@@ -338,9 +344,9 @@ def test_every_case_of_the_grid() -> None:
     # In 111 of them the arm played is a best arm of all that is confused with the truth.
     assert sum(not case.theorem2.confusion_set for case in confused) == 111
     # In 3 of them all arms are alike under the truth, so that there is nothing to lose.
-    free = {case.true for case in confused if case.regime == "bounded"}
+    free = {case.truth for case in confused if case.regime == "bounded"}
     assert free == {",".join([mean] * 4) for mean in ("0.4", "0.3", "0.2")}
-    assert all(not any(case.gaps.values()) for case in confused if case.true in free)
+    assert all(not any(case.gaps.values()) for case in confused if case.truth in free)
     # Every case is compared with the definitions; brute-force corners for a spread of them.
     for case in analysis.cases[::9]:
         check(problem, case, analysis.candidate_arms)
@@ -462,7 +468,7 @@ def test_optimism_keeps_its_bound() -> None:
     Seed fixed; the mean of 400 runs is within 5 standard errors but once in a million.
     """
     result = simulate(
-        "paper:two", Optimist(), true="theta2", horizon=10**12, runs=400, times=[10**6]
+        "paper:two", Optimist(), truth="theta2", horizon=10**12, runs=400, times=[10**6]
     )
     growth = (result.regret("optimist")[:, 1] - result.regret("optimist")[:, 0]) / math.log(10**6)
     most = analyze("paper:two", "theta2").cases[0].optimist.log_coefficient

@@ -19,13 +19,13 @@ from fpbandits.theory.analysis import ContextAnalysis
 from fpbandits.theory.contexts import ContextCase
 
 Table = list[list[list[Any]]]
-"""A law by parameter, context and arm: a mean, or the probabilities of each value."""
+"""A law by model, context and arm: a mean, or the probabilities of each value."""
 
 SUPPORT = [0.0, 0.5, 1.0]
 
 
 class Oracle:
-    """The definitions by plain loops; laws, parameters, contexts and arms by index."""
+    """The definitions by plain loops; laws, models, contexts and arms by index."""
 
     def __init__(self, laws: Table) -> None:
         self.laws = laws
@@ -47,42 +47,42 @@ class Oracle:
             return 0.0
         return max(self.mean(theta, context, a) for a in self.arms) - self.mean(theta, context, arm)
 
-    def told_by(self, true: int, theta: int) -> list[int]:
+    def told_by(self, truth: int, theta: int) -> list[int]:
         """The contexts in which the best arm's law tells."""
         found = []
         for x in self.contexts:
-            arm = self.best(true, x)[0]
-            if self.laws[true][x][arm] != self.laws[theta][x][arm]:
+            arm = self.best(truth, x)[0]
+            if self.laws[truth][x][arm] != self.laws[theta][x][arm]:
                 found.append(x)
         return found
 
-    def plays_worse(self, true: int, theta: int) -> bool:
-        return any(self.best(true, x)[0] not in self.best(theta, x) for x in self.contexts)
+    def plays_worse(self, truth: int, theta: int) -> bool:
+        return any(self.best(truth, x)[0] not in self.best(theta, x) for x in self.contexts)
 
-    def confused(self, true: int) -> list[int]:
+    def confused(self, truth: int) -> list[int]:
         others = range(len(self.laws))
-        return [o for o in others if self.plays_worse(true, o) and not self.told_by(true, o)]
+        return [o for o in others if self.plays_worse(truth, o) and not self.told_by(truth, o)]
 
-    def divergence(self, true: int, theta: int, context: int, arm: int) -> float:
-        one, other = self.laws[true][context][arm], self.laws[theta][context][arm]
+    def divergence(self, truth: int, theta: int, context: int, arm: int) -> float:
+        one, other = self.laws[truth][context][arm], self.laws[theta][context][arm]
         if isinstance(one, float):
             return kl_bernoulli(one, other)
         return kl_discrete(one, other)
 
-    def constraints(self, true: int) -> list[list[float]]:
+    def constraints(self, truth: int) -> list[list[float]]:
         """What a play of every pair tells of each model that must be told and is not, by a look."""
         rows = [
-            [self.divergence(true, theta, *pair) for pair in self.pairs]
-            for theta in self.confused(true)
+            [self.divergence(truth, theta, *pair) for pair in self.pairs]
+            for theta in self.confused(truth)
         ]
         return [row for row in rows if math.inf not in row]
 
-    def least_regret(self, true: int) -> float:
+    def least_regret(self, truth: int) -> float:
         """By the dual program: the most that models can charge, none of a pair above its gap."""
-        rows = self.constraints(true)
+        rows = self.constraints(truth)
         if not rows:
             return 0.0
-        gaps = [self.gap(true, *pair) for pair in self.pairs]
+        gaps = [self.gap(truth, *pair) for pair in self.pairs]
         charged: Any = linprog([-1.0] * len(rows), A_ub=np.array(rows).T, b_ub=gaps)
         assert charged.success
         return -float(charged.fun)
@@ -90,15 +90,15 @@ class Oracle:
 
 def random_laws(generator: np.random.Generator) -> Table:
     """Few values and copied rows, so that laws and best arms often agree."""
-    parameters, contexts, arms = (int(generator.integers(2, most)) for most in (9, 5, 5))
+    models, contexts, arms = (int(generator.integers(2, most)) for most in (9, 5, 5))
     if generator.random() < 0.3:
         values: list[Any] = [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0], [0.25, 0.5, 0.25], [0.2, 0.3, 0.5]]
     else:
         values = [[0.2, 0.5, 0.8], [0.1, 0.3, 0.5, 0.7, 0.9], [0.0, 0.4, 0.6, 1.0]][
             generator.integers(3)
         ]
-    pick = generator.integers(len(values), size=(parameters, contexts, arms))
-    for theta in range(1, parameters):
+    pick = generator.integers(len(values), size=(models, contexts, arms))
+    for theta in range(1, models):
         kept = generator.random((contexts, arms)) < generator.choice([0.0, 0.5, 0.9])
         pick[theta][kept] = pick[theta - 1][kept]
     return [[[values[i] for i in row] for row in table] for table in pick.tolist()]
@@ -119,41 +119,39 @@ def test_analysis_equals_brute_force() -> None:
         problem, oracle = made(laws), Oracle(laws)
         analysis = analyze(problem)
         assert isinstance(analysis, ContextAnalysis)
-        arms, parameters = problem.arms, problem.parameters
+        arms, models = problem.arms, problem.models
         best = [[oracle.best(theta, x) for x in oracle.contexts] for theta in range(len(laws))]
         firsts = {found[0] for row in best for found in row}
         assert analysis.candidate_arms == tuple(arms[arm] for arm in sorted(firsts))
         tied = [any(len(found) > 1 for found in row) for row in best]
-        assert analysis.ties == tuple(
-            name for name, tie in zip(parameters, tied, strict=True) if tie
-        )
-        for true, case in enumerate(analysis.cases):
-            kinds.add(check_case(problem, oracle, true, case))
+        assert analysis.ties == tuple(name for name, tie in zip(models, tied, strict=True) if tie)
+        for truth, case in enumerate(analysis.cases):
+            kinds.add(check_case(problem, oracle, truth, case))
     # Every kind of verdict comes about, so that none is checked in name only.
     assert kinds == {"logarithmic", "free by ties", "the same decisions", "told"}
 
 
-def check_case(problem: Problem, oracle: Oracle, true: int, case: ContextCase) -> str:
-    arms, parameters, contexts = problem.arms, problem.parameters, problem.contexts
-    assert case.true == parameters[true]
+def check_case(problem: Problem, oracle: Oracle, truth: int, case: ContextCase) -> str:
+    arms, models, contexts = problem.arms, problem.models, problem.contexts
+    assert case.truth == models[truth]
     for x, context in enumerate(contexts):
-        assert case.best_arm[context] == arms[oracle.best(true, x)[0]]
+        assert case.best_arm[context] == arms[oracle.best(truth, x)[0]]
         for a, arm in enumerate(arms):
-            assert case.gaps[context][arm] == pytest.approx(oracle.gap(true, x, a), abs=1e-12)
-    confused = oracle.confused(true)
-    assert case.confusion_set == tuple(parameters[theta] for theta in confused)
+            assert case.gaps[context][arm] == pytest.approx(oracle.gap(truth, x, a), abs=1e-12)
+    confused = oracle.confused(truth)
+    assert case.confusion_set == tuple(models[theta] for theta in confused)
     assert case.told_by == {
-        parameters[theta]: tuple(contexts[x] for x in oracle.told_by(true, theta))
-        for theta in range(len(parameters))
-        if oracle.plays_worse(true, theta)
+        models[theta]: tuple(contexts[x] for x in oracle.told_by(truth, theta))
+        for theta in range(len(models))
+        if oracle.plays_worse(truth, theta)
     }
-    least = oracle.least_regret(true)
+    least = oracle.least_regret(truth)
     pulls = [case.theorem2.pulls[contexts[x]][arms[a]] for x, a in oracle.pairs]
-    gaps = [oracle.gap(true, x, a) for x, a in oracle.pairs]
+    gaps = [oracle.gap(truth, x, a) for x, a in oracle.pairs]
     assert case.theorem2.coefficient == pytest.approx(least, rel=1e-7, abs=1e-9)
     assert np.dot(pulls, gaps) == pytest.approx(least, rel=1e-7, abs=1e-9)
     assert min(pulls) >= 0
-    for row in oracle.constraints(true):
+    for row in oracle.constraints(truth):
         assert np.dot(pulls, row) >= 1 - 1e-7
     for x in oracle.contexts:
         assert case.theorem2.pulls[contexts[x]][case.best_arm[contexts[x]]] == 0
@@ -163,21 +161,21 @@ def check_case(problem: Problem, oracle: Oracle, true: int, case: ContextCase) -
     assert case.regime == ("logarithmic" if least > 1e-12 else "bounded")
     if least > 1e-12:
         assert case.verdict.startswith("logarithmic, because it looks like")
-        assert parameters[confused[0]] in case.verdict
+        assert models[confused[0]] in case.verdict
         return "logarithmic"
     if confused:
         assert "costs nothing to tell them apart" in case.verdict
         return "free by ties"
     if not case.told_by:
-        assert case.verdict == "bounded, because the same decisions are best under every parameter"
+        assert case.verdict == "bounded, because the same decisions are best under every model"
         return "the same decisions"
     assert case.verdict.startswith("bounded; for free, x")
     return "told"
 
 
-def cases(problem: Problem, true: str | None = None) -> Any:
+def cases(problem: Problem, truth: str | None = None) -> Any:
     """The cases of an analysis, with contexts or without."""
-    return analyze(problem, true).cases
+    return analyze(problem, truth).cases
 
 
 MEANS = {
@@ -187,10 +185,10 @@ MEANS = {
 }
 
 
-def shop(*parameters: str, **more: Any) -> Problem:
+def shop(*models: str, **more: Any) -> Problem:
     return Problem.bernoulli(
-        [MEANS[name] for name in parameters],
-        parameters=parameters,
+        [MEANS[name] for name in models],
+        models=models,
         contexts=["mobile", "desktop"],
         arms=["9 EUR", "12 EUR"],
         name="shop",
@@ -212,23 +210,23 @@ def test_a_context_that_tells_for_free_is_named() -> None:
 
 def test_one_context_pays_for_what_another_gets_for_free() -> None:
     """The only play that tells thrifty from loyal is the wrong one on mobiles."""
-    (case,) = cases(shop("loyal", "thrifty"), true="thrifty")
+    (case,) = cases(shop("loyal", "thrifty"), truth="thrifty")
     needed = 1 / kl_bernoulli(0.4, 0.9)
     assert case.theorem2.pulls["mobile"]["9 EUR"] == pytest.approx(needed)
     assert case.theorem2.coefficient == pytest.approx(0.1 * needed)
     told_on_desktop = Problem.bernoulli(
         [[[0.9, 0.5], [0.8, 0.6]], [[0.4, 0.5], [0.7, 0.6]]], contexts=["mobile", "desktop"]
     )
-    assert cases(told_on_desktop, true="theta2")[0].regime == "bounded"
+    assert cases(told_on_desktop, truth="theta2")[0].regime == "bounded"
 
 
 def test_shares_drop_out_and_the_range_scales_regret() -> None:
-    rare = cases(shop("loyal", "thrifty", shares=[0.01, 0.99]), true="thrifty")[0]
-    even = cases(shop("loyal", "thrifty"), true="thrifty")[0]
+    rare = cases(shop("loyal", "thrifty", shares=[0.01, 0.99]), truth="thrifty")[0]
+    even = cases(shop("loyal", "thrifty"), truth="thrifty")[0]
     assert rare == even
     means = 30 * np.array([MEANS["loyal"], MEANS["thrifty"]])
     wide = Problem.bernoulli(means, contexts=["mobile", "desktop"], range=(0, 30))
-    case = cases(wide, true="theta2")[0]
+    case = cases(wide, truth="theta2")[0]
     assert case.theorem2.coefficient == pytest.approx(30 * even.theorem2.coefficient)
     assert case.gaps["mobile"]["arm1"] == pytest.approx(3.0)
     assert case.theorem2.pulls["mobile"]["arm1"] == pytest.approx(
@@ -238,7 +236,7 @@ def test_shares_drop_out_and_the_range_scales_regret() -> None:
 
 def test_arms_that_tie_but_for_rounding_cost_nothing() -> None:
     problem = Problem.bernoulli([[[0.3, 0.1 + 0.2]], [[0.3, 0.9]]], contexts=["all"])
-    (case,) = cases(problem, true="theta1")
+    (case,) = cases(problem, truth="theta1")
     assert case.gaps == {"all": {"arm1": 0, "arm2": 0}}
     assert case.theorem2.coefficient == 0
     assert case.verdict == (
@@ -246,13 +244,13 @@ def test_arms_that_tie_but_for_rounding_cost_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("true", range(3))
-def test_one_context_is_as_good_as_none(true: int) -> None:
+@pytest.mark.parametrize("truth", range(3))
+def test_one_context_is_as_good_as_none(truth: int) -> None:
     """On problems without ties, all that both analyses say is the same."""
     rows = [[0.9, 0.5, 0.2], [0.2, 0.5, 0.1], [0.3, 0.5, 0.7]]
     alone = Problem.bernoulli([[row] for row in rows], contexts=["all"])
-    here = cases(alone, true=f"theta{true + 1}")[0]
-    plain = cases(Problem.bernoulli(rows), true=f"theta{true + 1}")[0]
+    here = cases(alone, truth=f"theta{truth + 1}")[0]
+    plain = cases(Problem.bernoulli(rows), truth=f"theta{truth + 1}")[0]
     assert here.best_arm == {"all": plain.best_arm}
     assert here.confusion_set == plain.confusion_set
     assert here.gaps == {"all": plain.gaps}
@@ -265,7 +263,7 @@ def test_json_has_contexts_and_what_was_by_arm_by_context(
 ) -> None:
     save_problem(shop("loyal", "thrifty"), tmp_path / "shop.toml")
     code, out, _ = run(
-        capsys, "analyze", str(tmp_path / "shop.toml"), "--true", "thrifty", "--json"
+        capsys, "analyze", str(tmp_path / "shop.toml"), "--truth", "thrifty", "--json"
     )
     assert code == 0
     found = json.loads(out)

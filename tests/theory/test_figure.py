@@ -16,10 +16,10 @@ def test_figure_shows_who_is_confused_with_whom() -> None:
     structure = Structure(problem)
     means_axes, confusion_axes = structure_figure(problem).axes[:2]
     kinds: Any = confusion_axes.images[0].get_array()
-    for true in range(256):
-        must, may = set(structure.must_explore(true)), set(structure.confusion_set(true))
-        assert set(np.flatnonzero(kinds[true] == 1)) == must
-        assert set(np.flatnonzero(kinds[true] == 2)) == may - must
+    for truth in range(256):
+        must, may = set(structure.must_explore(truth)), set(structure.confusion_set(truth))
+        assert set(np.flatnonzero(kinds[truth] == 1)) == must
+        assert set(np.flatnonzero(kinds[truth] == 2)) == may - must
     marks: Any = means_axes.collections[1].get_offsets()
     assert np.rint(marks[:, 0] - 0.2).astype(int).tolist() == structure.best_arm.tolist()
     assert marks[:, 1].tolist() == list(range(256))

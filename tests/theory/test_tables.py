@@ -11,11 +11,11 @@ from fpbandits import Problem, analyze, load_problem
 from fpbandits.theory.tables import analysis_table
 
 
-def shown(problem: Problem, true: str | None = None) -> list[list[str]]:
+def shown(problem: Problem, truth: str | None = None) -> list[list[str]]:
     """Render a table wide enough not to wrap, and return its words line by line."""
     stream = io.StringIO()
     console = Console(file=stream, width=250)
-    console.print(analysis_table(analyze(problem, true), problem))
+    console.print(analysis_table(analyze(problem, truth), problem))
     return [line.split() for line in stream.getvalue().splitlines()]
 
 
@@ -115,7 +115,7 @@ def test_at_a_glance_fits_80_columns_two_lines_per_truth() -> None:
 
 def test_long_names_take_a_line_of_their_own_and_ties_have_no_bound() -> None:
     long = "a name that is too long to stand beside numbers"
-    tied = Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]], parameters=[long, "y"])
+    tied = Problem.bernoulli([[0.5, 0.5], [0.5, 0.9]], models=[long, "y"])
     lines = shown(tied)
     place = lines.index([*long.split(), "arm1"])
     assert lines[place + 1][0] == "–"
@@ -133,7 +133,7 @@ def test_contexts_are_shown_within_80_columns() -> None:
     text = stream.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert [" ".join(line.split()) for line in text.splitlines() if line.strip()] == [
-        "shop: 2 parameters, 2 arms, of which 2 are best in some of 2 contexts",
+        "shop: 2 models, 2 arms, of which 2 are best in some of 2 contexts",
         "theta2: logarithmic, because it looks like theta1 while you play well",
         "best arm 12 EUR in mobile; 9 EUR in desktop",
         "UCB1 in each regret ≤ 1.3 + 120 · ln T",
@@ -148,4 +148,4 @@ def test_contexts_are_shown_within_80_columns() -> None:
     overview = [" ".join(line) for line in shown(problem)]
     assert "theta1: bounded; for free, mobile tells it from theta2" in overview
     assert "best arm 9 EUR in every context" in overview
-    assert "1 bounded, 1 logarithmic. For one case in full: --true NAME" in overview
+    assert "1 bounded, 1 logarithmic. For one case in full: --truth NAME" in overview

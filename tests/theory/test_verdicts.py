@@ -19,7 +19,7 @@ def test_nearly_confused_is_said_in_any_units() -> None:
 
 def test_degenerate_problems() -> None:
     alone = analyze(Problem.bernoulli([[0.5]])).cases[0]
-    assert alone.verdict == "bounded, because arm1 is best under every parameter"
+    assert alone.verdict == "bounded, because arm1 is best under every model"
     assert alone.theorem1.printed.constant == 0
     assert alone.theorem1.corrected.constant == 0
     assert alone.nearest is None
@@ -57,5 +57,5 @@ def test_arms_that_are_as_good_cost_nothing() -> None:
 def test_repr_reads_well() -> None:
     text = repr(analyze(load_problem("paper:grid"), "0.4,0.3,0.2,0.2"))
     assert "logarithmic, because it looks like 0.4,0.6,0.6,0.6 and 36 others" in text
-    assert "Note: 112 parameters" in text
+    assert "Note: 112 models" in text
     assert len(text.splitlines()) < 10

@@ -30,7 +30,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from fpbandits.agent.ledger import CROWD, Ledger, Waiting
+from fpbandits.agent.ledger import CROWD, Blocked, Ledger
 from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.state import (
     READ,
@@ -42,6 +42,7 @@ from fpbandits.agent.state import (
     unpacked,
 )
 from fpbandits.core.checks import checked_path, known_name, whole_number
+from fpbandits.core.renamed import OldAttributesRefused
 from fpbandits.core.storage import check_kind, read_json, shown, write_aside
 from fpbandits.core.streams import HISTORY, PLANS, TOLD, agent_stream
 from fpbandits.engine.policy import COUNTERS, MISFITS, Policy, Tally
@@ -78,7 +79,7 @@ class Decision:
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
 
 
-class Agent:
+class Agent(OldAttributesRefused):
     """Plays a problem live, by a policy.
 
     Parameters
@@ -95,12 +96,12 @@ class Agent:
     Examples
     --------
     >>> import fpbandits as fpb
-    >>> problem = fpb.Problem.bernoulli([[.9, .5], [.2, .5]], parameters=["x", "y"])
+    >>> problem = fpb.Problem.bernoulli([[.9, .5], [.2, .5]], models=["x", "y"])
     >>> agent = fpb.Agent(problem, fpb.FPUCB())
     >>> for reward in [1, 0] * 20:
     ...     decision = agent.ask()
     ...     agent.tell(decision.id, reward)
-    >>> list(agent.survivors())
+    >>> list(agent.plausible())
     ['x']
     """
 
@@ -208,19 +209,19 @@ class Agent:
         return self._ready.policy
 
     @property
-    def outstanding(self) -> dict[int, str]:
+    def pending(self) -> dict[int, str]:
         """The decisions that are out: neither told nor forgotten."""
         with self._lock:
             names = self.problem.pair_names
             return {number: names[pair] for number, pair in self._ledger.out.items()}
 
     @property
-    def waiting(self) -> dict[str, Waiting]:
+    def blocked(self) -> dict[str, Blocked]:
         """The arms of which rewards were told that do not count yet, and what they wait for."""
         with self._lock:
             arms = enumerate(self.problem.pair_names)
-            found = {name: self._ledger.waiting(arm) for arm, name in arms}
-        return {name: waiting for name, waiting in found.items() if waiting is not None}
+            found = {name: self._ledger.blocked(arm) for arm, name in arms}
+        return {name: blocked for name, blocked in found.items() if blocked is not None}
 
     @property
     def plays(self) -> dict[str, Any]:
@@ -229,14 +230,14 @@ class Agent:
 
     @property
     def misfits(self) -> int:
-        """How often the policy planned while no model fitted what was seen.
+        """How many decisions were planned while no model fitted what was seen.
 
         FP-UCB's first episode, in which nothing can fit, is left out. More than a few mean that the
         truth is not among the models, or that rewards are biased.
         """
         return int(self._tally.counters[MISFITS::COUNTERS].sum())
 
-    def survivors(self) -> dict[str, float]:
+    def plausible(self) -> dict[str, float]:
         """Return the models that still fit, the best first, and by how much.
 
         By how much: for FP-UCB, the least that a mean could be off before the model would be ruled
@@ -248,7 +249,7 @@ class Agent:
             raise InputError(f"{self.policy} does not rule any model out")
         fitting = np.flatnonzero(margins >= 0)
         order = fitting[np.argsort(-margins[fitting], kind="stable")]
-        return {self.problem.parameters[i]: float(margins[i]) for i in order}
+        return {self.problem.models[i]: float(margins[i]) for i in order}
 
     def state(self) -> dict[str, Any]:
         """Return all that the agent is, but for its problem, as values that JSON holds."""
@@ -376,7 +377,7 @@ class Agent:
     def __repr__(self) -> str:
         return (
             f"Agent({self.problem.name!r}, {self.policy}: {self._ledger.next:,} asked, "
-            f"{len(self._ledger.out):,} outstanding)"
+            f"{len(self._ledger.out):,} pending)"
         )
 
     def _repr_html_(self) -> str:
@@ -418,11 +419,11 @@ class Agent:
 
     def _crowd(self, arm: int) -> str | None:
         """Say, once per arm, that its rewards pile up behind one that is not told."""
-        waiting = self._ledger.waiting(arm)
-        if waiting is None or waiting.rewards < CROWD or arm in self._warned:
+        blocked = self._ledger.blocked(arm)
+        if blocked is None or blocked.rewards < CROWD or arm in self._warned:
             return None
         self._warned += (arm,)
-        return waiting.warning(f"arm {quote(self.problem.pair_names[arm])}")
+        return blocked.warning(f"arm {quote(self.problem.pair_names[arm])}")
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
         if not self._ready.policy.randomised:

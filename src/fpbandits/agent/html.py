@@ -21,7 +21,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
 
     ``plays`` and ``sums`` are those of the rewards that count, by pair; sums are on [0, 1].
     """
-    problem, waiting, out = agent.problem, agent.waiting, Counter(agent.outstanding.values())
+    problem, blocked, out = agent.problem, agent.blocked, Counter(agent.pending.values())
     zero, width = problem.rewards.zero, problem.rewards.width
     places = product(*([problem.contexts] if problem.contexts else []), problem.arms)
     rows = [
@@ -30,7 +30,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
             f"{count:,}",
             f"{zero + width * total / count:.4g}" if count else "",
             f"{out[pair]:,}" if pair in out else "",
-            f"{waiting[pair].rewards:,}" if pair in waiting else "",
+            f"{blocked[pair].rewards:,}" if pair in blocked else "",
         ]
         for place, pair, count, total in islice(
             zip(places, problem.pair_names, plays.tolist(), sums.tolist(), strict=True), _MOST_ARMS
@@ -39,7 +39,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
     names = ["context", "arm"] if problem.contexts else ["arm"]
     return html_table(
         f"{problem.name}, {agent.policy}",
-        [*names, "rewards that count", "their mean", "outstanding", "waiting"],
+        [*names, "rewards that count", "their mean", "pending", "blocked"],
         rows,
         words=len(names),
         above=[repr(agent).rpartition(": ")[2].removesuffix(")")],
@@ -54,12 +54,12 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
 
 def _models(agent: Agent) -> list[str]:
     try:
-        fitting = list(agent.survivors())
+        fitting = list(agent.plausible())
     except InputError:  # a policy that rules nothing out
         return []
     some = "; ".join(fitting[:_MOST_MODELS]) or "none"
-    more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .survivors()")
+    more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
     lines = [f"Models that still fit, the best first: {some}", *more]
     if agent.misfits:
-        lines.append(f"No model fitted what was seen in {counted(agent.misfits, 'plan')}.")
+        lines.append(f"No model fitted what was seen in {counted(agent.misfits, 'decision')}.")
     return lines

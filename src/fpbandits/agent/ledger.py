@@ -21,7 +21,7 @@ CROWD = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Blocked:
     """So many ``rewards`` of an arm were told and wait for that of ``decision``, which was not."""
 
     decision: int
@@ -94,13 +94,13 @@ class Ledger:
         self.out, self._told, self._queues = self.out or {}, self._told or {}, self._queues or {}
         return countable
 
-    def waiting(self, arm: int) -> Waiting | None:
+    def blocked(self, arm: int) -> Blocked | None:
         """Return what an arm's rewards wait for, if any of them do."""
         queue = self._queues.get(arm)
         if not self._told or queue is None:
             return None
         rewards = sum(number in self._told for number in queue)
-        return Waiting(queue[0], rewards) if rewards else None
+        return Blocked(queue[0], rewards) if rewards else None
 
     def joins_a_crowd(self, number: int) -> bool:
         """Tell whether a reward must wait, and so many others that it is worth looking for whom.

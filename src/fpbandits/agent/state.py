@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Counts
+from fpbandits.core.renamed import with_new_options
 from fpbandits.engine.policy import COUNTERS, Policy, Tally, check_policy
 from fpbandits.engine.ready import Ready
 from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
@@ -163,6 +164,8 @@ def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
 def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
     """Return the policy that a state was made by."""
     word, code = str(state["policy"]), state.get("code")
+    if code is None:  # one of the package's own
+        word = with_new_options(word)
     if given is not None:
         check_policy(given)
         if str(given) != word:

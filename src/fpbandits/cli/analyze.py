@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from fpbandits.cli.options import Json, ProblemName, truth
+from fpbandits.cli.options import Json, ProblemName, which_truth
 
 
 def analyze(
     problem: ProblemName,
-    true: Annotated[str | None, truth("each in turn")] = None,
+    truth: Annotated[str | None, which_truth("each in turn")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw the means and who is confused, as .png or .svg."),
@@ -33,11 +33,11 @@ def analyze(
     if plot is not None:
         check_figure_path(plot)
     loaded = load_problem(problem)
-    if true == "all" and "all" not in loaded.parameters:
-        true = None
+    if truth == "all" and "all" not in loaded.models:
+        truth = None
     # Drawn first, written last: what cannot be drawn costs no analysis, a refusal leaves no file.
     figure = structure_figure(loaded) if plot is not None else None
-    analysis = analyze(loaded, true=true, progress=tracked)
+    analysis = analyze(loaded, truth=truth, progress=tracked)
     if plot is not None and figure is not None:
         save_figure(figure, plot)
     if json:

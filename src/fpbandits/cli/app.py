@@ -18,11 +18,11 @@ from fpbandits.cli import (
     leaderboard,
     migrate,
     policies,
-    replay,
     reproduce,
     serve,
     simulate,
     sweep,
+    verify,
 )
 from fpbandits.cli.completion import join_at_colons
 from fpbandits.cli.lazily import group_of
@@ -40,13 +40,22 @@ COMMANDS = {
         evaluate.evaluate,
         serve.serve,
         serve.token,
-        replay.replay,
-        replay.export,
+        verify.verify,
+        verify.export,
         migrate.migrate,
         lab.lab,
         policies.policies,
     )
 }
+_RENAMED = {
+    "--true": "--truth",
+    "--true-means": "--truth-means",
+    "--step": "--no-leap",
+    "--exact": "--worst-case",
+    "--out": "--save",
+}
+"""Options of earlier versions, and what they are called now."""
+
 app = typer.Typer(cls=group_of(COMMANDS), rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -105,12 +114,17 @@ def run(arguments: list[str] | None = None) -> None:
 def _with_choices(error: Any) -> str:
     """Return what Typer says, and what there is where an option or a command is unknown."""
     said: str = error.message
+    if said.startswith("No such command") and "'replay'" in said:
+        return "No such command 'replay': it is now verify"
     if said.startswith("No such command") and "Did you mean" not in error.format_message():
         return f"{said} Known are {', '.join(error.ctx.command.list_commands(error.ctx))}."
     if not said.startswith("No such option") or error.ctx is None:
         return str(error.format_message())
     options = [option for each in error.ctx.command.get_params(error.ctx) for option in each.opts]
     known = [option for option in options if option.startswith("--")]
+    new = _RENAMED.get(error.option_name)
+    if new in known:
+        return f"{said}: it is now {new}"
     meant = "".join(f"did you mean {near}? " for near in nearest(error.option_name, known, 1))
     return f"{said}: {meant}{'K' if meant else 'k'}nown are {', '.join(known)}"
 

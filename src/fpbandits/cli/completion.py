@@ -71,13 +71,13 @@ def _files(typed: str) -> Iterator[str]:
 
 
 def truths(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the parameters of the problem that is named, if it can be read."""
+    """Offer the models of the problem that is named, if it can be read."""
     from fpbandits.problem.files import load_problem
 
     # An option without its value ends the reading of words: then they are left over.
     given = [context.params.get("problem"), *context.args]
     with suppress(Error):
-        known = load_problem(next(filter(None, given), "")).parameters
+        known = load_problem(next(filter(None, given), "")).models
         return _fitting(("all", *known), incomplete)
     return []
 

@@ -43,7 +43,7 @@ def fit(
         float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: found]")
     ] = None,
     seed: Seed = 0,
-    out: Annotated[
+    save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the types as a problem file, .toml.")
     ] = None,
     report: Annotated[
@@ -62,11 +62,11 @@ def fit(
     from fpbandits.fitting.fit import fit
     from fpbandits.fitting.report import fit_table
 
-    if out is not None:
-        if out.suffix.lower() != ".toml":
-            raise InputError(f"--out is {shown(out)}: the types are written as a .toml file")
-        if not out.parent.is_dir():
-            raise InputError(f"--out is {shown(out)}: there is no folder {shown(out.parent)}")
+    if save is not None:
+        if save.suffix.lower() != ".toml":
+            raise InputError(f"--save is {shown(save)}: the types are written as a .toml file")
+        if not save.parent.is_dir():
+            raise InputError(f"--save is {shown(save)}: there is no folder {shown(save.parent)}")
     if report is not None:
         make_folder(report)
     given = {"deviation": deviation, "concentration": concentration}
@@ -86,13 +86,13 @@ def fit(
             progress=how["progress"],
             **known,
         )
-    if out is not None:
-        found.save(out)
+    if save is not None:
+        found.save(save)
     page = None if report is None else found.report(report)
     if json:
         print_json(found.as_dict())
     else:
         print_table(fit_table(found), 80)
-    written = [shown(path) for path in (out, page) if path is not None]
+    written = [shown(path) for path in (save, page) if path is not None]
     if written:
         sys.stderr.write(f"wrote {' and '.join(written)}\n")

@@ -52,7 +52,7 @@ def leaderboard(
 ) -> None:
     """Let every policy play the same problems, and rank them.
 
-    A problem is played under the truth that its file names, else under each of its parameters in
+    A problem is played under the truth that its file names, else under each of its models in
     turn, which share the runs. For practice sets the truth is drawn in each run.
 
     With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fpbandits.cli.options import ProblemName
-from fpbandits.cli.replay import StoreName, counting
+from fpbandits.cli.verify import StoreName, counting
 
 
 def migrate(

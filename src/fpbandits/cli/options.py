@@ -64,9 +64,9 @@ def folder(name: str, help: str) -> Any:
     return typer.Option(name, metavar="DIR", help=help, parser=partial(read_folder, name))
 
 
-def truth(default: str, more: str = "") -> Any:
-    """Declare the option that names the true parameter."""
-    words = f"The true parameter{more}.  [default: {default}]"
+def which_truth(default: str, more: str = "") -> Any:
+    """Declare the option that names the true model."""
+    words = f"The true model{more}.  [default: {default}]"
     return typer.Option(metavar="NAME", help=words, autocompletion=completion.truths)
 
 

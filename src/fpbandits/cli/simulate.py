@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 def simulate(
     problem: ProblemName,
-    true: Annotated[
-        str | None, options.truth("the problem's own", "; all for each in turn")
+    truth: Annotated[
+        str | None, options.which_truth("the problem's own", "; all for each in turn")
     ] = None,
-    true_means: Annotated[
+    truth_means: Annotated[
         Sequence[float] | None,
         options.floats(
-            "--true-means",
+            "--truth-means",
             "M,M,..",
             "The arms' true means, for a truth outside Θ; context by context if there are any.",
         ),
@@ -53,11 +53,11 @@ def simulate(
         ),
     ] = None,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Reorder arms and parameters in each run.")
+        bool, typer.Option("--shuffle", help="Reorder arms and models in each run.")
     ] = False,
-    step: Annotated[bool, typer.Option("--step", help="Play step by step.")] = False,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Leap only where no rewards could matter.")
+    no_leap: Annotated[bool, typer.Option("--no-leap", help="Play step by step.")] = False,
+    worst_case: Annotated[
+        bool, typer.Option("--worst-case", help="Leap only where no rewards could matter.")
     ] = False,
     workers: Workers = None,
     dask: Dask = None,
@@ -77,18 +77,18 @@ def simulate(
     from fpbandits.simulation.simulate import Asked, simulate, simulate_truths
     from fpbandits.simulation.tables import truths_table
 
-    if true is not None and true_means is not None:
-        raise InputError("--true and --true-means both say what is true: give one of them")
-    if step and exact:
-        raise InputError("--step and --exact exclude each other: give one of them")
+    if truth is not None and truth_means is not None:
+        raise InputError("--truth and --truth-means both say what is true: give one of them")
+    if no_leap and worst_case:
+        raise InputError("--no-leap and --worst-case exclude each other: give one of them")
     loaded = load_problem(problem)
-    each = true == "all" and "all" not in loaded.parameters
+    each = truth == "all" and "all" not in loaded.models
     if each and out is not None:
         raise InputError("--out keeps the runs of one truth: for all of them write a study (sweep)")
-    if true is None and true_means is None and loaded.true is None:
+    if truth is None and truth_means is None and loaded.truth is None:
         raise InputError(
-            f"{loaded.name} does not say which parameter is true: give --true all, or one of "
-            f"{listed(loaded.parameters)}"
+            f"{loaded.name} does not say which model is true: give --truth all, or one of "
+            f"{listed(loaded.models)}"
         )
     chosen, left_out = options.chosen_policies(policy, loaded)
     asked: Asked = {
@@ -97,8 +97,8 @@ def simulate(
         "seed": seed,
         "times": times,
         "shuffle": shuffle,
-        "leap": not step,
-        "exact": exact,
+        "leap": not no_leap,
+        "worst_case": worst_case,
     }
     with playing(out, workers, dask) as (bar, how):
         for remark in left_out:
@@ -106,8 +106,8 @@ def simulate(
         if each:
             results = simulate_truths(loaded, chosen, asked, **how)
         else:
-            truth = true if true_means is None else _by_context(loaded, true_means)
-            result = simulate(loaded, chosen, true=truth, out=out, **asked, **how)
+            given = truth if truth_means is None else _by_context(loaded, truth_means)
+            result = simulate(loaded, chosen, truth=given, out=out, **asked, **how)
     if each:
         if json:
             print_json(_each_as_dict(results))
@@ -132,7 +132,7 @@ def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
         return means
     if len(means) != problem.pairs:
         raise InputError(
-            f"--true-means has {counted(len(means), 'value')}, and {problem.name} has "
+            f"--truth-means has {counted(len(means), 'value')}, and {problem.name} has "
             f"{counted(len(problem.contexts), 'context')} of {counted(len(problem.arms), 'arm')}: "
             f"give {problem.pairs}, those of context {quote(problem.contexts[0])} first"
         )
@@ -142,7 +142,7 @@ def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
 
 def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:
     """Return what all truths share, and below "truths" what a single one would be printed as."""
-    by_truth = {true: result.as_dict() for true, result in results.items()}
+    by_truth = {truth: result.as_dict() for truth, result in results.items()}
     shared = dict(next(iter(by_truth.values())))
-    del shared["true"], shared["policies"]
+    del shared["truth"], shared["policies"]
     return {**shared, "truths": by_truth}

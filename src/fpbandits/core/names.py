@@ -1,6 +1,6 @@
 """The names of a problem, checked once, and the words for a place in its table.
 
-The table has a row per parameter and a column per arm. With contexts a column is a *pair* of a
+The table has a row per model and a column per arm. With contexts a column is a *pair* of a
 context and an arm: all arms in the first context, then all in the second, and so on.
 """
 
@@ -21,15 +21,15 @@ class Naming(TypedDict, total=False):
 
     Attributes
     ----------
-    arms, parameters
+    arms, models
         Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
     range
         The lowest and the highest reward, in the user's units; by default 0 and 1. Gaussian rewards
         have none.
     prior
-        Weights of parameters by name, as many as are not 1.
-    true
-        The name of the parameter that is the truth in simulations, if one is set.
+        Weights of models by name, as many as are not 1.
+    truth
+        The name of the model that is the truth in simulations, if one is set.
     name
         What to call the problem.
     contexts, shares
@@ -38,10 +38,10 @@ class Naming(TypedDict, total=False):
     """
 
     arms: Sequence[str] | None
-    parameters: Sequence[str] | None
+    models: Sequence[str] | None
     range: Sequence[float]
     prior: Mapping[str, float] | None
-    true: str | None
+    truth: str | None
     name: str
     contexts: Sequence[str] | None
     shares: Sequence[float] | None
@@ -53,34 +53,32 @@ class Names:
 
     name: str
     arms: tuple[str, ...]
-    parameters: tuple[str, ...]
-    true: str | None
+    models: tuple[str, ...]
+    truth: str | None
     contexts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Numbers, naming: Naming) -> Names:
         """Check all names; where there are none, number the rows and what stands in the first."""
-        contexts, parameters = naming.get("contexts"), naming.get("parameters")
-        arms, true = naming.get("arms"), naming.get("true")
+        contexts, models = naming.get("contexts"), naming.get("models")
+        arms, truth = naming.get("arms"), naming.get("truth")
         context_names = () if contexts is None else _checked_names("context", contexts)
         if contexts is not None and not context_names:
             raise InputError("there are no contexts: name at least one, or leave the field out")
         if len(rows) == 0:
-            raise InputError("there are no parameters: Θ must hold at least one")
-        if parameters is None:
-            parameters = [f"theta{i}" for i in range(1, len(rows) + 1)]
-        parameter_names = _checked_names("parameter", parameters)
-        if len(parameter_names) != len(rows):
-            raise InputError(
-                f"there are {len(parameter_names)} parameter names for {len(rows)} rows"
-            )
+            raise InputError("there are no models: Θ must hold at least one")
+        if models is None:
+            models = [f"theta{i}" for i in range(1, len(rows) + 1)]
+        model_names = _checked_names("model", models)
+        if len(model_names) != len(rows):
+            raise InputError(f"there are {len(model_names)} model names for {len(rows)} rows")
         if arms is None:
             first = rows[0]
             if contexts is not None:
-                first = _in_contexts(first, context_names, parameter_names[0], 0)[0]
+                first = _in_contexts(first, context_names, model_names[0], 0)[0]
             if not is_list(first):
                 raise InputError(
-                    f"parameter {quote(parameter_names[0])}: expected a value for every arm, "
+                    f"model {quote(model_names[0])}: expected a value for every arm, "
                     f"not {quote(first)}",
                     row=0,
                 )
@@ -88,48 +86,48 @@ class Names:
         arm_names = _checked_names("arm", arms)
         if not arm_names:
             raise InputError("there are no arms: a problem needs at least one")
-        if true is not None:
-            if not isinstance(true, str):
-                raise InputError(f"true must be a parameter's name, not {quote(true)}")
-            true = plain_text(true)
-            if true not in parameter_names:
-                raise unknown("true parameter", true, parameter_names)
+        if truth is not None:
+            if not isinstance(truth, str):
+                raise InputError(f"truth must be a model's name, not {quote(truth)}")
+            truth = plain_text(truth)
+            if truth not in model_names:
+                raise unknown("true model", truth, model_names)
         name = checked_name("the problem", naming.get("name", "problem"))
-        return cls(name, arm_names, parameter_names, true, context_names)
+        return cls(name, arm_names, model_names, truth, context_names)
 
     @property
     def columns(self) -> int:
-        """How many values a parameter has: one for each arm, in every context."""
+        """How many values a model has: one for each arm, in every context."""
         return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> str:
         """Return the words for a place in the table."""
         context, arm = divmod(int(column), len(self.arms))
         within = f"context {quote(self.contexts[context])}, " if self.contexts else ""
-        return f"parameter {quote(self.parameters[row])}, {within}arm {quote(self.arms[arm])}"
+        return f"model {quote(self.models[row])}, {within}arm {quote(self.arms[arm])}"
 
     def flat(self, rows: Numbers) -> Numbers:
         """Return rows of one value per column from rows of one list per context."""
         if not self.contexts:
             return rows
-        shape = len(self.parameters), len(self.contexts), len(self.arms)
+        shape = len(self.models), len(self.contexts), len(self.arms)
         if isinstance(rows, np.ndarray) and rows.shape[:3] == shape:
             return rows.reshape(shape[0], self.columns, *rows.shape[3:])
         flat: list[Any] = []
         for row, by_context in enumerate(rows):
-            lists = _in_contexts(by_context, self.contexts, self.parameters[row], row)
+            lists = _in_contexts(by_context, self.contexts, self.models[row], row)
             values: list[Any] = []
             for context, given in zip(self.contexts, lists, strict=True):
-                whose = f"parameter {quote(self.parameters[row])}, context {quote(context)}"
+                whose = f"model {quote(self.models[row])}, context {quote(context)}"
                 values.extend(self._one_for_each_arm(whose, given, row))
             flat.append(values)
         return flat
 
     def check_count(self, row: int, values: object) -> Numbers:
-        """Return one parameter's values if there is one for each column."""
+        """Return one model's values if there is one for each column."""
         if self.contexts and is_list(values) and len(values) == self.columns:
             return values  # by `flat`, which found one for each arm in every context
-        return self._one_for_each_arm(f"parameter {quote(self.parameters[row])}", values, row)
+        return self._one_for_each_arm(f"model {quote(self.models[row])}", values, row)
 
     def _one_for_each_arm(self, whose: str, values: object, row: int) -> Numbers:
         arms = counted(len(self.arms), "arm")
@@ -151,9 +149,9 @@ class Names:
         return given
 
 
-def _in_contexts(given: object, contexts: tuple[str, ...], parameter: str, row: int) -> list[Any]:
-    """Return what a parameter says of each context, in their order."""
-    whose = f"parameter {quote(parameter)}"
+def _in_contexts(given: object, contexts: tuple[str, ...], model: str, row: int) -> list[Any]:
+    """Return what a model says of each context, in their order."""
+    whose = f"model {quote(model)}"
     if isinstance(given, Mapping):
         for name in given:
             if name not in contexts:
@@ -193,7 +191,7 @@ def _checked_names(kind: str, names: object) -> tuple[str, ...]:
     if not isinstance(names, Iterable) or lone or unordered:
         raise InputError(f"{kind} names must be a list of texts, not {quote(names)}")
     for place, name in enumerate(given):
-        row = place if kind == "parameter" else None
+        row = place if kind == "model" else None
         checked = checked_name(f"{kind} {place + 1}", name, row=row)
         if checked in seen:
             raise InputError(

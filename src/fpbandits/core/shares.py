@@ -1,4 +1,4 @@
-"""Shares that add up to 1: how often each context comes, and how likely each parameter is."""
+"""Shares that add up to 1: how often each context comes, and how likely each model is."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
     return tuple(numbers)
 
 
-def checked_prior(given: object, parameters: tuple[str, ...]) -> tuple[float, ...] | None:
-    """Return how likely each parameter is, by weights for some of them; the others weigh 1."""
+def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] | None:
+    """Return how likely each model is, by weights for some of them; the others weigh 1."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
         raise InputError(f"prior gives weights by name, as {{'theta1': 3}}, not {quote(given)}")
-    weights = dict.fromkeys(parameters, 1.0)
+    weights = dict.fromkeys(models, 1.0)
     for name, weight in given.items():
         if name not in weights:
-            raise unknown("parameter", name, parameters).at("prior")
+            raise unknown("model", name, models).at("prior")
         weights[plain_text(name)] = number(weight, f"prior of {quote(name)}")
         if not weights[name] >= 0:
             raise InputError(f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more")
     shares = np.array(list(weights.values()))
     if not shares.any():
-        raise InputError("the prior leaves no parameter possible")
+        raise InputError("the prior leaves no model possible")
     # What are shares already stay as they are, so that a saved problem comes back bit for bit.
     if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
         # By a power of two, which rounds nothing: the sum of large weights must not overflow.

@@ -1,7 +1,7 @@
 """Random streams: which numbers a run gets depends on the seed and its number, and on nothing else.
 
 Each run has a stream of its own, spawned from the seed by the run's number: it does not matter who
-computes it, when, or which other runs or policies are beside it. The order of arms and parameters
+computes it, when, or which other runs or policies are beside it. The order of arms and models
 in a shuffled run comes from a stream of its own too, so that all policies meet the same order.
 """
 
@@ -20,7 +20,7 @@ def run_stream(seed: int, run: int) -> np.random.Generator:
 
 
 def order_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that shuffles arms and parameters in a run."""
+    """Return the stream that shuffles arms and models in a run."""
     return _stream(seed, run, _ORDER)
 
 

@@ -1,4 +1,4 @@
-"""The table of a problem, checked once: a row per parameter, a column per arm.
+"""The table of a problem, checked once: a row per model, a column per arm.
 
 Compiled code trusts it to the last dimension, so it comes out as a plain array of floats.
 """
@@ -26,7 +26,7 @@ from fpbandits.errors import InputError, quote
 def checked_rows(given: object) -> Numbers:
     """Return the rows of a table, as yet unchecked, as a plain list or array."""
     if not is_list(given):
-        raise InputError(f"the rows of parameters must be a list or an array, not {quote(given)}")
+        raise InputError(f"the rows of models must be a list or an array, not {quote(given)}")
     return plain_list(given)
 
 
@@ -37,7 +37,7 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
     if isinstance(given, np.ndarray):
         matrix = from_array(given, names, 2)
     else:
-        matrix = np.empty((len(names.parameters), names.columns))
+        matrix = np.empty((len(names.models), names.columns))
         for row, figures in enumerate(given):
             values = names.check_count(row, figures)
             if set(map(type, values)) == {float}:
@@ -66,7 +66,7 @@ def other_units(limits: Range) -> str:
 
 
 def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Floats:
-    """Return an array of one value per parameter and arm as floats of its own."""
+    """Return an array of one value per model and arm as floats of its own."""
     if given.dtype.kind not in "fiu":
         raise InputError(f"expected an array of numbers, not of type {given.dtype}")
     if given.ndim != dimensions:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 from urllib.parse import quote as escaped
 from urllib.parse import unquote
 
@@ -37,6 +37,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real
+from fpbandits.core.renamed import refuse_old_keywords
 from fpbandits.engine.compiling import jitted
 from fpbandits.errors import InputError, quote
 from fpbandits.problem.problem import Problem
@@ -47,8 +48,8 @@ Plan = tuple[int, int]
 CLOCK, REACH, MISFITS, STAGE, CONTEXT = range(5)
 COUNTERS = 5
 """The counters of a tally: the policy's own clock (plays, or episodes), how far its last plan
-reached, in how many plans no model fitted, one for whatever else a policy must remember, and the
-context that the next plan is for."""
+reached, for how many decisions no model fitted, one for whatever else a policy must remember, and
+the context that the next plan is for."""
 
 LEADER, BOUND, CHANCES = range(3)
 """What is pending after a leap of Thompson sampling: who led, below what bound others stayed, and
@@ -185,6 +186,13 @@ class Policy(ABC):
     contexts: ClassVar[Contexts] = Contexts.REFUSED
     """What it makes of problems with contexts."""
 
+    if not TYPE_CHECKING:  # for whom options are the fields
+
+        def __new__(cls, *_: Any, **options: Any) -> Self:
+            """Name the new option where one of an earlier version is given."""
+            refuse_old_keywords(cls.name, options)
+            return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for option in fields(self):
             value: Any = getattr(self, option.name)
@@ -274,10 +282,10 @@ class Policy(ABC):
         return None
 
     def margins(self, problem: Problem, tally: Tally) -> Floats | None:
-        """Tell by how much each parameter fits what was seen; negative: it does not.
+        """Tell by how much each model fits what was seen; negative: it does not.
 
         In the user's units for a policy that looks at means, in units of log-likelihood for one
-        that looks at likelihoods; None for one that rules no parameter out.
+        that looks at likelihoods; None for one that rules no model out.
         """
         return None
 

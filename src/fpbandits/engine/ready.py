@@ -60,7 +60,7 @@ class Ready:
         self._own = threading.local()
         self._machine_code: Any = None
         foreign = not type(policy).__module__.startswith(PACKAGE)
-        large = problem.pairs * len(problem.parameters) >= LARGE
+        large = problem.pairs * len(problem.models) >= LARGE
         self._compiles_first = foreign or large
         # Seconds that decisions took in Python so far, and what to do after how many, last first.
         self._spent = 0.0
@@ -200,7 +200,7 @@ _alive: WeakValueDictionary[tuple[Policy, Problem, object], Ready] = WeakValueDi
 def ready(policy: Policy, problem: Problem) -> Ready:
     """Return a policy ready for a problem, made once for all who play it."""
     # Problems are equal if they play alike, whatever they and their truth are called.
-    return _ready(policy, problem, (problem.name, problem.true))
+    return _ready(policy, problem, (problem.name, problem.truth))
 
 
 @lru_cache(maxsize=8)

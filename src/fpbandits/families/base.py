@@ -1,12 +1,12 @@
 """What a reward family is: all that the rest of the package asks of reward laws.
 
-The setting: arm i played under the parameter θ pays independent rewards from a known law
+The setting: arm i played under the model θ pays independent rewards from a known law
 P_i(·; θ) with mean μ_i(θ). A *family* holds these laws for all of Θ at once, in the user's own
 units as given (``means``, ``range``). A bounded range is mapped to [0, 1], where the theory lives;
 rewards without one are measured in a unit in which they are sub-Gaussian with parameter ½, as all
 rewards in [0, 1] are. Everything a family computes (draws, divergences) is in that unit.
 
-The laws under one parameter are a row of numbers per arm (`RewardFamily.law`), and drawing from it
+The laws under one model are a row of numbers per arm (`RewardFamily.law`), and drawing from it
 is a plain function of numbers, `RewardFamily.draw_sum`: the simulator compiles that very function.
 
 **Sufficient statistics.** Beside the sum of an arm's rewards a family may keep a few more numbers
@@ -44,12 +44,12 @@ def frozen(array: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RewardFamily(ABC):
-    """The laws of all arms under all parameters.
+    """The laws of all arms under all models.
 
     Attributes
     ----------
     means
-        μ_i(θ) in the user's units: a row per parameter, a column per arm.
+        μ_i(θ) in the user's units: a row per model, a column per arm.
     range
         The lowest and the highest reward in the user's units; mapped to 0 and 1.
     """
@@ -57,7 +57,7 @@ class RewardFamily(ABC):
     name: ClassVar[str]
     """The word for it in problem files."""
     fields: ClassVar[tuple[str, ...]] = ()
-    """What a problem file says of it, besides a row of numbers per parameter."""
+    """What a problem file says of it, besides a row of numbers per model."""
     optional: ClassVar[tuple[str, ...]] = ()
     """What it may say, and need not."""
     sum_in_one_draw: ClassVar[bool]
@@ -90,7 +90,7 @@ class RewardFamily(ABC):
     @classmethod
     @abstractmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Self:
-        """Make a family from a row per parameter and its fields, or say what is wrong with them."""
+        """Make a family from a row per model and its fields, or say what is wrong with them."""
 
     @property
     @abstractmethod
@@ -137,8 +137,8 @@ class RewardFamily(ABC):
         return values if same else (values - self.zero) / self.width
 
     @abstractmethod
-    def law(self, parameter: int) -> Floats:
-        """Return what `draw_sum` draws by under one parameter: a new array, a row per arm."""
+    def law(self, model: int) -> Floats:
+        """Return what `draw_sum` draws by under one model: a new array, a row per arm."""
 
     @staticmethod
     @abstractmethod
@@ -159,37 +159,37 @@ class RewardFamily(ABC):
         """
         return None
 
-    def expected(self, parameter: int) -> Floats:
+    def expected(self, model: int) -> Floats:
         """Return the expectation of each statistic of one reward, [arm, k]."""
         return np.zeros((self.means.shape[1], 0))
 
     @abstractmethod
-    def reordered(self, parameters: Ints, arms: Ints) -> Self:
-        """Return the same laws with parameters and arms in another order, or some of them."""
+    def reordered(self, models: Ints, arms: Ints) -> Self:
+        """Return the same laws with models and arms in another order, or some of them."""
 
     @abstractmethod
     def side_by_side(self) -> Self:
-        """Return one parameter with the arms of the first, then those of the second, and so on."""
+        """Return one model with the arms of the first, then those of the second, and so on."""
 
     @abstractmethod
     def stacked(self, others: Sequence[Self]) -> Self:
-        """Return these parameters and, below them, those of others that are alike in all else."""
+        """Return these models and, below them, those of others that are alike in all else."""
 
     @abstractmethod
     def of_means(self, means: Numbers, names: Names) -> Self:
-        """Return laws of one parameter with these means, alike in all else, if means are enough."""
+        """Return laws of one model with these means, alike in all else, if means are enough."""
 
     @abstractmethod
-    def divergence(self, true: int, others: Ints) -> Floats:
-        """Return D_i(true‖θ), the Kullback–Leibler divergence in nats, by θ and arm.
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        """Return D_i(truth‖θ), the Kullback–Leibler divergence in nats, by θ and arm.
 
-        Infinite where a reward possible under ``true`` is impossible under θ.
+        Infinite where a reward possible under ``truth`` is impossible under θ.
         """
 
-    def same_law(self, true: int, arm: int) -> Bools:
-        """Tell which parameters give ``arm`` the very law that it has under ``true``."""
+    def same_law(self, truth: int, arm: int) -> Bools:
+        """Tell which models give ``arm`` the very law that it has under ``truth``."""
         means = self.unit_means[:, arm]
-        same: Bools = np.abs(means - means[true]) <= TOLERANCE
+        same: Bools = np.abs(means - means[truth]) <= TOLERANCE
         return same
 
 
@@ -202,9 +202,9 @@ class MeansFamily(RewardFamily):
         """The means, and the fields."""
         return {"rows": self.means, **{field: getattr(self, field) for field in self.fields}}
 
-    def reordered(self, parameters: Ints, arms: Ints) -> Self:
+    def reordered(self, models: Ints, arms: Ints) -> Self:
         """Take means from other places."""
-        return replace(self, means=self.means[np.ix_(parameters, arms)])
+        return replace(self, means=self.means[np.ix_(models, arms)])
 
     def stacked(self, others: Sequence[Self]) -> Self:
         """Put the means below one another."""

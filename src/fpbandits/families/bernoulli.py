@@ -35,9 +35,9 @@ class Bernoulli(MeansFamily):
             return TwoPoint.checked(rows, names, range, **fields)
         return cls(means=checked_means(rows, names, range), range=range)
 
-    def law(self, parameter: int) -> Floats:
+    def law(self, model: int) -> Floats:
         """Return the probability of a reward of 1."""
-        return np.array(self.unit_means[parameter])[:, np.newaxis]
+        return np.array(self.unit_means[model])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
@@ -46,8 +46,8 @@ class Bernoulli(MeansFamily):
             return 1.0 if random.random() < law[arm, 0] else 0.0
         return float(draw_binomial(plays, law[arm, 0], random))
 
-    def divergence(self, true: int, others: Ints) -> Floats:
-        p, q = self.unit_means[true], self.unit_means[others]
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        p, q = self.unit_means[truth], self.unit_means[others]
         return information(p, q) + information(1 - p, 1 - q)
 
 

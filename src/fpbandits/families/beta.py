@@ -72,9 +72,9 @@ class Beta(MeansFamily):
     def _shapes(self) -> tuple[Floats, Floats]:
         return self.concentration * self.unit_means, self.concentration * (1 - self.unit_means)
 
-    def law(self, parameter: int) -> Floats:
+    def law(self, model: int) -> Floats:
         """Return the two shapes."""
-        return np.column_stack([shape[parameter] for shape in self._shapes])
+        return np.column_stack([shape[model] for shape in self._shapes])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
@@ -101,19 +101,19 @@ class Beta(MeansFamily):
         base: Floats = betaln(a, b)
         return base, np.stack([1 - a, 1 - b], axis=-1)
 
-    def expected(self, parameter: int) -> Floats:
+    def expected(self, model: int) -> Floats:
         from scipy.special import digamma
 
-        a, b = (shape[parameter] for shape in self._shapes)
+        a, b = (shape[model] for shape in self._shapes)
         both = digamma(self.concentration)
         expected: Floats = np.stack([digamma(a) - both, digamma(b) - both], axis=-1)
         return expected
 
-    def divergence(self, true: int, others: Ints) -> Floats:
+    def divergence(self, truth: int, others: Ints) -> Floats:
         a, b = self._shapes
         # With one concentration the terms in a + b cancel, and the closed form is the sum of
         # two Bregman divergences of ln Γ.
-        return log_gamma_bregman(a[others], a[true]) + log_gamma_bregman(b[others], b[true])
+        return log_gamma_bregman(a[others], a[truth]) + log_gamma_bregman(b[others], b[truth])
 
 
 class BetaEstimator(Estimator):

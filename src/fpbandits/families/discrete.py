@@ -61,9 +61,9 @@ class Discrete(RewardFamily):
     def possible(self) -> Floats:
         return self.support
 
-    def law(self, parameter: int) -> Floats:
+    def law(self, model: int) -> Floats:
         """Return the chance of each value if none before it came, and then the values."""
-        laws = self.probabilities[parameter]
+        laws = self.probabilities[model]
         # What is left when the values before are ruled out; at least the probability itself.
         rest = np.maximum(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], laws)
         chances = np.divide(laws, rest, out=np.ones_like(laws), where=rest > 0)
@@ -102,12 +102,12 @@ class Discrete(RewardFamily):
     def costs(self) -> tuple[Floats, Floats]:
         return np.zeros_like(self.means), minus_log(self.probabilities)
 
-    def expected(self, parameter: int) -> Floats:
-        expected: Floats = self.probabilities[parameter]
+    def expected(self, model: int) -> Floats:
+        expected: Floats = self.probabilities[model]
         return expected
 
-    def reordered(self, parameters: Ints, arms: Ints) -> Discrete:
-        return replace(self, probabilities=self.probabilities[np.ix_(parameters, arms)])
+    def reordered(self, models: Ints, arms: Ints) -> Discrete:
+        return replace(self, probabilities=self.probabilities[np.ix_(models, arms)])
 
     def stacked(self, others: Sequence[Discrete]) -> Discrete:
         rows = [self.probabilities, *(other.probabilities for other in others)]
@@ -117,15 +117,15 @@ class Discrete(RewardFamily):
         return replace(self, probabilities=self.probabilities.reshape(1, -1, len(self.support)))
 
     def of_means(self, means: Numbers, names: Names) -> Discrete:
-        raise InputError("means alone do not make a discrete law: name a true parameter instead")
+        raise InputError("means alone do not make a discrete law: name a true model instead")
 
-    def divergence(self, true: int, others: Ints) -> Floats:
-        total: Floats = information(self.probabilities[true], self.probabilities[others]).sum(-1)
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        total: Floats = information(self.probabilities[truth], self.probabilities[others]).sum(-1)
         return total
 
-    def same_law(self, true: int, arm: int) -> Bools:
+    def same_law(self, truth: int, arm: int) -> Bools:
         laws = self.probabilities[:, arm]
-        same: Bools = (np.abs(laws - laws[true]) <= TOLERANCE).all(axis=-1)
+        same: Bools = (np.abs(laws - laws[truth]) <= TOLERANCE).all(axis=-1)
         return same
 
 
@@ -153,7 +153,7 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
                 f"{laws.shape[2]} probabilities per arm for a support of {values} values"
             )
     else:
-        laws = np.empty((len(names.parameters), names.columns, values))
+        laws = np.empty((len(names.models), names.columns, values))
         for row, by_arm in enumerate(given):
             for column, law in enumerate(names.check_count(row, by_arm)):
                 place = names.place(row, column)

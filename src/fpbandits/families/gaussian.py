@@ -77,9 +77,9 @@ class Gaussian(MeansFamily):
         """Check the means as those of a problem are, and keep 0 where it is."""
         return replace(super().of_means(means, names), zero=self.zero)
 
-    def law(self, parameter: int) -> Floats:
+    def law(self, model: int) -> Floats:
         """Return the mean, in units of 2σ."""
-        return np.array(self.unit_means[parameter])[:, np.newaxis]
+        return np.array(self.unit_means[model])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
@@ -99,12 +99,12 @@ class Gaussian(MeansFamily):
         # −ln of the density is 2(r − μ)², of which 2r² is shared by all.
         return 2 * self.unit_means**2, -4 * self.unit_means[:, :, np.newaxis]
 
-    def expected(self, parameter: int) -> Floats:
-        expected: Floats = self.unit_means[parameter][:, np.newaxis]
+    def expected(self, model: int) -> Floats:
+        expected: Floats = self.unit_means[model][:, np.newaxis]
         return expected
 
-    def divergence(self, true: int, others: Ints) -> Floats:
-        divergence: Floats = 2 * (self.unit_means[true] - self.unit_means[others]) ** 2
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        divergence: Floats = 2 * (self.unit_means[truth] - self.unit_means[others]) ** 2
         return divergence
 
 

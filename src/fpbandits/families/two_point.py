@@ -69,10 +69,10 @@ class TwoPoint(RewardFamily):
     def _nothing(self) -> float:
         return float(self.to_unit(np.array(0.0)))
 
-    def law(self, parameter: int) -> Floats:
+    def law(self, model: int) -> Floats:
         """Return the probability of the value, and what it and nothing are on [0, 1]."""
         nothing = np.full_like(self.unit_value, self._nothing)
-        return np.column_stack([self.probabilities[parameter], self.unit_value, nothing])
+        return np.column_stack([self.probabilities[model], self.unit_value, nothing])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
@@ -103,12 +103,12 @@ class TwoPoint(RewardFamily):
         p = self.probabilities
         return np.zeros_like(p), minus_log(np.stack([p, 1 - p], axis=-1))
 
-    def expected(self, parameter: int) -> Floats:
-        p = self.probabilities[parameter]
+    def expected(self, model: int) -> Floats:
+        p = self.probabilities[model]
         return np.stack([p, 1 - p], axis=-1)
 
-    def reordered(self, parameters: Ints, arms: Ints) -> TwoPoint:
-        chosen = self.probabilities[np.ix_(parameters, arms)]
+    def reordered(self, models: Ints, arms: Ints) -> TwoPoint:
+        chosen = self.probabilities[np.ix_(models, arms)]
         return replace(self, probabilities=chosen, value=self.value[arms])
 
     def stacked(self, others: Sequence[TwoPoint]) -> TwoPoint:
@@ -126,13 +126,13 @@ class TwoPoint(RewardFamily):
         chances = [checks.number(mean, names.place(0, arm)) for arm, mean in enumerate(given)]
         return self.checked([(chances / self.value).tolist()], names, (0.0, 1.0), value=self.value)
 
-    def divergence(self, true: int, others: Ints) -> Floats:
-        p, q = self.probabilities[true], self.probabilities[others]
+    def divergence(self, truth: int, others: Ints) -> Floats:
+        p, q = self.probabilities[truth], self.probabilities[others]
         return information(p, q) + information(1 - p, 1 - q)
 
-    def same_law(self, true: int, arm: int) -> Bools:
+    def same_law(self, truth: int, arm: int) -> Bools:
         chances = self.probabilities[:, arm]
-        same: Bools = np.abs(chances - chances[true]) <= TOLERANCE
+        same: Bools = np.abs(chances - chances[truth]) <= TOLERANCE
         return same
 
 

@@ -204,7 +204,7 @@ class Apart:
         Types with the same best arm.
     """
 
-    true: str
+    truth: str
     best: tuple[str, ...]
     free: tuple[str, ...]
     costly: tuple[str, ...]
@@ -213,7 +213,7 @@ class Apart:
     def __str__(self) -> str:
         arms = listed(self.best, 3)
         if not self.free and not self.costly:
-            return f"{self.true}: {arms} is best for every other type as well"
+            return f"{self.truth}: {arms} is best for every other type as well"
         words = []
         if self.free:
             everyone = len(self.free) > 1 and not self.costly and not self.alike
@@ -221,7 +221,7 @@ class Apart:
             words.append(f"tells {whom} apart for free")
         if self.costly:
             words.append(f"looks the same under {listed(self.costly, 6)}, which costs to find out")
-        return f"{self.true}: playing {arms} {', and '.join(words)}"
+        return f"{self.truth}: playing {arms} {', and '.join(words)}"
 
 
 def told_apart(
@@ -235,17 +235,17 @@ def told_apart(
     best = by_context.argmax(axis=1)  # [context, type]
     starts = len(arms) * np.arange(len(by_context))
     found = []
-    for true, name in enumerate(types):
-        own = starts + best[:, true]
-        gap = np.abs(means[own] - means[own, true][:, np.newaxis])
-        noise = np.hypot(errors[own], errors[own, true][:, np.newaxis])
+    for truth, name in enumerate(types):
+        own = starts + best[:, truth]
+        gap = np.abs(means[own] - means[own, truth][:, np.newaxis])
+        noise = np.hypot(errors[own], errors[own, truth][:, np.newaxis])
         clear = (gap > _CLEARLY * noise).any(axis=0)
-        other = (best != best[:, true][:, np.newaxis]).any(axis=0)
+        other = (best != best[:, truth][:, np.newaxis]).any(axis=0)
         names = np.array(types)
         found.append(
             Apart(
                 name,
-                tuple(dict.fromkeys(arms[arm] for arm in best[:, true])),
+                tuple(dict.fromkeys(arms[arm] for arm in best[:, truth])),
                 tuple(names[other & clear].tolist()),
                 tuple(names[other & ~clear].tolist()),
                 tuple(each for each in names[~other].tolist() if each != name),

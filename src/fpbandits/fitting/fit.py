@@ -197,7 +197,7 @@ def _problem(
     fields = estimator.fields(mixture.common)
     naming: dict[str, Any] = {
         "arms": log.arms,
-        "parameters": names,
+        "models": names,
         "prior": dict(zip(names, shares.tolist(), strict=True)),
         "name": name,
     }

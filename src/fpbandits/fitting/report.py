@@ -92,7 +92,7 @@ def _draw_shares(axes: Axes, fit: Fit) -> None:
     places = range(fit.types)
     axes.barh(places, shares, color=BLUE, height=0.6)
     axes.errorbar(shares, places, xerr=1.96 * np.array(errors), fmt="none", ecolor="0.25")
-    axes.set_yticks(places, fit.problem.parameters, fontsize=9)
+    axes.set_yticks(places, fit.problem.models, fontsize=9)
     axes.set_xlim(0, 1.25 * max(s + 1.96 * e for s, e in zip(shares, errors, strict=True)))
     axes.set_title("share of units", fontsize=10)
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")

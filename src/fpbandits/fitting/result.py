@@ -28,7 +28,7 @@ class Fit:
     Attributes
     ----------
     problem
-        The types as the parameters of a problem, by falling share, which is their prior.
+        The types as the models of a problem, by falling share, which is their prior.
     shares, share_errors
         How many of the units are of each type, by name, and the standard error of that.
     errors
@@ -64,7 +64,7 @@ class Fit:
     @property
     def types(self) -> int:
         """How many types there are."""
-        return len(self.problem.parameters)
+        return len(self.problem.models)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{name} {share:.1%}" for name, share in self.shares.items())
@@ -76,7 +76,7 @@ class Fit:
     @cached_property
     def error_table(self) -> Floats:
         """The standard errors of the means: a row per type, a column per pair."""
-        return np.stack([self.errors[name].reshape(-1) for name in self.problem.parameters])
+        return np.stack([self.errors[name].reshape(-1) for name in self.problem.models])
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and numbers, as ``fpbandits fit --json`` prints it."""
@@ -88,12 +88,12 @@ class Fit:
                 return values.tolist()
             return dict(zip(problem.contexts, values.tolist(), strict=True))
 
-        names = problem.parameters
+        names = problem.models
         content: dict[str, Any] = {
             "types": self.types,
             "shares": dict(self.shares),
             "share_errors": dict(self.share_errors),
-            "parameters": {name: by_context(row) for name, row in zip(names, means, strict=True)},
+            "models": {name: by_context(row) for name, row in zip(names, means, strict=True)},
             "errors": {name: by_context(self.errors[name]) for name in names},
             "arms": list(problem.arms),
             "family": problem.rewards.name,
@@ -105,7 +105,7 @@ class Fit:
             "sureness": self.sureness,
             "warnings": list(self.warnings),
             "told_apart": {
-                each.true: {
+                each.truth: {
                     "best": list(each.best),
                     "free": list(each.free),
                     "costly": list(each.costly),

@@ -67,7 +67,7 @@ def _quietly(work: Callable[[], None], key: object) -> None:
 
 def _play(policy: Policy, problem: Problem) -> None:
     if not isinstance(policy, PlainPolicy):
-        cell = make_cell(problem, policy, true=problem.parameters[0], horizon=10, runs=1)
+        cell = make_cell(problem, policy, truth=problem.models[0], horizon=10, runs=1)
         cell.play(range(1), new_meter())
 
 

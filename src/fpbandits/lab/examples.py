@@ -22,8 +22,8 @@ def _pricing() -> Problem:
         [[0.9, 0.8, 0.7], [0.6, 0.5, 0.3], [0.5, 0.2, 0.05]],
         value=[9, 12, 15],
         arms=["9 EUR", "12 EUR", "15 EUR"],
-        parameters=["loyal", "regular", "thrifty"],
-        true="regular",
+        models=["loyal", "regular", "thrifty"],
+        truth="regular",
         name="pricing",
     )
 
@@ -37,11 +37,11 @@ def _cold_start() -> Problem:
             [[0.10, 0.12, 0.10, 0.20], [0.08, 0.12, 0.10, 0.30]],
         ],
         arms=["news", "films", "sports", "music"],
-        parameters=["reader", "viewer", "fan", "listener"],
+        models=["reader", "viewer", "fan", "listener"],
         contexts=["morning", "evening"],
         shares=[0.4, 0.6],
         prior={"reader": 2, "viewer": 3},
-        true="viewer",
+        truth="viewer",
         name="cold start",
     )
 
@@ -56,8 +56,8 @@ def _rate_adaptation() -> Problem:
         ],
         value=[6, 12, 24, 48],
         arms=["6 Mbit/s", "12 Mbit/s", "24 Mbit/s", "48 Mbit/s"],
-        parameters=["far", "fair", "near", "beside"],
-        true="near",
+        models=["far", "fair", "near", "beside"],
+        truth="near",
         name="rate adaptation",
     )
 
@@ -66,8 +66,8 @@ def _trial() -> Problem:
     return Problem.bernoulli(
         [[0.4, 0.4], [0.4, 0.55], [0.4, 0.3]],
         arms=["control", "treatment"],
-        parameters=["no effect", "better", "worse"],
-        true="better",
+        models=["no effect", "better", "worse"],
+        truth="better",
         name="trial",
     )
 

@@ -39,7 +39,7 @@ class Look(NamedTuple):
 
     models: tuple[str, ...] | None
     misfits: bool
-    waiting: int
+    blocked: int
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Standing:
         For each model, how many units it fits best, settled or not.
     misfits
         Units of which no model fitted what was seen, in some plan.
-    waiting
+    blocked
         Rewards that were told and cannot count before earlier ones come.
     rules_out
         Whether the policy rules models out at all.
@@ -66,7 +66,7 @@ class Standing:
     settled: Counter[str] = field(default_factory=Counter)
     likeliest: Counter[str] = field(default_factory=Counter)
     misfits: int = 0
-    waiting: int = 0
+    blocked: int = 0
     rules_out: bool = True
 
 
@@ -131,7 +131,7 @@ class Follower:
             self._looks[unit] = look
             found.units += 1
             found.misfits += look.misfits
-            found.waiting += look.waiting
+            found.blocked += look.blocked
             if look.models is None:
                 found.rules_out = False
                 continue
@@ -147,8 +147,8 @@ class Follower:
         agent, _ = unpacked(self.experiment, unit, row.state)
         models: tuple[str, ...] | None
         try:
-            models = tuple(agent.survivors())
+            models = tuple(agent.plausible())
         except InputError:  # a policy that rules nothing out
             models = None
-        waiting = sum(each.rewards for each in agent.waiting.values())
-        return Look(models, agent.misfits > 0, waiting)
+        blocked = sum(each.rewards for each in agent.blocked.values())
+        return Look(models, agent.misfits > 0, blocked)

@@ -13,7 +13,7 @@ from fpbandits.lab.parts import Notice, heading
 from fpbandits.lab.workbook import Workbook
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.analysis import analyze
-from fpbandits.theory.figure import MOST_PARAMETERS
+from fpbandits.theory.figure import MOST_MODELS
 
 _MOST_TRUTHS = 64
 """With more models than this the cases are looked at one by one."""
@@ -28,16 +28,16 @@ class Answer(NamedTuple):
     confusion: str
 
 
-def answer(problem: Problem, true: str) -> Answer:
-    """Say what can be learned for free if ``true`` is the truth, and at a glance for all truths."""
-    case = analyze(problem, true).cases[0]
+def answer(problem: Problem, truth: str) -> Answer:
+    """Say what can be learned for free under ``truth``, and at a glance under every other."""
+    case = analyze(problem, truth).cases[0]
     facts = [[name, text] for name, text in case.facts.items()]
-    words = html_table(f"{case.true}: {case.verdict}", ["", ""], facts, words=2)
+    words = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, words=2)
     glance = ""
-    if len(problem.parameters) <= _MOST_TRUTHS:
+    if len(problem.models) <= _MOST_TRUTHS:
         whole = analyze(problem)
         above = [f"Note: {whole.tie_notice}"] if whole.tie_notice else []
-        rows = [[each.true, each.verdict, each.facts["any policy"]] for each in whole.cases]
+        rows = [[each.truth, each.verdict, each.facts["any policy"]] for each in whole.cases]
         glance = html_table(
             whole.summary,
             ["if this is the truth", "regret is", "any policy"],
@@ -45,8 +45,8 @@ def answer(problem: Problem, true: str) -> Answer:
             words=3,
             above=above,
         )
-    who = f"Not drawn: more than {MOST_PARAMETERS:,} models."
-    if len(problem.parameters) <= MOST_PARAMETERS:
+    who = f"Not drawn: more than {MOST_MODELS:,} models."
+    if len(problem.models) <= MOST_MODELS:
         who = confusion_picture(problem, confusion(problem))
     return Answer(words, glance, means_picture(problem), who)
 
@@ -57,8 +57,10 @@ class FreePart:
     def __init__(self, workbook: Workbook) -> None:
         self._book, self._asked = workbook, 0
         heading("What can be learned for free")
-        self._true = ui.select([], label="if the truth is", with_input=True).props("outlined dense")
-        self._true.classes("field").on_value_change(self._choose)
+        self._truth = ui.select([], label="if the truth is", with_input=True).props(
+            "outlined dense"
+        )
+        self._truth.classes("field").on_value_change(self._choose)
         self._notice = Notice()
         self._words = ui.html(sanitize=False).classes("words verdict")
         with ui.element("div").classes("pictures"):
@@ -87,24 +89,24 @@ class FreePart:
             self._notice.say("")
         else:
             self._notice.warn("This is for the table as it was before the mistake.")
-        chosen = self._true.value if self._true.value in problem.parameters else None
-        true = chosen or problem.true or problem.parameters[0]
-        self._true.set_options(list(problem.parameters), value=true)
-        self._ask(problem, true)
+        chosen = self._truth.value if self._truth.value in problem.models else None
+        truth = chosen or problem.truth or problem.models[0]
+        self._truth.set_options(list(problem.models), value=truth)
+        self._ask(problem, truth)
 
     def _choose(self) -> None:
-        if self._true.value in self._book.problem.parameters:
-            self._ask(self._book.problem, self._true.value)
+        if self._truth.value in self._book.problem.models:
+            self._ask(self._book.problem, self._truth.value)
 
-    def _ask(self, problem: Problem, true: str) -> None:
+    def _ask(self, problem: Problem, truth: str) -> None:
         self._asked += 1
-        ui.timer(0, lambda asked=self._asked: self._answer(problem, true, asked), once=True)
+        ui.timer(0, lambda asked=self._asked: self._answer(problem, truth, asked), once=True)
 
-    async def _answer(self, problem: Problem, true: str, asked: int) -> None:
+    async def _answer(self, problem: Problem, truth: str, asked: int) -> None:
         if asked != self._asked:
             return
         try:
-            found = await run.io_bound(answer, problem, true)
+            found = await run.io_bound(answer, problem, truth)
         except Error as error:
             self._notice.warn(str(error))
             return

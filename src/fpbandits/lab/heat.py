@@ -39,12 +39,12 @@ KINDS = {
 def confusion(problem: Problem) -> Kinds:
     """Tell for every truth which models look like it while you play well: [truth, model]."""
     structure = PairStructure(problem)
-    kinds = np.full((len(problem.parameters),) * 2, NOT, np.int8)
+    kinds = np.full((len(problem.models),) * 2, NOT, np.int8)
     by_arm = None if problem.contexts else Structure(problem)
-    for true in range(len(kinds)):
+    for truth in range(len(kinds)):
         if by_arm is not None:
-            kinds[true, by_arm.confusion_set(true)] = NEED_NOT
-        kinds[true, structure.confusion_set(true)] = MUST
+            kinds[truth, by_arm.confusion_set(truth)] = NEED_NOT
+        kinds[truth, structure.confusion_set(truth)] = MUST
     return kinds
 
 
@@ -58,7 +58,7 @@ def means_picture(problem: Problem) -> str:
     words.append(
         "; ".join(
             f"{name}: best {', '.join(problem.pair_names[pair] for pair in np.flatnonzero(own))}"
-            for name, own in list(zip(problem.parameters, best, strict=True))[:_MOST_NAMES]
+            for name, own in list(zip(problem.models, best, strict=True))[:_MOST_NAMES]
         )
     )
     marks = []
@@ -67,9 +67,7 @@ def means_picture(problem: Problem) -> str:
         for row, column in np.argwhere(best).tolist():
             x, y = size * (column + 0.5), size * (row + 0.5)
             marks.append(f'<circle cx="{x}" cy="{y}" r="5" class="best"/>')
-    return _picture(
-        _cividis(shares), problem.parameters, problem.pair_names, ". ".join(words), marks
-    )
+    return _picture(_cividis(shares), problem.models, problem.pair_names, ". ".join(words), marks)
 
 
 def confusion_picture(problem: Problem, kinds: Kinds) -> str:
@@ -78,10 +76,10 @@ def confusion_picture(problem: Problem, kinds: Kinds) -> str:
     colours[kinds == NOT] = (128, 128, 128, 56)
     for kind, (_, colour) in KINDS.items():
         colours[kinds == kind] = (*bytes.fromhex(colour[1:]), 255)
-    names = problem.parameters
+    names = problem.models
     some = [
-        f"{names[true]} looks like {names[model]}"
-        for true, model in np.argwhere(kinds == MUST)[:_MOST_NAMES].tolist()
+        f"{names[truth]} looks like {names[model]}"
+        for truth, model in np.argwhere(kinds == MUST)[:_MOST_NAMES].tolist()
     ]
     return _picture(colours, names, names, "; ".join(some) or "no two must be told apart at a cost")
 

@@ -83,7 +83,7 @@ class LivePart:
         now = datetime.now().strftime("%H:%M:%S")
         self._notice.say(
             f"{experiment.name}: {experiment.policy} on "
-            f"{counted(len(experiment.problem.parameters), 'model')}; {read} at {now}"
+            f"{counted(len(experiment.problem.models), 'model')}; {read} at {now}"
         )
         self._counts.content = counts_table(follower, standing)
         self._events.content = events_picture(follower)
@@ -103,7 +103,7 @@ def counts_table(follower: Follower, standing: Standing) -> str:
         ["decisions still open", "", f"{follower.open:,}"],
         ["rewards told in time", "", f"{follower.events[REWARD]:,}"],
         ["rewards told too late", "they do not count", f"{follower.events[LATE]:,}"],
-        ["rewards waiting for earlier ones", latest, f"{standing.waiting:,}"],
+        ["rewards waiting for earlier ones", latest, f"{standing.blocked:,}"],
         ["units settled on one model", latest, f"{settled:,}"],
         ["units that no model fits", latest, f"{standing.misfits:,}"],
     ]

@@ -178,7 +178,7 @@ class ModelsPart:
             {
                 "key": row,
                 "context": context,
-                "name": sheet.parameters[row],
+                "name": sheet.models[row],
                 **{f"a{arm}": own[start + arm] for arm in arms},
                 "prior": sheet.prior[row],
                 "bad": {},
@@ -197,7 +197,7 @@ class ModelsPart:
                 rows[mark.row]["bad"][f"a{mark.column - start}"] = mark.message
             elif mark.part == "arm":
                 head["bad"][f"a{mark.column}"] = mark.message
-            elif mark.part == "parameter":
+            elif mark.part == "model":
                 rows[mark.row]["bad"]["name"] = mark.message
             elif mark.part == "prior":
                 rows[mark.row]["bad"]["prior"] = mark.message
@@ -290,7 +290,7 @@ class ModelsPart:
         sheet, context = self._book.sheet, self._context
         if self._editing is not None and self._editing < len(sheet.contexts):
             context = self._editing
-        if row < len(sheet.parameters) and column <= len(sheet.arms) + 1:  # else it has gone since
+        if row < len(sheet.models) and column <= len(sheet.arms) + 1:  # else it has gone since
             self._change(sheets.edited(sheet, row, column, text, context))
 
     def _note_editing(self, context: int | None) -> None:
@@ -311,7 +311,7 @@ class ModelsPart:
             )
 
     def _remove_model(self) -> None:
-        row = min(max(self._focus[0], 0), len(self._book.sheet.parameters) - 1)
+        row = min(max(self._focus[0], 0), len(self._book.sheet.models) - 1)
         with self._notice.refusals():
             self._book.change(sheets.without_model(self._book.sheet, row))
 

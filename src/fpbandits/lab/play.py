@@ -108,7 +108,7 @@ class PlayPart:
                 new_value_mode="add-unique",
             ).props("outlined dense use-chips")
             self._policies.classes("broad")
-            self._true = ui.select([], label="truth", with_input=True).props("outlined dense")
+            self._truth = ui.select([], label="truth", with_input=True).props("outlined dense")
             self._runs = ui.input("runs per policy", value="100").props("outlined dense")
             self._seed = ui.input("seed", value="0").props("outlined dense")
             self._band = ui.select(BANDS, value="ci", label="band").props("outlined dense")
@@ -125,10 +125,10 @@ class PlayPart:
             self._bounds = ui.checkbox("draw bounds", on_change=self._redraw)
 
     def _show_problem(self) -> None:
-        names = list(self._book.problem.parameters)
-        chosen = self._true.value if self._true.value in [*names, "prior"] else None
+        names = list(self._book.problem.models)
+        chosen = self._truth.value if self._truth.value in [*names, "prior"] else None
         options = {name: name for name in names} | {"prior": _PRIOR}
-        self._true.set_options(options, value=chosen or self._book.problem.true or names[0])
+        self._truth.set_options(options, value=chosen or self._book.problem.truth or names[0])
         if self._shown is not None and self._shown.problem != self._book.problem:
             self._notice.say("The models have changed since this was played.")
 
@@ -139,7 +139,7 @@ class PlayPart:
         question = Question(
             self._book.problem,
             tuple(self._policies.value or ()),
-            str(self._true.value),
+            str(self._truth.value),
             10 ** int(self._horizon.value),
             whole_number("the number of runs", number_of(self._runs.value), least=1, most=10**6),
             whole_number("the seed", number_of(self._seed.value)),

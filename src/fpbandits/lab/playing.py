@@ -39,11 +39,11 @@ _pen = Lock()
 
 @dataclass(frozen=True)
 class Question:
-    """What to simulate; ``true`` is a model's name, or "prior"."""
+    """What to simulate; ``truth`` is a model's name, or "prior"."""
 
     problem: Problem
     policies: tuple[str, ...]
-    true: str
+    truth: str
     horizon: int
     runs: int
     seed: int = 0
@@ -111,7 +111,7 @@ def _simulated(
     return simulate(
         question.problem,
         list(question.policies),
-        true=question.true,
+        truth=question.truth,
         horizon=question.horizon,
         runs=min(runs, question.runs),
         seed=question.seed,
@@ -145,7 +145,7 @@ def python_lines(question: Question, *, band: str, bounds: bool) -> str:
     horizon = f"10**{power}" if question.horizon == 10**power else str(question.horizon)
     asked = [
         f"{list(question.policies)!r}",
-        f"true={question.true!r}",
+        f"truth={question.truth!r}",
         f"horizon={horizon}",
         f"runs={question.runs}",
         f"seed={question.seed}",

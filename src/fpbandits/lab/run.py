@@ -65,10 +65,10 @@ class RulingOut:
 class Run:
     """A run on a problem under one of its models, by a policy; see the module's docstring."""
 
-    def __init__(self, problem: Problem, policy: str, true: str, seed: int = 0) -> None:
-        self.problem, self.true = problem, known_name("model", true, problem.parameters)
+    def __init__(self, problem: Problem, policy: str, truth: str, seed: int = 0) -> None:
+        self.problem, self.truth = problem, known_name("model", truth, problem.models)
         self.agent = Agent(problem, policy, seed=seed)
-        row = problem.index(self.true)
+        row = problem.index(self.truth)
         self._law, self._seed = problem.rewards.law(row), seed
         self._streams = [np.random.default_rng([seed, pair]) for pair in range(problem.pairs)]
         self._coming = np.random.default_rng([seed, problem.pairs])
@@ -117,7 +117,7 @@ class Run:
 
     def alive(self) -> dict[str, float]:
         """Return the models that still fit, the best first, with their margins."""
-        return self.agent.survivors()
+        return self.agent.plausible()
 
     @property
     def unit(self) -> str:
@@ -154,14 +154,14 @@ class Run:
             warnings.simplefilter("ignore")
             for rewards in range(1, most + 1):
                 trial.observe(self.problem.arms[arm], reward, place)
-                if model not in trial.survivors():
+                if model not in trial.plausible():
                     return rewards
         return None
 
     @cached_property
     def _extremes(self) -> list[tuple[float, float]]:
         """The least and the largest of many rewards of each pair, under several models."""
-        rewards, models = self.problem.rewards, range(min(len(self.problem.parameters), _MODELS))
+        rewards, models = self.problem.rewards, range(min(len(self.problem.models), _MODELS))
         laws, random = [rewards.law(model) for model in models], np.random.default_rng(0)
         drawn = [
             [self._draw(law, pair, random) for law in laws for _ in range(_DRAWS)]
@@ -183,7 +183,7 @@ def told(run: Run) -> str:
     if following is None:
         return f"Only {next(iter(alive))} is left."
     model, ruling_out = following
-    left = f"{counted(len(alive), 'model')} of {len(run.problem.parameters):,} left."
+    left = f"{counted(len(alive), 'model')} of {len(run.problem.models):,} left."
     if ruling_out is None:
         few = f"no {_MOST_REWARDS} equal rewards of a single arm would rule it out"
         return f"{left} Next to go is {model}, but {few}."

@@ -122,4 +122,4 @@ class _Server(uvicorn.Server):
             threading.Thread(target=webbrowser.open, args=[self._address], daemon=True).start()
         # What the first answer needs is loaded while the browser is on its way.
         small = built_in("paper:two")
-        threading.Thread(target=answer, args=[small, small.true], daemon=True).start()
+        threading.Thread(target=answer, args=[small, small.truth], daemon=True).start()

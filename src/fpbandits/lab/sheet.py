@@ -37,7 +37,7 @@ MOST_MARKS = 100
 HEAD = -1
 """The row of the arms' names."""
 
-Part = Literal["cell", "arm", "parameter", "context", "prior", "field", "table"]
+Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
 
 
 class Mark(NamedTuple):
@@ -64,14 +64,14 @@ class Sheet:
 
     Attributes
     ----------
-    name, family, true
-        As in a problem file; ``true`` may be None.
-    arms, parameters, contexts
+    name, family, truth
+        As in a problem file; ``truth`` may be None.
+    arms, models, contexts
         Names, in order.
     cells
-        A row per parameter, a text per pair of a context and an arm.
+        A row per model, a text per pair of a context and an arm.
     prior
-        A weight per parameter, as text; nothing weighs 1.
+        A weight per model, as text; nothing weighs 1.
     fields
         Whatever else a problem file may say, as text: range, shares and the family's own fields.
     """
@@ -79,12 +79,12 @@ class Sheet:
     name: str
     family: str
     arms: tuple[str, ...]
-    parameters: tuple[str, ...]
+    models: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     contexts: tuple[str, ...] = ()
     prior: tuple[str, ...] = ()
     fields: Mapping[str, str] = field(default_factory=dict)
-    true: str | None = None
+    truth: str | None = None
 
     def start(self, context: int) -> int:
         """Return the column of the first arm in a context."""
@@ -93,7 +93,7 @@ class Sheet:
 
 def sheet_of(problem: Problem) -> Sheet:
     """Return a problem as text, which reads as the same problem bit for bit."""
-    _check_size(len(problem.parameters), problem.pairs)
+    _check_size(len(problem.models), problem.pairs)
     rewards = problem.rewards
     fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
     if rewards.takes_range:
@@ -105,12 +105,12 @@ def sheet_of(problem: Problem) -> Sheet:
         name=problem.name,
         family=rewards.name,
         arms=problem.arms,
-        parameters=problem.parameters,
+        models=problem.models,
         cells=tuple(tuple(map(_texts, row)) for row in rewards.rows.tolist()),
         contexts=problem.contexts,
-        prior=tuple(map(_texts, prior)) or ("",) * len(problem.parameters),
+        prior=tuple(map(_texts, prior)) or ("",) * len(problem.models),
         fields=fields,
-        true=problem.true,
+        truth=problem.truth,
     )
 
 
@@ -140,7 +140,7 @@ def read(sheet: Sheet) -> Reading:
     """Return the problem that a sheet describes, or marks at all that is wrong with it."""
     marks = [
         *_bad_names("arm", sheet.arms),
-        *_bad_names("parameter", sheet.parameters),
+        *_bad_names("model", sheet.models),
         *_bad_names("context", sheet.contexts),
     ]
     if marks:
@@ -159,9 +159,9 @@ def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> 
     naming: Naming = {
         "name": sheet.name,
         "arms": sheet.arms,
-        "parameters": sheet.parameters,
+        "models": sheet.models,
         "prior": prior,
-        "true": sheet.true,
+        "truth": sheet.truth,
     }
     table: Sequence[Any] = rows
     if sheet.contexts:
@@ -198,10 +198,10 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _bad_names(kind: Literal["arm", "parameter", "context"], names: Sequence[str]) -> list[Mark]:
+def _bad_names(kind: Literal["arm", "model", "context"], names: Sequence[str]) -> list[Mark]:
     marks, seen = [], set[str]()
     for place, name in enumerate(names):
-        row, column = (place, 0) if kind == "parameter" else (0, place)
+        row, column = (place, 0) if kind == "model" else (0, place)
         try:
             checked_name(f"{kind} {place + 1}", name)
             if name in seen:
@@ -212,23 +212,23 @@ def _bad_names(kind: Literal["arm", "parameter", "context"], names: Sequence[str
     return marks
 
 
-def _check_all(kind: Literal["arm", "parameter", "context"], names: Sequence[str]) -> None:
+def _check_all(kind: Literal["arm", "model", "context"], names: Sequence[str]) -> None:
     """Let the library say that names are not alone."""
     if kind == "arm":
         Names.of([[0] * len(names)], {"arms": names})
-    elif kind == "parameter":
-        Names.of([[0]] * len(names), {"parameters": names})
+    elif kind == "model":
+        Names.of([[0]] * len(names), {"models": names})
     else:
         Names.of([[[0]] * len(names)], {"contexts": names})
 
 
 def _prior(sheet: Sheet) -> dict[str, Any] | None:
-    weights = zip(sheet.parameters, sheet.prior, strict=True)
+    weights = zip(sheet.models, sheet.prior, strict=True)
     return {name: _value(text) for name, text in weights if text.strip()} or None
 
 
 def _bad_weights(sheet: Sheet) -> Iterator[Mark]:
-    for row, (name, text) in enumerate(zip(sheet.parameters, sheet.prior, strict=True)):
+    for row, (name, text) in enumerate(zip(sheet.models, sheet.prior, strict=True)):
         if text.strip():
             try:
                 # Beside another model, since a weight of 0 is wrong for all together only.
@@ -243,13 +243,13 @@ def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[Mark]:
     for row, values in enumerate(rows):
         if len(marks) >= MOST_MARKS:
             break
-        alone = replace(sheet, parameters=(sheet.parameters[row],), true=None)
+        alone = replace(sheet, models=(sheet.models[row],), truth=None)
         if _refusal(alone, [values]) is None:
             continue
         for column, value in enumerate(values):
             message = _refusal(_one_cell(alone, column), [[value]])
             # Where a field is wrong, every cell is refused for it, in words that name no cell.
-            if message is not None and message.startswith("parameter "):
+            if message is not None and message.startswith("model "):
                 marks.append(Mark("cell", message, row, column))
     return marks
 
@@ -295,8 +295,8 @@ def edited(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
     if row == HEAD:
         return sheet if column == 0 else replace(sheet, arms=_put(sheet.arms, column - 1, text))
     if column == 0:
-        true = text if sheet.parameters[row] == sheet.true else sheet.true
-        return replace(sheet, parameters=_put(sheet.parameters, row, text), true=true)
+        truth = text if sheet.models[row] == sheet.truth else sheet.truth
+        return replace(sheet, models=_put(sheet.models, row, text), truth=truth)
     if column > len(sheet.arms):
         return replace(sheet, prior=_put(sheet.prior, row, text))
     own = _put(sheet.cells[row], sheet.start(context) + column - 1, text)
@@ -329,7 +329,7 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
         raise InputError("there is nothing to paste: copy some cells of a spreadsheet first")
     width = max(map(len, lines))
     _check_size(
-        max(len(sheet.parameters), row + len(lines)),
+        max(len(sheet.models), row + len(lines)),
         max(len(sheet.arms), column + width - 1) * max(1, len(sheet.contexts)),
     )
     if column > len(sheet.arms) and row != HEAD:
@@ -338,18 +338,18 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
         sheet = replace(
             sheet,
             arms=sheet.arms[: width - 1],
-            parameters=sheet.parameters[: len(lines) - 1],
+            models=sheet.models[: len(lines) - 1],
             prior=sheet.prior[: len(lines) - 1],
             cells=tuple(own[: width - 1] for own in sheet.cells[: len(lines) - 1]),
         )
     elsewhere = column > len(sheet.arms)
     while not elsewhere and column + width - 1 > len(sheet.arms):
         sheet = with_arm(sheet)
-    while row + len(lines) > len(sheet.parameters):
+    while row + len(lines) > len(sheet.models):
         sheet = with_model(sheet)
     cells = [list(own) for own in sheet.cells]
-    arms, parameters, prior = list(sheet.arms), list(sheet.parameters), list(sheet.prior)
-    true, start = sheet.true, sheet.start(context)
+    arms, models, prior = list(sheet.arms), list(sheet.models), list(sheet.prior)
+    truth, start = sheet.truth, sheet.start(context)
     for down, line in enumerate(lines, row):
         for across, given in enumerate(line[:width], column):
             word = given.strip()
@@ -357,8 +357,8 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
                 if across:
                     arms[across - 1] = word
             elif across == 0:
-                true = word if parameters[down] == true else true
-                parameters[down] = word
+                truth = word if models[down] == truth else truth
+                models[down] = word
             elif across > len(arms):
                 prior[down] = word
             else:
@@ -366,10 +366,10 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
     return replace(
         sheet,
         arms=tuple(arms),
-        parameters=tuple(parameters),
+        models=tuple(models),
         prior=tuple(prior),
         cells=tuple(map(tuple, cells)),
-        true=true if true in parameters else None,
+        truth=truth if truth in models else None,
     )
 
 
@@ -384,7 +384,7 @@ def with_model(sheet: Sheet) -> Sheet:
     """Return the sheet with one more model, which is as the last one until someone edits it."""
     return replace(
         sheet,
-        parameters=(*sheet.parameters, _new_name("theta", sheet.parameters)),
+        models=(*sheet.models, _new_name("theta", sheet.models)),
         cells=(*sheet.cells, sheet.cells[-1]),
         prior=(*sheet.prior, ""),
     )
@@ -392,15 +392,15 @@ def with_model(sheet: Sheet) -> Sheet:
 
 def without_model(sheet: Sheet, row: int) -> Sheet:
     """Return the sheet without one model; the last one stays."""
-    if len(sheet.parameters) == 1:
+    if len(sheet.models) == 1:
         raise InputError("this is the only model: a problem needs at least one")
-    parameters = _dropped(sheet.parameters, row)
+    models = _dropped(sheet.models, row)
     return replace(
         sheet,
-        parameters=parameters,
+        models=models,
         cells=_dropped(sheet.cells, row),
         prior=_dropped(sheet.prior, row),
-        true=sheet.true if sheet.true in parameters else None,
+        truth=sheet.truth if sheet.truth in models else None,
     )
 
 

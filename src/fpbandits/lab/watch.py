@@ -35,10 +35,10 @@ class WatchPart:
         heading("Watch")
         with ui.element("div").classes("tools"):
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
-            self._true = ui.select([], label="truth", with_input=True)
+            self._truth = ui.select([], label="truth", with_input=True)
             self._seed = ui.input("seed of the rewards", value="0")
             self._speed = ui.select(_SPEEDS, value=5, label="speed")
-            for field in (self._policy, self._true, self._seed, self._speed):
+            for field in (self._policy, self._truth, self._seed, self._speed):
                 field.props("outlined dense")
             button("Start anew", self._begin)
         with ui.element("div").classes("tools"):
@@ -57,16 +57,16 @@ class WatchPart:
         self._steps = ui.html(sanitize=False).classes("words")
         self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
         self._speed.on_value_change(self._set_speed)
-        for field in (self._policy, self._true):
+        for field in (self._policy, self._truth):
             field.on_value_change(self._forget)
         self._seed.on("change", self._forget)
         workbook.listen(self._show_problem)
         self._show_problem()
 
     def _show_problem(self) -> None:
-        names = list(self._book.problem.parameters)
-        chosen = self._true.value if self._true.value in names else None
-        self._true.set_options(names, value=chosen or self._book.problem.true or names[0])
+        names = list(self._book.problem.models)
+        chosen = self._truth.value if self._truth.value in names else None
+        self._truth.set_options(names, value=chosen or self._book.problem.truth or names[0])
         self._forget()
         self._arms.clear()
         arms = self._book.problem.arms
@@ -101,8 +101,8 @@ class WatchPart:
             if self._run is None:
                 self._notice.say("getting ready …")
                 seed = whole_number("the seed", number_of(self._seed.value))
-                policy, true = str(self._policy.value), str(self._true.value)
-                self._run = await run.io_bound(Run, self._book.problem, policy, true, seed)
+                policy, truth = str(self._policy.value), str(self._truth.value)
+                self._run = await run.io_bound(Run, self._book.problem, policy, truth, seed)
             now = self._run
             if now is None:  # the lab is about to end
                 return
@@ -195,9 +195,9 @@ def models_table(now: Run) -> str:
     for model, margin in list(alive.items())[:_MOST_ROWS]:
         size = min(1.0, max(0.0, margin / most)) if math.isfinite(margin) else 1.0
         text = f"{margin:.3g}" if math.isfinite(margin) else "∞"
-        true = " (the truth)" if model == now.true else ""
+        truth = " (the truth)" if model == now.truth else ""
         rows.append(
-            f"<tr><td>{escape(visible(model))}{true}</td><td class='number'>{text}</td><td>"
+            f"<tr><td>{escape(visible(model))}{truth}</td><td class='number'>{text}</td><td>"
             f"<div class='bar'><i style='width:{100 * size:.1f}%'></i></div></td></tr>"
         )
     more = len(alive) - len(rows)

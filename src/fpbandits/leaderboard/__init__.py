@@ -1,6 +1,6 @@
 """Every policy on the same ground: the paper's problems, random ones, wrong models, one's own.
 
-Every policy plays every contest it applies to, with arms and parameters shuffled in every run, so
+Every policy plays every contest it applies to, with arms and models shuffled in every run, so
 that ties favour no one. `contest` has the contests, `playing` lets policies play them, and `board`
 keeps who did how well.
 

@@ -139,7 +139,7 @@ class Leaderboard:
                 {
                     "name": contest.name,
                     "group": contest.group,
-                    "parameters": len(contest.problem.parameters),
+                    "models": len(contest.problem.models),
                     "arms": len(contest.problem.arms),
                     "lower_bound": contest.lower_bound,
                 }

@@ -10,7 +10,7 @@ Four groups of them are built in:
   others; the truth of each run is drawn from the set's prior.
 
 One's own problems are contests too, in a group ``own``: under the truth that a problem names, or
-under all its parameters, which then share the runs.
+under all its models, which then share the runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DRAWS = 10
 class Contest:
     """A set of models and the truths to play under.
 
-    Each truth is a parameter's name, a list of means outside Θ, or ``"prior"``: drawn for each run.
+    Each truth is a model's name, a list of means outside Θ, or ``"prior"``: drawn for each run.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Contest:
     @cached_property
     def lower_bound(self) -> float:
         """Theorem 2's coefficient over all arms, in the mean of the truths; 0 outside Θ."""
-        weights = np.zeros(len(self.problem.parameters))
+        weights = np.zeros(len(self.problem.models))
         for truth in self.truths:
             if not isinstance(truth, str):
                 return 0.0
@@ -64,15 +64,15 @@ class Contest:
             PairStructure(self.problem) if self.problem.contexts else Structure(self.problem)
         )
         found = [
-            weights[true] * _least_coefficient(structure, true)
-            for true in np.flatnonzero(weights).tolist()
+            weights[model] * _least_coefficient(structure, model)
+            for model in np.flatnonzero(weights).tolist()
         ]
         return float(self.problem.rewards.width * sum(found))
 
 
 def _weights(problem: Problem, truth: str) -> Floats:
-    """Return how likely each parameter is true."""
-    count = len(problem.parameters)
+    """Return how likely each model is true."""
+    count = len(problem.models)
     if is_drawn(problem, truth):
         weights = np.ones(count) if problem.prior is None else np.array(problem.prior)
     else:
@@ -82,10 +82,10 @@ def _weights(problem: Problem, truth: str) -> Floats:
     return shares
 
 
-def _least_coefficient(structure: Structure | PairStructure, true: int) -> float:
+def _least_coefficient(structure: Structure | PairStructure, truth: int) -> float:
     if isinstance(structure, PairStructure):
-        return structure.cheapest(true).coefficient
-    return theorem2(structure, true).all_arms.coefficient
+        return structure.cheapest(truth).coefficient
+    return theorem2(structure, truth).all_arms.coefficient
 
 
 def contests(group: str | None = None, seed: int = 0) -> list[Contest]:
@@ -103,17 +103,17 @@ def contests(group: str | None = None, seed: int = 0) -> list[Contest]:
 
 
 def own_contests(problems: Sequence[Problem]) -> list[Contest]:
-    """Return a contest for each problem: under its own truth, or under all its parameters."""
+    """Return a contest for each problem: under its own truth, or under all its models."""
     found: dict[str, Contest] = {}
     for problem in problems:
         if problem.name in found:
             raise InputError(
                 f"two problems are called {quote(problem.name)}: give each a name of its own"
             )
-        truths = list(problem.parameters) if problem.true is None else [problem.true]
+        truths = list(problem.models) if problem.truth is None else [problem.truth]
         if len(truths) > MOST_TRUTHS:
             raise InputError(
-                f"{problem.name} has {len(truths):,} parameters, too many to play each (at most "
+                f"{problem.name} has {len(truths):,} models, too many to play each (at most "
                 f"{MOST_TRUTHS:,}): let its file say which is true"
             )
         found[problem.name] = Contest(problem.name, "own", problem, truths)
@@ -144,20 +144,18 @@ def _random() -> list[Contest]:
                 continue
             problem = Problem.bernoulli(means, name=f"{models} models, {arms} arms")
             structure = Structure(problem)
-            for true in random.permutation(models).tolist():
-                gaps = structure.gaps(true)
+            for truth in random.permutation(models).tolist():
+                gaps = structure.gaps(truth)
                 if (gaps > 0).sum() == 0 or gaps[gaps > 0].min() < 0.1 - 1e-9:
                     continue
-                if not len(structure.confusion_set(true)):
+                if not len(structure.confusion_set(truth)):
                     kind = "bounded"
-                elif theorem2(structure, true).all_arms.coefficient > 0.2:
+                elif theorem2(structure, truth).all_arms.coefficient > 0.2:
                     kind = "logarithmic"
                 else:
                     continue
                 name = f"{models} × {arms} {kind}"
-                truths.setdefault(
-                    kind, Contest(name, "random", problem, [problem.parameters[true]])
-                )
+                truths.setdefault(kind, Contest(name, "random", problem, [problem.models[truth]]))
         found += [truths["bounded"], truths["logarithmic"]]
     return found
 

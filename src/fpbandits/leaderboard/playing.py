@@ -30,7 +30,7 @@ RUNS, HORIZON = 100, 10**5
 PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
 """What is usual where all contests are of the group ``practice``."""
 
-SAFE = "frugal:safe=7"
+SAFE = "frugal:false_alarm=0.001"
 """The optimist with its option for wrong models, which plays beside all others."""
 
 
@@ -68,7 +68,7 @@ def play(
         _cell_name(contest, name, number): make_cell(
             contest.problem,
             policy,
-            true=truth,
+            truth=truth,
             horizon=horizon,
             runs=-(-count // len(contest.truths)),
             # Other streams for every truth, the same ones for every policy.
@@ -109,10 +109,10 @@ def _standing(parts: Sequence[Result], lower: float) -> Standing:
 def _by_truth(result: Result) -> dict[str, Floats]:
     """Return the regret of the runs that each truth had."""
     final = result.final_regret(result.policy)
-    rows = truths(result.problem, result.true, result.seed, range(result.runs))
+    rows = truths(result.problem, result.truth, result.seed, range(result.runs))
     if rows is None:
-        return {result.true: final}
-    names = result.problem.parameters
+        return {result.truth: final}
+    names = result.problem.models
     return {names[row]: final[rows == row] for row in np.unique(rows).tolist()}
 
 

@@ -80,7 +80,9 @@ def _by_measure(board: Mapping[str, Any], group: str, names: Sequence[str]) -> R
             played = own["contests"]
             cells = [_cell(played.get(name), measure) for name in names]
             scores = [_score(own, measure)] if scored else []
-            table.add_row(Text(policy, style="bold"), *cells, *scores)
+            # An option on a line of its own leaves room for the numbers.
+            name = Text(policy.replace(":", "\n:"), style="bold")
+            table.add_row(name, *cells, *scores)
         if measure == "worst":
             fewest = [_fewest_runs(policies, name) for name in names]
             table.add_section()

@@ -56,7 +56,7 @@ class Setting:
     name: str
     title: str
     problem: Problem
-    true: str
+    truth: str
     horizon: int = 10**5
     runs: int = LEAST_RUNS
 
@@ -163,7 +163,7 @@ class Experiment:
         return make_cell(
             self.setting.problem,
             self.policy,
-            true=self.setting.true,
+            truth=self.setting.truth,
             horizon=self.horizon,
             times=self.times,
             runs=self.runs(runs),
@@ -174,7 +174,7 @@ class Experiment:
         """Tell whether a result is of this very experiment, whatever its seed and runs."""
         return (
             result.problem == self.setting.problem
-            and result.true == self.setting.true
+            and result.truth == self.setting.truth
             and result.policies == (self.policy.name,)
             and result.times.tolist() == self.times
         )
@@ -255,14 +255,14 @@ def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     """Play Algorithm 1 to the end of the first episode that completes so many plays."""
     setting = SETTINGS["permutations"]
     problem, agent, stream = setting.problem, Agent(setting.problem, FPUCB()), run_stream(seed, 0)
-    means = problem.means[problem.index(setting.true)]
-    best = dict(zip(problem.parameters, problem.means.argmax(axis=1).tolist(), strict=True))
+    means = problem.means[problem.index(setting.truth)]
+    best = dict(zip(problem.models, problem.means.argmax(axis=1).tolist(), strict=True))
     everything = set(best.values())
     episodes = []
     while sum(agent.plays.values()) < plays:
         # An episode plays each arm once that is best under a model that fits, or all if none does.
         arms = []
-        for _ in {best[name] for name in agent.survivors()} or everything:
+        for _ in {best[name] for name in agent.plausible()} or everything:
             decision = agent.ask()
             arms.append(problem.arms.index(decision.arm))
             agent.tell(decision.id, float(stream.random() < means[arms[-1]]))

@@ -55,9 +55,9 @@ def _least_beta_less_gap() -> float:
         if not len(means):
             continue
         structure = Structure(Problem.bernoulli(means.tolist()))
-        for true in range(len(means)):
-            gaps = structure.gaps(true)
-            for arm, beta in structure.betas(true).items():
+        for truth in range(len(means)):
+            gaps = structure.gaps(truth)
+            for arm, beta in structure.betas(truth).items():
                 least = min(least, beta - float(gaps[arm]))
     return least
 

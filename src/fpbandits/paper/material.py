@@ -65,7 +65,7 @@ class Material:
         """Return the theory of a setting."""
         chosen = SETTINGS[setting]
         cases = self.analyses[chosen.problem.name].cases
-        return next(case for case in cases if case.true == chosen.true)
+        return next(case for case in cases if case.truth == chosen.truth)
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
         """Return what was simulated in a setting."""
@@ -149,7 +149,7 @@ class Material:
     def lai_robbins(self, setting: str) -> float:
         """Return Σ Δ_i/kl(μ_i, μ*): how Thompson sampling grows with ln t."""
         chosen = SETTINGS[setting]
-        means = chosen.problem.means[chosen.problem.index(chosen.true)]
+        means = chosen.problem.means[chosen.problem.index(chosen.truth)]
         best = means.max()
         others = means[means < best]
         divergence = rel_entr(others, best) + rel_entr(1 - others, 1 - best)

@@ -51,9 +51,9 @@ class ATA(LikelihoodPolicy):
         totals = found.over_a.sum(axis=1, keepdims=True)
         # Where telling models apart takes next to no plays, all arms but the best are as good.
         shares = np.where(totals > 0, found.over_a / np.maximum(totals, 1e-300), 0.0)
-        for true in np.flatnonzero(totals[:, 0] == 0):
-            shares[true] = 1 / max(len(problem.arms) - 1, 1)
-            shares[true, sorted_theta.best[0, true]] = 0.0
+        for truth in np.flatnonzero(totals[:, 0] == 0):
+            shares[truth] = 1 / max(len(problem.arms) - 1, 1)
+            shares[truth, sorted_theta.best[0, truth]] = 0.0
         return ATAKnown(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod

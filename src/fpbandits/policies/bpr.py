@@ -34,7 +34,7 @@ class BPR(Policy):
     """BPR: told the largest mean and the smallest gap."""
 
     name = "bpr"
-    knows = "the largest mean and the smallest gap, which all parameters must share"
+    knows = "the largest mean and the smallest gap, which all models must share"
     guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
     randomised = True
 
@@ -44,7 +44,7 @@ class BPR(Policy):
         tops = structure.means.max(axis=1)
         if tops.max() - tops.min() > TOLERANCE:
             raise InputError(
-                f"bpr needs one largest mean that all parameters share, and in {problem.name} it "
+                f"bpr needs one largest mean that all models share, and in {problem.name} it "
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]

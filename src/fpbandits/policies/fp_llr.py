@@ -65,7 +65,7 @@ class FPLLR(LikelihoodPolicy):
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
         k = max(tally.counters[CLOCK], 1)
-        threshold = 2 * math.log(k) + math.log(len(problem.parameters))
+        threshold = 2 * math.log(k) + math.log(len(problem.models))
         margins: Floats = threshold - self.misfits(problem, tally)
         return margins
 
@@ -83,9 +83,9 @@ class FPLLR(LikelihoodPolicy):
         playing, threshold = scratch.marks[0], _threshold(known, k)
         for arm in range(playing.size):
             playing[arm] = 0
-        for parameter in range(known.theta.best.shape[1]):
-            if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
-                playing[known.theta.best[0, parameter]] = 1
+        for model in range(known.theta.best.shape[1]):
+            if scratch.by_model[NOW, model] <= threshold + EQUAL:
+                playing[known.theta.best[0, model]] = 1
         length = 0
         for arm in range(playing.size):
             if playing[arm] == 1:
@@ -113,15 +113,15 @@ class FPLLR(LikelihoodPolicy):
         low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
         now, end = _threshold(known, k), _threshold(known, k + rounds - 1)
         least = 0.0
-        for parameter in range(known.theta.best.shape[1]):
-            least = min(least, low[parameter])
+        for model in range(known.theta.best.shape[1]):
+            least = min(least, low[model])
         for arm in range(playing.size):
             sure[arm] = 0
-        for parameter in range(known.theta.best.shape[1]):
-            arm = known.theta.best[0, parameter]
-            if low[parameter] <= end + EQUAL and playing[arm] == 0:
+        for model in range(known.theta.best.shape[1]):
+            arm = known.theta.best[0, model]
+            if low[model] <= end + EQUAL and playing[arm] == 0:
                 return False
-            if high[parameter] - least <= now:
+            if high[model] - least <= now:
                 sure[arm] = 1
         certain = True
         for arm in range(playing.size):
@@ -139,9 +139,9 @@ def _plan_in_context(known: Any, tally: Any, scratch: Any) -> Plan:
     context, arms = tally.counters[CONTEXT], known.theta.arms
     tally.counters[CLOCK] += 1
     threshold, fewest = _threshold(known, tally.counters[CLOCK]), -1
-    for parameter in range(known.theta.best.shape[1]):
-        if scratch.by_model[NOW, parameter] <= threshold + EQUAL:
-            arm = known.theta.best[context, parameter]
+    for model in range(known.theta.best.shape[1]):
+        if scratch.by_model[NOW, model] <= threshold + EQUAL:
+            arm = known.theta.best[context, model]
             plays = tally.plays[context * arms + arm]
             if fewest < 0 or plays < fewest or (plays == fewest and arm < scratch.cycle[0]):
                 fewest = plays

@@ -1,6 +1,6 @@
 """FP-UCB: Algorithm 1 of Panaganti and Kalathil.
 
-Play each arm of A once. Then, in episodes k = 1, 2, …, a parameter θ is *consistent* if on every
+Play each arm of A once. Then, in episodes k = 1, 2, …, a model θ is *consistent* if on every
 arm i ∈ A the observed mean is near enough: |μ̂_i − μ_i(θ)| ≤ √(3 ln k/n_i). Play each arm that is
 best under some consistent θ once, or each arm of A where no θ is consistent. With ``slack`` ε every
 radius is wider by ε, for sets of models that are only approximately right.
@@ -14,8 +14,8 @@ repeated if every θ whose best arm is not in it stays out, and each arm in it h
 in.
 
 Every one of these questions is the same: *is there a θ with best arm i whose means all lie in a
-box?* `_occupied` answers it. Where arms have few distinct means it intersects sets of parameters as
-bits, 64 at a time; otherwise it leaves a parameter at its first arm outside the box.
+box?* `_occupied` answers it. Where arms have few distinct means it intersects sets of models as
+bits, 64 at a time; otherwise it leaves a model at its first arm outside the box.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ _MOST_LEVELS = 64
 
 
 class FPUCBKnown(NamedTuple):
-    """Θ as FP-UCB needs it: parameters sorted by their best arm, arms of A only.
+    """Θ as FP-UCB needs it: models sorted by their best arm, arms of A only.
 
     Attributes
     ----------
     arms
         A, in increasing order.
     segments
-        Where the parameters with each best arm start, and where the last ones end: in ``means``, or
+        Where the models with each best arm start, and where the last ones end: in ``means``, or
         in words of ``bits``.
     levels, level_counts
         The distinct means of each arm, increasing.
     bits
-        bits[arm, level, word]: which of 64 parameters have that mean on that arm. Empty where some
+        bits[arm, level, word]: which of 64 models have that mean on that arm. Empty where some
         arm has too many distinct means.
     there
-        there[word]: which of 64 places hold a parameter.
+        there[word]: which of 64 places hold a model.
     means
-        means[arm, parameter]; empty where there are bits.
+        means[arm, model]; empty where there are bits.
     """
 
     slack: float
@@ -93,7 +93,7 @@ class FPUCB(Policy):
     slack: float = 0.0
 
     name = "fp-ucb"
-    knows = "Θ: what every arm pays under every parameter"
+    knows = "Θ: what every arm pays under every model"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
     def prepare(self, problem: Problem) -> FPUCBKnown:
@@ -131,7 +131,7 @@ class FPUCB(Policy):
             levels=table,
             level_counts=np.array([len(level) for level in levels], np.int64),
             bits=bits,
-            # Whatever its mean on the first arm, a parameter is there.
+            # Whatever its mean on the first arm, a model is there.
             there=np.bitwise_or.reduce(bits[0], axis=0),
         )
 
@@ -140,7 +140,7 @@ class FPUCB(Policy):
         arms = Structure(problem).candidate_arms
         arms = arms[tally.plays[arms] > 0]
         if not len(arms):
-            return np.full(len(problem.parameters), np.inf)
+            return np.full(len(problem.models), np.inf)
         plays = tally.plays[arms]
         radius = np.sqrt(3 * math.log(max(tally.counters[CLOCK], 1)) / plays) + self.slack
         distance = np.abs(problem.rewards.unit_means[:, arms] - tally.sums[arms] / plays)
@@ -183,7 +183,7 @@ class FPUCB(Policy):
         tally.counters[CLOCK] = k + rounds
         # In the first episode the radius is 0, and nothing fits as a rule.
         if nothing_fits and k > 1:
-            tally.counters[MISFITS] += rounds
+            tally.counters[MISFITS] += rounds * length
         return length, rounds
 
     @staticmethod
@@ -288,11 +288,11 @@ def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) 
             if everywhere != 0:
                 return True
         return False
-    for parameter in range(first, last):
+    for model in range(first, last):
         inside = True
         for place in range(arms):
             i = order[place]
-            if not abs(known.means[i, parameter] - center[i]) <= radius[i]:
+            if not abs(known.means[i, model] - center[i]) <= radius[i]:
                 inside = False
                 break
         if inside:

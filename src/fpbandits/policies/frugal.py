@@ -42,10 +42,10 @@ contexts, by their shares, and the largest ratio is found by Dinkelbach's iterat
 asked if that costs under θ̂ in any context, whichever came; what they ask for in a context is
 weighed together with the leaders, who wait for it, in all others.
 
-**When models may be wrong**, with ``safe``: see `fpbandits.policies.shared.giving_up` if no model
-fits, and `fpbandits.policies.shared.doubt` for what models claim of arms that are not played.
-**When the truth changes** with probability ``switch`` before each play, the posterior leaks to the
-prior at that rate, h stops growing at (1/√switch)^{1+δ}, and nothing is ever settled.
+**When models may be wrong**, with ``false_alarm``: see `fpbandits.policies.shared.giving_up` if no
+model fits, and `fpbandits.policies.shared.doubt` for what models claim of arms that are not played.
+**When the truth changes** with probability ``change_rate`` before each play, the posterior leaks to
+the prior at that rate, h stops growing at (1/√change_rate)^{1+δ}, and nothing is ever settled.
 
 Models whose odds are below e^{−40}/h(t)² count for nothing while that is so.
 """
@@ -68,7 +68,7 @@ from fpbandits.policies.shared.doubt import doubted, trusted_until
 from fpbandits.policies.shared.giving_up import blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import HIGH, LINEAR, LOW, NOW, Theta
-from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, bracket, weigh
 from fpbandits.policies.shared.misfit import EQUAL
 from fpbandits.problem.problem import Problem
 
@@ -121,9 +121,9 @@ class FrugalKnown(NamedTuple):
     theta: Theta
     delta: float
     kappa: float
-    safe: float
+    alarm: float
     trusted_until: float
-    switch: float
+    change_rate: float
     settle: float
     shares: Floats
     free: Bools
@@ -138,9 +138,9 @@ class Frugal(LikelihoodPolicy):
 
     delta: float = 0.1
     kappa: float = 5.0
-    safe: float = 0.0
+    false_alarm: float = 0.0
     trust: float = 250.0
-    switch: float = 0.0
+    change_rate: float = 0.0
     settle: float = 1e6
 
     name = "frugal"
@@ -153,9 +153,9 @@ class Frugal(LikelihoodPolicy):
         if theta.kind == LINEAR:
             base, cost = _possible(theta.base), _possible(theta.cost)
             expected = np.zeros(cost.shape)
-            for parameter in range(len(problem.parameters)):
-                own = problem.rewards.expected(parameter)
-                for arm, level in enumerate(theta.codes[:, parameter]):
+            for model in range(len(problem.models)):
+                own = problem.rewards.expected(model)
+                for arm, level in enumerate(theta.codes[:, model]):
                     expected[arm, level] = own[arm]
         else:
             win, base = _possible(theta.win), _possible(theta.loss)
@@ -166,10 +166,10 @@ class Frugal(LikelihoodPolicy):
             theta,
             self.delta,
             self.kappa,
-            self.safe,
+            alarm_of(self.false_alarm),
             trusted_until(self.trust, problem.pairs),
-            self.switch,
-            self.settle if self.switch == 0 else math.inf,
+            self.change_rate,
+            self.settle if self.change_rate == 0 else math.inf,
             np.array(problem.shares or (1.0,)),
             _free(theta),
             np.ascontiguousarray(base),
@@ -185,8 +185,8 @@ class Frugal(LikelihoodPolicy):
         """Return by how much ln of a model's odds is above that of 1/h(t)."""
         t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
         horizon = math.log(max(self.kappa, 1e-100)) + (1 + self.delta) * math.log(t)
-        if self.switch > 0:
-            horizon = min(horizon, -(1 + self.delta) / 2 * math.log(self.switch))
+        if self.change_rate > 0:
+            horizon = min(horizon, -(1 + self.delta) / 2 * math.log(self.change_rate))
             misfit = tally.beliefs[: len(misfit)]
         elif problem.prior is not None:
             with np.errstate(divide="ignore"):
@@ -206,7 +206,7 @@ class Frugal(LikelihoodPolicy):
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         if tally.counters[STAGE] == 1:
             return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
-        if known.safe > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+        if known.alarm > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
         t = tally.counters[CLOCK]
@@ -257,8 +257,8 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
     reference = weigh(known.theta, tally, scratch)
     if gives_up(known, tally, scratch, reference):
         return False
-    if known.switch > 0:
-        leak(known.theta.prior, tally, scratch, known.switch)
+    if known.change_rate > 0:
+        leak(known.theta.prior, tally, scratch, known.change_rate)
     horizon = _horizon(known, tally.counters[CLOCK])
     hat = _posterior(known, scratch, horizon)
     _costs(known, scratch)
@@ -270,10 +270,10 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
         arm = _before_paying(known, tally, scratch, hat, context)
     else:
         arm = _settling(known, tally, scratch, hat, context)
-    if known.safe > 0 and arm == scratch.marks[_LEADER, context]:
+    if known.alarm > 0 and arm == scratch.marks[_LEADER, context]:
         arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
     scratch.cycle[0] = arm
-    if known.switch > 0 or arm != scratch.marks[_LEADER, context]:
+    if known.change_rate > 0 or arm != scratch.marks[_LEADER, context]:
         return False
     scratch.notes[REFERENCE] = reference
     scratch.notes[_HAT] = hat
@@ -284,8 +284,8 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
 def _horizon(known: Any, t: int) -> float:
     """Return h(t)."""
     horizon: float = known.kappa * max(float(t), 1.0) ** (1 + known.delta)
-    if known.switch > 0:
-        horizon = min(horizon, known.switch ** (-(1 + known.delta) / 2))
+    if known.change_rate > 0:
+        horizon = min(horizon, known.change_rate ** (-(1 + known.delta) / 2))
     return min(max(horizon, 1e-100), 1e100)
 
 
@@ -297,7 +297,7 @@ def _posterior(known: Any, scratch: Any, horizon: float) -> int:
         scratch.by_model[_POSTERIOR],
         known.theta.prior,
     )
-    weight = 0.0 if known.switch > 0 else 1.0  # beliefs that leak hold the prior already
+    weight = 0.0 if known.change_rate > 0 else 1.0  # beliefs that leak hold the prior already
     least = math.inf
     for model in range(misfit.size):
         least = min(least, misfit[model] + weight * prior[model])
@@ -467,7 +467,7 @@ def _settling(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> i
     ever = _ever(known)
     if not _choose(known, scratch, ever):
         return leader
-    if known.safe > 0 and doubted(known, tally, hat, context, leader, t) != leader:
+    if known.alarm > 0 and doubted(known, tally, hat, context, leader, t) != leader:
         return leader  # which is in doubt: that comes first
     share = _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0)
     spent, gained = _balance(known, scratch, asked)
@@ -653,7 +653,7 @@ def _is_settled(known: Any, scratch: Any, now: float, end: float) -> bool:
 def _leads_until(known: Any, tally: Any, scratch: Any, leader: int, end: float, last: int) -> bool:
     """Tell whether the leader is played up to t = ``last``, h(t) = ``end``, on this posterior."""
     hat = scratch.notes[_HAT]
-    if known.safe > 0 and doubted(known, tally, hat, 0, leader, last) != leader:
+    if known.alarm > 0 and doubted(known, tally, hat, 0, leader, last) != leader:
         return False
     cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
     for arm in range(known.theta.arms):
@@ -712,7 +712,7 @@ def _keeps_leading(
         cost[arm] = _cost(theta, high, arm)
     for model in range(low.size):
         if hats[model] > 0:
-            if known.safe > 0 and doubted(known, tally, model, 0, leader, last) != leader:
+            if known.alarm > 0 and doubted(known, tally, model, 0, leader, last) != leader:
                 return False
             for arm in range(arms):
                 if arm != leader and theta.is_best[arm, model]:

@@ -38,7 +38,7 @@ class MUCB(ThetaPolicy):
 
     def prepare(self, problem: Problem) -> MUCBKnown:
         """Sort Θ into levels, and split ln(|Θ|t³)/2."""
-        return MUCBKnown(theta(problem), 1.5, math.log(len(problem.parameters)) / 2)
+        return MUCBKnown(theta(problem), 1.5, math.log(len(problem.models)) / 2)
 
     plan = staticmethod(UCBS.plan)
     repeats = staticmethod(UCBS.repeats)

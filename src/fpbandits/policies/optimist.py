@@ -17,11 +17,11 @@ mislead.
 
 **When no model fits**: see `fpbandits.policies.shared.giving_up`.
 
-**When the truth changes** with probability ``switch`` before each play, to a model drawn from the
-prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the threshold stops
-growing at t = 1/√switch. A model that was ruled out gains belief by the leak alone, and comes back
-after some 1/√switch plays: about as rarely as trying it costs no more than not to notice that it
-has become true.
+**When the truth changes** with probability r = ``change_rate`` before each play, to a model drawn
+from the prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the
+threshold stops growing at t = 1/√r. A model that was ruled out gains belief by the leak alone, and
+comes back after some 1/√r plays: about as rarely as trying it costs no more than not to notice that
+it has become true.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
@@ -64,8 +64,8 @@ class OptimistKnown(NamedTuple):
     theta: Theta
     delta: float
     offset: float
-    safe: float
-    switch: float
+    alarm: float
+    change_rate: float
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Optimist(LikelihoodPolicy):
 
     delta: float = 0.1
     offset: float = 0.7
-    safe: float = 0.0
-    switch: float = 0.0
+    false_alarm: float = 0.0
+    change_rate: float = 0.0
 
     name = "optimist"
     contexts = Contexts.TOGETHER
@@ -85,8 +85,8 @@ class Optimist(LikelihoodPolicy):
     def margins(self, problem: Problem, tally: Tally) -> Floats:
         """Return what is left of the threshold."""
         t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
-        if self.switch > 0:
-            t, misfit = min(t, self.switch**-0.5), tally.beliefs[: len(misfit)]
+        if self.change_rate > 0:
+            t, misfit = min(t, self.change_rate**-0.5), tally.beliefs[: len(misfit)]
         threshold = (1 + self.delta) * math.log(t) + self.offset
         margins: Floats = threshold - misfit
         return margins
@@ -103,7 +103,7 @@ class Optimist(LikelihoodPolicy):
     def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
         if tally.counters[STAGE] == 1:
             return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
-        if known.safe > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+        if known.alarm > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
             return False
         played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
         bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
@@ -111,28 +111,28 @@ class Optimist(LikelihoodPolicy):
         now, end = _threshold(known, t), _threshold(known, t + rounds - 1)
         arms, models = known.theta.codes.shape
         least = 0.0
-        for parameter in range(models):
-            least = min(least, low[parameter])
+        for model in range(models):
+            least = min(least, low[model])
         # A rival that comes first wins ties, so some model that stays must tell it from the arm.
         sure, told_apart = False, scratch.marks[0]
         for arm in range(arms):
             told_apart[arm] = 0
-        for parameter in range(models):
-            if low[parameter] > end + EQUAL:
+        for model in range(models):
+            if low[model] > end + EQUAL:
                 continue
-            if known.theta.top[0, parameter] > top + TOLERANCE:
+            if known.theta.top[0, model] > top + TOLERANCE:
                 return False
-            if known.theta.top[0, parameter] < top - TOLERANCE:
+            if known.theta.top[0, model] < top - TOLERANCE:
                 continue
-            if not known.theta.is_best[played, parameter]:
+            if not known.theta.is_best[played, model]:
                 return False
-            if high[parameter] - least <= now:
+            if high[model] - least <= now:
                 sure = True
                 # What is surely there must weigh more than what counts as equal.
-                weight = high[parameter] - least + known.theta.prior[parameter]
+                weight = high[model] - least + known.theta.prior[model]
                 if weight + math.log(models) < 20:
                     for arm in range(played):
-                        if not known.theta.is_best[arm, parameter]:
+                        if not known.theta.is_best[arm, model]:
                             told_apart[arm] = 1
         for arm in range(played):
             sure = sure and told_apart[arm] == 1
@@ -145,24 +145,24 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
     reference = weigh(known.theta, tally, scratch)
     if gives_up(known, tally, scratch, reference):
         return False
-    if known.switch > 0:
-        leak(known.theta.prior, tally, scratch, known.switch)
+    if known.change_rate > 0:
+        leak(known.theta.prior, tally, scratch, known.change_rate)
     misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
     arms, models = known.theta.arms, known.theta.codes.shape[1]
     tops = known.theta.top[tally.counters[CONTEXT]]
     first = tally.counters[CONTEXT] * arms  # of the pairs in this context
     threshold = _threshold(known, tally.counters[CLOCK])
     top = -math.inf
-    for parameter in range(models):
-        if misfit[parameter] <= threshold + EQUAL:
-            top = max(top, tops[parameter])
+    for model in range(models):
+        if misfit[model] <= threshold + EQUAL:
+            top = max(top, tops[model])
     for arm in range(arms):
         mass[arm] = -1.0
-    for parameter in range(models):
-        if misfit[parameter] <= threshold + EQUAL and tops[parameter] >= top - TOLERANCE:
-            weight = math.exp(-misfit[parameter] - known.theta.prior[parameter])
+    for model in range(models):
+        if misfit[model] <= threshold + EQUAL and tops[model] >= top - TOLERANCE:
+            weight = math.exp(-misfit[model] - known.theta.prior[model])
             for arm in range(arms):
-                if known.theta.is_best[first + arm, parameter]:
+                if known.theta.is_best[first + arm, model]:
                     mass[arm] = max(mass[arm], 0.0) + weight
     scratch.cycle[0] = 0
     for arm in range(1, arms):
@@ -170,13 +170,13 @@ def _decide(known: Any, tally: Any, scratch: Any) -> bool:
             scratch.cycle[0] = arm
     scratch.notes[REFERENCE] = reference
     scratch.values[TOP] = top
-    return bool(known.switch == 0)
+    return bool(known.change_rate == 0)
 
 
 @jitted
 def _threshold(known: Any, t: int) -> float:
     plays = max(float(t), 1.0)
-    if known.switch > 0:
-        plays = min(plays, known.switch**-0.5)
+    if known.change_rate > 0:
+        plays = min(plays, known.change_rate**-0.5)
     threshold: float = (1 + known.delta) * math.log(plays) + known.offset
     return threshold

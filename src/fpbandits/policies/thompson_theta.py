@@ -52,7 +52,7 @@ class ThompsonThetaKnown(NamedTuple):
 
     theta: Theta
     cost: Floats
-    switch: float
+    change_rate: float
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class ThompsonTheta(LikelihoodPolicy):
     prior: Any = None
     """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``, others 0; by default
     the problem's own prior, and if it has none, all alike."""
-    switch: float = 0.0
+    change_rate: float = 0.0
     """How likely it is, before each play, that the truth is drawn anew from the prior."""
 
     name = "thompson-theta"
-    knows = "Θ: what every arm pays under every parameter; optionally a prior"
+    knows = "Θ: what every arm pays under every model; optionally a prior"
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True
     contexts = Contexts.TOGETHER
@@ -113,13 +113,13 @@ class ThompsonTheta(LikelihoodPolicy):
         if self.prior is not None:
             parts = (f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
             words.append(f"prior={','.join(parts)}")
-        if self.switch:
-            words.append(f"switch={self.switch!r}")
+        if self.change_rate:
+            words.append(f"change_rate={self.change_rate!r}")
         return ":".join(words)
 
     def prepare(self, problem: Problem) -> ThompsonThetaKnown:
         """Sort Θ into levels, and put the prior into its order."""
-        weights = np.ones(len(problem.parameters))
+        weights = np.ones(len(problem.models))
         if problem.prior is not None:
             weights[:] = problem.prior
         if self.prior is not None:
@@ -130,19 +130,19 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaKnown(self.theta(problem), cost, self.switch)
+        return ThompsonThetaKnown(self.theta(problem), cost, self.change_rate)
 
     @staticmethod
     def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
         reference = weigh(known.theta, tally, scratch)
         energy, arms = scratch.by_model[NOW], known.theta.arms
         best = known.theta.best[tally.counters[CONTEXT]]
-        if known.switch > 0:
-            leak(known.cost, tally, scratch, known.switch)
+        if known.change_rate > 0:
+            leak(known.cost, tally, scratch, known.change_rate)
             scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
             return 1, 1
-        for parameter in range(known.cost.size):
-            energy[parameter] += known.cost[parameter]
+        for model in range(known.cost.size):
+            energy[model] += known.cost[model]
         if budget == 1 and tally.counters[STAGE] == 0:
             scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
             return 1, 1
@@ -152,12 +152,12 @@ class ThompsonTheta(LikelihoodPolicy):
             return 1, _settle(known, tally, scratch, random)
 
         least, mass = math.inf, scratch.numbers[0]
-        for parameter in range(known.cost.size):
-            least = min(least, energy[parameter])
+        for model in range(known.cost.size):
+            least = min(least, energy[model])
         for arm in range(arms):
             mass[arm] = 0.0
-        for parameter in range(known.cost.size):
-            mass[best[parameter]] += math.exp(least - energy[parameter])
+        for model in range(known.cost.size):
+            mass[best[model]] += math.exp(least - energy[model])
         leader = 0
         for arm in range(1, arms):
             if mass[arm] > mass[leader]:
@@ -215,19 +215,19 @@ def _draw(known: Any, scratch: Any, best: Any, leader: int, random: Any) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
     energy = scratch.by_model[NOW]
     least, total = math.inf, 0.0
-    for parameter in range(known.cost.size):
-        if best[parameter] != leader:
-            least = min(least, energy[parameter])
-    for parameter in range(known.cost.size):
-        if best[parameter] != leader:
-            total += math.exp(least - energy[parameter])
+    for model in range(known.cost.size):
+        if best[model] != leader:
+            least = min(least, energy[model])
+    for model in range(known.cost.size):
+        if best[model] != leader:
+            total += math.exp(least - energy[model])
     left = random.random() * total
     drawn = 0
-    for parameter in range(known.cost.size):
-        if best[parameter] != leader:
-            weight = math.exp(least - energy[parameter])
+    for model in range(known.cost.size):
+        if best[model] != leader:
+            weight = math.exp(least - energy[model])
             if weight > 0:
-                drawn = parameter
+                drawn = model
                 left -= weight
                 if left < 0:
                     break
@@ -238,14 +238,14 @@ def _draw(known: Any, scratch: Any, best: Any, leader: int, random: Any) -> int:
 def _odds(known: Any, best: Any, against: Any, for_it: Any, leader: int) -> float:
     """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
     least, others, own = math.inf, 0.0, 0.0
-    for parameter in range(known.cost.size):
-        if best[parameter] == leader:
-            least = min(least, for_it[parameter])
-    for parameter in range(known.cost.size):
-        if best[parameter] == leader:
-            own += math.exp(least - for_it[parameter])
+    for model in range(known.cost.size):
+        if best[model] == leader:
+            least = min(least, for_it[model])
+    for model in range(known.cost.size):
+        if best[model] == leader:
+            own += math.exp(least - for_it[model])
         else:
-            others += math.exp(min(least - against[parameter], 700.0))
+            others += math.exp(min(least - against[model], 700.0))
     return others / own
 
 

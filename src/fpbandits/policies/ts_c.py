@@ -67,9 +67,9 @@ class TSC(UCBC):
         t = max(tally.counters[CLOCK], 1)
         box_ahead(known.theta, tally, envelope, scratch, known.alpha / 2, t, rounds - 1)
         sure = False
-        for parameter in range(known.theta.best.shape[1]):
-            if known.theta.best[0, parameter] == scratch.cycle[0]:
-                sure = sure or scratch.by_model[LOW, parameter] >= 0
-            elif scratch.by_model[HIGH, parameter] >= 0:
+        for model in range(known.theta.best.shape[1]):
+            if known.theta.best[0, model] == scratch.cycle[0]:
+                sure = sure or scratch.by_model[LOW, model] >= 0
+            elif scratch.by_model[HIGH, model] >= 0:
                 return False
         return sure

@@ -65,11 +65,11 @@ class UCBC(ThetaPolicy):
         sure, rival = False, scratch.marks[1]
         for arm in range(rival.size):
             rival[arm] = 0
-        for parameter in range(known.theta.best.shape[1]):
-            arm = known.theta.best[0, parameter]
+        for model in range(known.theta.best.shape[1]):
+            arm = known.theta.best[0, model]
             if arm == played:
-                sure = sure or scratch.by_model[LOW, parameter] >= 0
-            elif scratch.by_model[HIGH, parameter] >= 0:
+                sure = sure or scratch.by_model[LOW, model] >= 0
+            elif scratch.by_model[HIGH, model] >= 0:
                 rival[arm] = 1
         for arm in range(rival.size):
             if rival[arm] == 1:

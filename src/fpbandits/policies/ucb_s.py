@@ -45,9 +45,9 @@ class UCBS(ThetaPolicy):
         box_now(known.theta, tally, scratch, known.scale, t, known.offset)
         arms, models = known.theta.codes.shape
         top = -math.inf
-        for parameter in range(models):
-            if scratch.by_model[NOW, parameter] >= 0:
-                top = max(top, known.theta.top[0, parameter])
+        for model in range(models):
+            if scratch.by_model[NOW, model] >= 0:
+                top = max(top, known.theta.top[0, model])
         if top == -math.inf:
             if t > 1:
                 tally.counters[MISFITS] += 1
@@ -62,12 +62,9 @@ class UCBS(ThetaPolicy):
                     scratch.cycle[0] = arm
             return 1, 1
         scratch.cycle[0] = arms
-        for parameter in range(models):
-            if (
-                scratch.by_model[NOW, parameter] >= 0
-                and known.theta.top[0, parameter] >= top - TOLERANCE
-            ):
-                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[0, parameter])
+        for model in range(models):
+            if scratch.by_model[NOW, model] >= 0 and known.theta.top[0, model] >= top - TOLERANCE:
+                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[0, model])
         rounds = 1
         if budget > 1 and tally.plays[scratch.cycle[0]] > 0:
             scratch.values[TOP] = top
@@ -80,17 +77,11 @@ class UCBS(ThetaPolicy):
         scale, offset = known.scale, known.offset
         box_ahead(known.theta, tally, envelope, scratch, scale, t, rounds - 1, offset)
         sure = False
-        for parameter in range(known.theta.best.shape[1]):
-            if (
-                scratch.by_model[HIGH, parameter] < 0
-                or known.theta.top[0, parameter] < top - TOLERANCE
-            ):
+        for model in range(known.theta.best.shape[1]):
+            if scratch.by_model[HIGH, model] < 0 or known.theta.top[0, model] < top - TOLERANCE:
                 continue
-            if (
-                known.theta.top[0, parameter] > top + TOLERANCE
-                or known.theta.best[0, parameter] < played
-            ):
+            if known.theta.top[0, model] > top + TOLERANCE or known.theta.best[0, model] < played:
                 return False
-            if known.theta.best[0, parameter] == played and scratch.by_model[LOW, parameter] >= 0:
+            if known.theta.best[0, model] == played and scratch.by_model[LOW, model] >= 0:
                 sure = True
         return sure

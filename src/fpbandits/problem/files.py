@@ -7,15 +7,15 @@ TOML holds everything::
                                  # "gaussian" with `deviation`
     arms = ["9 EUR", "12 EUR"]
     range = [0, 1]               # optional: the user's units
-    true = "loyal"               # optional
-    [parameters]
+    truth = "loyal"              # optional
+    [models]
     loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm
     thrifty = [0.2, 0.5]
     [prior]                      # optional: weights, 1 where none is given
     loyal = 3
 
 With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
-With `contexts = ["mobile", "desktop"]` a parameter is a table of one such list per context, and
+With `contexts = ["mobile", "desktop"]` a model is a table of one such list per context, and
 `shares = [0.6, 0.4]` says how often each comes.
 
 CSV holds the means of Bernoulli arms: see `fpbandits.problem.spreadsheet`.
@@ -38,6 +38,7 @@ import numpy as np
 
 from fpbandits.core.checks import checked_path
 from fpbandits.core.names import Naming
+from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
@@ -48,8 +49,8 @@ from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_NAMING = ("name", "arms", "range", "true", "prior", "contexts", "shares")
-_COMMON_FIELDS = (*_NAMING, "reward", "parameters")
+_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares")
+_COMMON_FIELDS = (*_NAMING, "reward", "models")
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
 """A number without a digit before the point, which TOML does not have."""
@@ -63,7 +64,7 @@ _ENDLESS_KEY = re.compile(
 def load_problem(source: str | os.PathLike[str]) -> Problem:
     """Load a problem from a .toml or .csv file, or a built-in one by its name.
 
-    >>> load_problem("paper:two").parameters
+    >>> load_problem("paper:two").models
     ('theta1', 'theta2')
     """
     if not isinstance(source, str | os.PathLike):
@@ -93,7 +94,7 @@ def the_problem(given: Problem | str | os.PathLike[str]) -> Problem:
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
-    CSV keeps names, means and range; `Problem.true` is lost, and the problem's name becomes the
+    CSV keeps names, means and range; `Problem.truth` is lost, and the problem's name becomes the
     file's. A problem that is not Bernoulli, or has a prior or unequal shares of contexts, does not
     fit into CSV and is refused.
     """
@@ -155,6 +156,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     """Make a problem of the fields of a TOML table."""
+    table = with_new_keys(table)
     name_of_family = table.get("reward", "bernoulli")
     if not isinstance(name_of_family, str):
         raise InputError(f"reward must be a family's name, not {quote(name_of_family)}")
@@ -171,16 +173,16 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
                     f"field {quote(field)} goes with reward = {quote(other.name)} only"
                 )
         raise unknown("field", field, fields)
-    for field in ("parameters", *family.fields):
+    for field in ("models", *family.fields):
         if field not in table:
             raise InputError(f"the field {quote(field)} is missing")
-    rows = table["parameters"]
+    rows = table["models"]
     if not isinstance(rows, dict):
-        raise InputError(f"parameters must be a table of name = [values], not {quote(rows)}")
+        raise InputError(f"models must be a table of name = [values], not {quote(rows)}")
     for field in ("arms", "range", "contexts", "shares"):
         if not isinstance(table.get(field, []), list):
             raise InputError(f"{field} must be a list, not {quote(table[field])}")
-    naming: Naming = {"parameters": list(rows), "name": name}
+    naming: Naming = {"models": list(rows), "name": name}
     for key in _NAMING:
         if key in table:
             naming[key] = table[key]  # type: ignore[literal-required]  # they are its keys
@@ -202,8 +204,8 @@ def problem_to_toml(problem: Problem) -> str:
     ]
     if rewards.takes_range:
         lines.append(f"range = {list(problem.range)}")
-    if problem.true is not None:
-        lines.append(f"true = {_toml_text(problem.true)}")
+    if problem.truth is not None:
+        lines.append(f"truth = {_toml_text(problem.truth)}")
     lines += [
         f"{field} = {np.asarray(rewards.content[field]).tolist()!r}" for field in rewards.fields
     ]
@@ -211,17 +213,17 @@ def problem_to_toml(problem: Problem) -> str:
         lines.append(f"contexts = [{', '.join(map(_toml_text, problem.contexts))}]")
         lines.append(f"shares = {list(problem.shares)}")
     else:
-        lines += ["", "[parameters]"]
-    for parameter, row in zip(problem.parameters, rewards.rows.tolist(), strict=True):
+        lines += ["", "[models]"]
+    for model, row in zip(problem.models, rewards.rows.tolist(), strict=True):
         if not problem.contexts:
-            lines.append(f"{_toml_text(parameter)} = {row}")
+            lines.append(f"{_toml_text(model)} = {row}")
             continue
-        lines += ["", f"[parameters.{_toml_text(parameter)}]"]
+        lines += ["", f"[models.{_toml_text(model)}]"]
         arms = len(problem.arms)
         for place, context in enumerate(problem.contexts):
             lines.append(f"{_toml_text(context)} = {row[arms * place : arms * (place + 1)]}")
     if problem.prior is not None:
-        shares = zip(problem.parameters, problem.prior, strict=True)
+        shares = zip(problem.models, problem.prior, strict=True)
         lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]
     return "\n".join(lines) + "\n"
 

@@ -18,14 +18,14 @@ def problem_html(problem: Problem) -> str:
     pairs, means = problem.pair_names[:_MOST_COLUMNS], problem.rewards.means[:_MOST_ROWS]
     arms = len(problem.arms)
     rows = []
-    for name, own in zip(problem.parameters, means, strict=False):
+    for name, own in zip(problem.models, means, strict=False):
         starts = range(0, problem.pairs, arms)
         best = {start + int(own[start : start + arms].argmax()) for start in starts}
         numbers = [
             Strong(f"{mean:.4g}") if place in best else f"{mean:.4g}"
             for place, mean in enumerate(own[:_MOST_COLUMNS])
         ]
-        rows.append([name + (" (true)" if name == problem.true else ""), *numbers])
+        rows.append([name + (" (the truth)" if name == problem.truth else ""), *numbers])
     columns = ("columns", "in .pair_names") if problem.contexts else ("arms", "in .arms")
     return html_table(
         problem.name,
@@ -33,7 +33,7 @@ def problem_html(problem: Problem) -> str:
         rows,
         above=[repr(problem).removeprefix(f"Problem({problem.name!r}: ").removesuffix(")")],
         below=[
-            *and_more(len(problem.parameters), len(rows), "parameters", "in .parameters"),
+            *and_more(len(problem.models), len(rows), "models", "in .models"),
             *and_more(problem.pairs, len(pairs), *columns),
         ],
     )

@@ -18,6 +18,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, checked_range, known_name
 from fpbandits.core.names import Names, Naming
+from fpbandits.core.renamed import OldAttributesRefused
 from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
 from fpbandits.errors import InputError, counted, quote
@@ -27,30 +28,30 @@ from fpbandits.problem.vectors import logistic, products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem:
-    """A bandit whose unknown environment is one of the parameters in Θ.
+class Problem(OldAttributesRefused):
+    """A bandit whose unknown environment is one of the models in Θ.
 
     Attributes
     ----------
     name
         What to call it in tables and figures.
-    arms, parameters
+    arms, models
         Names, in order. Where arms tie, the smallest index wins, so the order matters.
     rewards
-        The reward law of every arm under every parameter.
-    true
-        The parameter that simulations take for the truth unless told otherwise.
+        The reward law of every arm under every model.
+    truth
+        The model that simulations take for the truth unless told otherwise.
     prior
-        How likely each parameter is, in order, if that was said.
+        How likely each model is, in order, if that was said.
     contexts, shares
         What is seen before a decision, and how often it comes; none without contexts.
 
     Examples
     --------
-    >>> problem = Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], parameters=["x", "y"])
+    >>> problem = Problem.bernoulli([[.9, .5], [.2, .5]], arms=["a", "b"], models=["x", "y"])
     >>> problem
-    Problem('problem': 2 parameters, 2 arms, bernoulli rewards in [0, 1])
-    >>> problem.arms, problem.parameters
+    Problem('problem': 2 models, 2 arms, bernoulli rewards in [0, 1])
+    >>> problem.arms, problem.models
     (('a', 'b'), ('x', 'y'))
     >>> problem.index("y")
     1
@@ -58,18 +59,18 @@ class Problem:
 
     name: str
     arms: tuple[str, ...]
-    parameters: tuple[str, ...]
+    models: tuple[str, ...]
     rewards: RewardFamily
-    true: str | None = None
+    truth: str | None = None
     prior: tuple[float, ...] | None = None
     contexts: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
-        names = self.parameters, self.arms, self.contexts
+        names = self.models, self.arms, self.contexts
         whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
-        if not whole or self.rewards.means.shape != (len(self.parameters), self.pairs):
+        if not whole or self.rewards.means.shape != (len(self.models), self.pairs):
             raise InputError(
                 "the names do not fit the rewards: make a problem by Problem.bernoulli, "
                 "Problem.beta, Problem.discrete or Problem.gaussian"
@@ -83,11 +84,11 @@ class Problem:
         value: Sequence[float] | Floats | None = None,
         **naming: Unpack[Naming],
     ) -> Problem:
-        """Make a problem of Bernoulli arms from means[parameter][arm], in the user's units.
+        """Make a problem of Bernoulli arms from means[model][arm], in the user's units.
 
         A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
-        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``parameters``,
-        ``range``, ``prior``, ``true`` and ``name``: see `Naming`.
+        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``models``,
+        ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
 
         >>> Problem.bernoulli([[.9, .5], [.2, .4]], value=[9, 12]).means
         array([[8.1, 6. ],
@@ -99,24 +100,24 @@ class Problem:
 
     @classmethod
     def gaussian(cls, means: Numbers, deviation: float, **naming: Unpack[Naming]) -> Problem:
-        """Make a problem of normal rewards: means[parameter][arm] and one deviation for all.
+        """Make a problem of normal rewards: means[model][arm] and one deviation for all.
 
         Both are in the user's units; ``naming`` is as in `bernoulli`, but there is no range.
 
         >>> Problem.gaussian([[30, 20], [10, 20]], deviation=5)
-        Problem('problem': 2 parameters, 2 arms, gaussian rewards of deviation 5)
+        Problem('problem': 2 models, 2 arms, gaussian rewards of deviation 5)
         """
         return cls.of_family("gaussian", means, {"deviation": deviation}, **naming)
 
     @classmethod
     def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
-        """Make a problem of Beta arms: means[parameter][arm] and one concentration for all.
+        """Make a problem of Beta arms: means[model][arm] and one concentration for all.
 
         On [0, 1] an arm of mean μ pays Beta(cμ, c(1 − μ)), of variance μ(1 − μ)/(c + 1).
         ``naming`` is as in `bernoulli`.
 
         >>> Problem.beta([[3, 2], [1, 2]], concentration=8, range=(0, 5))
-        Problem('problem': 2 parameters, 2 arms, beta rewards in [0, 5])
+        Problem('problem': 2 models, 2 arms, beta rewards in [0, 5])
         """
         return cls.of_family("beta", means, {"concentration": concentration}, **naming)
 
@@ -124,12 +125,12 @@ class Problem:
     def discrete(
         cls, probabilities: Numbers, support: Sequence[float] | Floats, **naming: Unpack[Naming]
     ) -> Problem:
-        """Make a problem from a finite support and probabilities[parameter][arm][value].
+        """Make a problem from a finite support and probabilities[model][arm][value].
 
         The support is in the user's units; ``naming`` is as in `bernoulli`.
 
         >>> Problem.discrete([[[.5, 0, .5], [0, 1, 0]]], support=[0, .5, 1])
-        Problem('problem': 1 parameter, 2 arms, discrete rewards in [0, 1])
+        Problem('problem': 1 model, 2 arms, discrete rewards in [0, 1])
         """
         return cls.of_family("discrete", probabilities, {"support": support}, **naming)
 
@@ -139,7 +140,7 @@ class Problem:
     ) -> Problem:
         """Make a problem of normal rewards whose means are linear in known features.
 
-        The mean of an arm is the product of weights[parameter] with features[arm], or with
+        The mean of an arm is the product of weights[model] with features[arm], or with
         features[context][arm] if there are ``contexts``; see `gaussian`.
 
         >>> Problem.linear([[2, 1], [-1, 1]], [[1, 0], [0, 3]], deviation=2).means
@@ -159,7 +160,7 @@ class Problem:
     ) -> Problem:
         """Make a problem of Bernoulli arms whose chances are logistic in known features.
 
-        An arm pays with probability 1/(1 + e^{−x}), x the product of weights[parameter] with
+        An arm pays with probability 1/(1 + e^{−x}), x the product of weights[model] with
         features[arm], or with features[context][arm]; see `bernoulli`.
 
         >>> Problem.logistic([[2, 1], [-1, 1]], [[0, 0], [0, 3]]).means.round(3)
@@ -172,8 +173,10 @@ class Problem:
     def of_family(
         cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
-        """Make a problem of any family in `FAMILIES`: a row per parameter, and its fields."""
+        """Make a problem of any family in `FAMILIES`: a row per model, and its fields."""
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
+        for keyword in naming:
+            known_name("keyword", keyword, Naming.__annotations__)
         if not isinstance(fields, Mapping) or set(fields) - set(kind.optional) != set(kind.fields):
             raise InputError(
                 f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
@@ -186,33 +189,33 @@ class Problem:
             raise InputError(f"{kind.name} rewards have no range: leave it out")
         limits = checked_range(naming.get("range", (0, 1)))
         rewards = kind.checked(rows, names, limits, **fields)
-        prior = checked_prior(naming.get("prior"), names.parameters)
+        prior = checked_prior(naming.get("prior"), names.models)
         shares = checked_shares(naming.get("shares"), names.contexts)
         return cls(
             names.name,
             names.arms,
-            names.parameters,
+            names.models,
             rewards,
-            names.true,
+            names.truth,
             prior,
             names.contexts,
             shares,
         )
 
-    def reordered(self, parameters: Ints, arms: Ints) -> Problem:
-        """Return the same problem with parameters and arms, in every context, in another order."""
+    def reordered(self, models: Ints, arms: Ints) -> Problem:
+        """Return the same problem with models and arms, in every context, in another order."""
         columns = self.columns(arms)
         return replace(
             self,
             arms=tuple(self.arms[arm] for arm in arms),
-            parameters=tuple(self.parameters[parameter] for parameter in parameters),
-            rewards=self.rewards.reordered(parameters, columns),
-            prior=None if self.prior is None else tuple(self.prior[p] for p in parameters),
+            models=tuple(self.models[model] for model in models),
+            rewards=self.rewards.reordered(models, columns),
+            prior=None if self.prior is None else tuple(self.prior[p] for p in models),
         )
 
     @property
     def means(self) -> Floats:
-        """μ_i(θ) in the user's units: [parameter, arm], or [parameter, context, arm]."""
+        """μ_i(θ) in the user's units: [model, arm], or [model, context, arm]."""
         means = self.rewards.means
         if not self.contexts:
             return means
@@ -249,22 +252,22 @@ class Problem:
         """The lowest and the highest reward in the user's units."""
         return self.rewards.range
 
-    def index(self, parameter: str) -> int:
-        """Return the place of a parameter in `parameters`, by its name."""
-        return self._places[known_name("parameter", parameter, self._places)]
+    def index(self, model: str) -> int:
+        """Return the place of a model in `models`, by its name."""
+        return self._places[known_name("model", model, self._places)]
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.parameters)}
+        return {name: place for place, name in enumerate(self.models)}
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all that decides how the problem is played: names, laws, range and prior.
 
-        `name`, `true` and `shares` are not part of it.
+        `name`, `truth` and `shares` are not part of it.
         """
         digest = hashlib.sha256()
-        for names in (self.arms, self.parameters, (self.rewards.name,)):
+        for names in (self.arms, self.models, (self.rewards.name,)):
             digest.update(repr(names).encode())
         if self.contexts:
             digest.update(repr(self.contexts).encode())
@@ -286,7 +289,7 @@ class Problem:
     def __repr__(self) -> str:
         contexts = f"{counted(len(self.contexts), 'context')}, " if self.contexts else ""
         return (
-            f"Problem({self.name!r}: {counted(len(self.parameters), 'parameter')}, "
+            f"Problem({self.name!r}: {counted(len(self.models), 'model')}, "
             f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
         )
 

@@ -1,7 +1,7 @@
 """Problems as CSV, which spreadsheets read and write: the means of Bernoulli arms.
 
-A header ``parameter,<arm>,<arm>…`` and a row per parameter; with contexts a header
-``parameter,context,<arm>,<arm>…`` and a row per parameter and context, in any order. Contexts come
+A header ``model,<arm>,<arm>…`` and a row per model; with contexts a header
+``model,context,<arm>,<arm>…`` and a row per model and context, in any order. Contexts come
 equally often there: other shares take TOML.
 
 Above the header may stand ``# range = 0, 15``, for rewards in the user's units. A name that begins
@@ -55,20 +55,20 @@ def problem_from_csv(text: str, name: str) -> Problem:
     """Read a problem from CSV, and call it so."""
     table = _read(text)
     if table.arms and not table.rows:
-        raise InputError("there are no parameters: expected a row for each below the header")
+        raise InputError("there are no models: expected a row for each below the header")
     if not table.arms:
-        raise InputError("the file is empty: expected a header parameter,<arm>,<arm>…")
-    parameters, contexts, means = table.names, None, table.means
+        raise InputError("the file is empty: expected a header model,<arm>,<arm>…")
+    models, contexts, means = table.names, None, table.means
     places = np.arange(len(table.rows))[:, np.newaxis]
     if table.with_contexts:
-        parameters, contexts = list(dict.fromkeys(table.names)), list(dict.fromkeys(table.contexts))
-        places = _places(table, parameters, contexts)
+        models, contexts = list(dict.fromkeys(table.names)), list(dict.fromkeys(table.contexts))
+        places = _places(table, models, contexts)
         means = means[places]
     try:
         return Problem.bernoulli(
             means,
             arms=table.arms,
-            parameters=parameters,
+            models=models,
             contexts=contexts,
             range=table.limits,
             name=name,
@@ -116,25 +116,24 @@ def _read(text: str) -> _Table:
     return table
 
 
-def _places(table: _Table, parameters: list[str], contexts: list[str]) -> Ints:
-    """Return which row speaks of a parameter in a context: [parameter, context]."""
+def _places(table: _Table, models: list[str], contexts: list[str]) -> Ints:
+    """Return which row speaks of a model in a context: [model, context]."""
     found: dict[tuple[str, str], int] = {}
     for place, pair in enumerate(zip(table.names, table.contexts, strict=True)):
         if pair in found:
             raise InputError(
-                f"row {table.rows[place]}: parameter {quote(pair[0])}, context {quote(pair[1])} is "
+                f"row {table.rows[place]}: model {quote(pair[0])}, context {quote(pair[1])} is "
                 f"there for the second time: it is in row {table.rows[found[pair]]} already"
             )
         found[pair] = place
-    for parameter in parameters:
+    for model in models:
         for context in contexts:
-            if (parameter, context) not in found:
-                row = table.rows[table.names.index(parameter)]
+            if (model, context) not in found:
+                row = table.rows[table.names.index(model)]
                 raise InputError(
-                    f"row {row}: parameter {quote(parameter)}: there is no row for context "
-                    f"{quote(context)}"
+                    f"row {row}: model {quote(model)}: there is no row for context {quote(context)}"
                 )
-    return np.array([[found[name, context] for context in contexts] for name in parameters])
+    return np.array([[found[name, context] for context in contexts] for name in models])
 
 
 def _range(text: str, row: int) -> Sequence[float]:
@@ -156,17 +155,16 @@ def _range(text: str, row: int) -> Sequence[float]:
 def _header(cells: list[str], row: int) -> tuple[list[str], bool]:
     """Return the arms, and whether there are contexts."""
     first, *arms = (cell.strip() for cell in cells)
-    if first != "parameter":
+    if first not in ("model", "parameter"):  # as earlier versions wrote it
         hint = ", separated by commas" if ";" in first or "\t" in first else ""
         raise InputError(
-            f"row {row}: the header must be parameter,<arm>,<arm>…{hint}; "
-            f"it starts with {quote(first)}"
+            f"row {row}: the header must be model,<arm>,<arm>…{hint}; it starts with {quote(first)}"
         )
     with_contexts = arms[:1] == [_CONTEXT]
     if with_contexts:
         del arms[0]
     if not arms:
-        start = f"parameter,{_CONTEXT}" if with_contexts else "parameter"
+        start = f"model,{_CONTEXT}" if with_contexts else "model"
         raise InputError(f"row {row}: the header names no arms: {start},<arm>,<arm>…")
     if not all(arms):
         raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
@@ -178,14 +176,14 @@ def _context(cells: list[str], row: int) -> str:
     try:
         return checked_name("its context", context)
     except InputError as error:
-        place = f"row {row}: parameter {quote(cell_to_text(cells[0].strip()))}"
+        place = f"row {row}: model {quote(cell_to_text(cells[0].strip()))}"
         raise error.at(place) from None
 
 
 def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[float]:
     """Read one row with care, to say what is wrong with it and where."""
     given = [cell.strip() for cell in cells]
-    place = f"row {row}: parameter {quote(given[0])}"
+    place = f"row {row}: model {quote(given[0])}"
     if first == 2:
         place += f", context {quote(given[1])}"
     given = given[first:]
@@ -223,11 +221,11 @@ def problem_to_csv(problem: Problem) -> str:
         stream.write(f"# range = {problem.range[0]!r}, {problem.range[1]!r}\n")
     writer = csv.writer(stream, lineterminator="\n")
     arms = map(text_to_cell, problem.arms)
-    writer.writerow(["parameter", *([_CONTEXT] if problem.contexts else []), *arms])
-    for parameter, row in zip(problem.parameters, problem.means.tolist(), strict=True):
+    writer.writerow(["model", *([_CONTEXT] if problem.contexts else []), *arms])
+    for model, row in zip(problem.models, problem.means.tolist(), strict=True):
         if not problem.contexts:
-            writer.writerow([text_to_cell(parameter), *row])
+            writer.writerow([text_to_cell(model), *row])
             continue
         for context, means in zip(problem.contexts, row, strict=True):
-            writer.writerow([text_to_cell(parameter), text_to_cell(context), *means])
+            writer.writerow([text_to_cell(model), text_to_cell(context), *means])
     return stream.getvalue()

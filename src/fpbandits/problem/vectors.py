@@ -1,4 +1,4 @@
-"""Means from vectors: weights of each parameter times known features of each arm.
+"""Means from vectors: weights of each model times known features of each arm.
 
 In a linear model the product is the mean; in a logistic one the chance is 1/(1 + e^{−product}).
 """
@@ -20,12 +20,12 @@ def products(weights: Numbers, features: Numbers) -> Floats:
     for what, given, dimensions in (("weights", weights, (2,)), ("features", features, (2, 3))):
         table = np.array([]) if not is_list(given) else _numbers(given, what)
         if table.ndim not in dimensions or not table.size:
-            whose = "arm" if what == "features" else "parameter"
+            whose = "arm" if what == "features" else "model"
             raise InputError(f"{what} must be a list of numbers per {whose}, not {quote(given)}")
         vectors.append(table)
     if vectors[0].shape[-1] != vectors[1].shape[-1]:
         raise InputError(
-            f"{vectors[0].shape[-1]} weights per parameter for {vectors[1].shape[-1]} features "
+            f"{vectors[0].shape[-1]} weights per model for {vectors[1].shape[-1]} features "
             "per arm: they must be as many"
         )
     means: Floats = np.tensordot(vectors[0], vectors[1], axes=(-1, -1))

@@ -10,7 +10,7 @@ A *unit* is whatever has one truth of its own: a user, a radio link, or the one 
     store       … and writes the states and the events, and commits
 
 The *log* of events is all that ever happened, append-only; a unit's state is what follows from its
-events, kept so that nobody has to play them again. `replay` does it all the same, and says whether
+events, kept so that nobody has to play them again. `verify` does it all the same, and says whether
 every decision is as logged. `export` turns the log into what `fit` reads; `migrate` starts a new
 experiment from it. `client` is the other end of the line.
 """

@@ -161,7 +161,7 @@ class Client:
         return found
 
     def unit(self, name: str, *, experiment: str | None = None) -> dict[str, Any]:
-        """Return what is known of a unit: plays, survivors, misfits, outstanding."""
+        """Return what is known of a unit: plays, plausible, misfits, pending."""
         path = self._path(experiment, "units", name)
         found: dict[str, Any] = self._call("GET", path)
         return found

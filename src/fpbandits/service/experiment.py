@@ -18,6 +18,7 @@ from typing import get_args
 
 from fpbandits.agent.agent import Agent, Late
 from fpbandits.core.checks import checked_name, known_name, number, whole_number
+from fpbandits.core.renamed import with_new_options
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, TooLargeError, quote, unknown
 from fpbandits.policies import DEFAULT, POLICIES
@@ -70,7 +71,7 @@ class Experiment:
             id,
             name,
             problem_from_toml(fields["problem"], name),
-            policy_of(fields["policy"]),
+            policy_of(with_new_options(fields["policy"])),
             fields["seed"],
             fields["late"],
             fields["reward_wait"],

@@ -28,9 +28,9 @@ from typing import Any, BinaryIO
 from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.replay import experiments_of
 from fpbandits.service.step import DECISION, EXPIRED, REWARD, Event, decision_name
 from fpbandits.service.store import Store
+from fpbandits.service.verify import experiments_of
 
 _AT_ONCE = 50_000
 

@@ -266,23 +266,22 @@ class Service:
         if row is None or row.state is None:
             raise UnknownError(f"unknown unit {quote(name)}: nothing was decided for it yet")
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
-        survivors: dict[str, float | None] | None
+        plausible: dict[str, float | None] | None
         try:
             # JSON has no infinity: as long as nothing could rule a model out, its margin is null.
-            survivors = {
+            plausible = {
                 model: margin if isfinite(margin) else None
-                for model, margin in agent.survivors().items()
+                for model, margin in agent.plausible().items()
             }
         except InputError:  # the policy rules no model out
-            survivors = None
+            plausible = None
         return {
             "unit": name,
             "plays": agent.plays,
-            "survivors": survivors,
+            "plausible": plausible,
             "misfits": agent.misfits,
-            "outstanding": {
-                decision_name(name, number): arm for number, arm in agent.outstanding.items()
-            },
+            "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
+            "blocked": {arm: each.rewards for arm, each in agent.blocked.items()},
             "events": row.steps,
         }
 

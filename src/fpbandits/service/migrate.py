@@ -21,9 +21,9 @@ from itertools import groupby
 from fpbandits.errors import ConflictError, InputError, quote
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import Row, rows_of
-from fpbandits.service.replay import experiments_of
 from fpbandits.service.step import OBSERVED, Event, Unit
 from fpbandits.service.store import Change, Store
+from fpbandits.service.verify import experiments_of
 
 _AT_ONCE, _REWARDS_AT_ONCE = 500, 50_000
 """Units and rewards after which a transaction is committed: it must not take long."""

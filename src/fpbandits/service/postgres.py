@@ -340,7 +340,7 @@ class _PostgresTransaction(Transaction):
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Turn rows into columns: arrays are one parameter each, however many rows there are."""
+    """Turn rows into columns: arrays are one model each, however many rows there are."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * width
 
 

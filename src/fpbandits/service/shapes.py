@@ -96,12 +96,13 @@ _EXPERIMENT = _object(
     **_DEFINITION,
 )
 _UNIT = _object(
-    ("unit", "plays", "survivors", "misfits", "outstanding"),
+    ("unit", "plays", "plausible", "misfits", "pending", "blocked"),
     unit=_NAME,
     plays={"type": "object"},
-    survivors=_or_none({"type": "object"}),
+    plausible=_or_none({"type": "object"}),
     misfits={"type": "integer"},
-    outstanding={"type": "object"},
+    pending={"type": "object"},
+    blocked={"type": "object"},
     events={"type": "integer"},
 )
 _MANY = (400, 401, 403, 404, 409, 413, 422, 503)
@@ -128,9 +129,7 @@ _AFTER = {
     "required": False,
     "schema": {"type": "integer", "minimum": 0, "default": 0},
 }
-GET_LOG = _route(
-    _answers(401, 403, 404, 422, 503, kind="application/x-ndjson"), parameters=[_AFTER]
-)
+GET_LOG = _route(_answers(401, 403, 404, 422, 503, kind="application/x-ndjson"), models=[_AFTER])
 GET_HEALTH = _route(_answers(shape=_object(("status",), status={"type": "string"})))
 GET_READY = _route(_answers(503, shape=_object(("status",), status={"type": "string"})))
 GET_METRICS = _route(_answers(401, 403, kind="text/plain"))

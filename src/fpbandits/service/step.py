@@ -2,7 +2,7 @@
 
 It is the same for every store, reads no clock and draws nothing: what it does follows from the
 unit's state, the request and the time that it is given. So whoever has the events of a unit can
-take all its steps again; `replay` does.
+take all its steps again; `verify` does.
 
 ======== ======================================================================================
 event    what happened

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
 from fpbandits.errors import StorageError
 from fpbandits.problem.files import problem_from_toml, problem_to_toml
 from fpbandits.simulation.result import Result
 
-SCHEMA, _KIND = 1, "result"
-_SETTINGS = {"shuffle", "leap", "exact"}
+SCHEMA, _READ, _KIND = 2, (1, 2), "result"
+_SETTINGS = {"shuffle", "leap", "worst_case"}
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -45,7 +46,7 @@ def save_result(result: Result, path: Path) -> None:
         "schema": SCHEMA,
         "kind": f"fpbandits {_KIND}",
         "problem": problem_to_toml(result.problem),
-        "true": result.true,
+        "truth": result.truth,
         "seed": result.seed,
         "settings": result.settings,
         "leap_error": result.leap_error,
@@ -53,7 +54,7 @@ def save_result(result: Result, path: Path) -> None:
         "versions": result.versions,
         "starts": list(result.starts),
     }
-    arrays = {"times": result.times, "true_means": result.true_means}
+    arrays = {"times": result.times, "truth_means": result.truth_means}
     for place, policy in enumerate(result.policies):
         arrays |= {f"pulls{place}": result.pulls[policy], f"plans{place}": result.plans[policy]}
     write_aside(path, to_npz(header, arrays))
@@ -63,7 +64,7 @@ def check_fit(result: Result) -> Result:
     """Return what was read from a file, if its parts are of their kinds and fit together."""
     names, times, arms = result.policies, result.times, result.problem.pairs
     _check("policies", bool(names) and all(isinstance(name, str) for name in names))
-    _check("true", isinstance(result.true, str))
+    _check("truth", isinstance(result.truth, str))
     _check("seed", type(result.seed) is int and result.seed >= 0)
     settings: object = result.settings
     _check("settings", isinstance(settings, dict) and settings.keys() == _SETTINGS)
@@ -74,14 +75,14 @@ def check_fit(result: Result) -> Result:
     _check("versions", all(isinstance(value, str) for value in result.versions.values()))
     _check("times", times.dtype == np.int64 and times.ndim == 1 and len(times) > 0)
     _check("times", bool(times[0] > 0 and (np.diff(times) > 0).all()))
-    means = result.true_means
+    means = result.truth_means
     runs = len(result.plans[names[0]]) if result.plans[names[0]].ndim else 0
     starts = result.starts
     _check("starts", all(type(start) is int for start in starts) and starts[:1] == (0,))
     _check("starts", bool((np.diff(starts) > 0).all()) and set(starts[1:]) <= set(times.tolist()))
     shapes = [(len(starts), arms)] if len(starts) > 1 else [(arms,), (runs, arms)]
-    _check("true_means", means.dtype == np.float64 and means.shape in shapes)
-    _check("true_means", bool(np.isfinite(means).all()))
+    _check("truth_means", means.dtype == np.float64 and means.shape in shapes)
+    _check("truth_means", bool(np.isfinite(means).all()))
     for name in names:
         pulls, plans = result.pulls[name], result.plans[name]
         _check("plans", plans.dtype == np.int64 and plans.shape == (runs,) and runs > 0)
@@ -100,18 +101,19 @@ def load_result(path: Path) -> Result:
     """Read what `save_result` wrote."""
     content = read_whole(path)
     try:
-        header, arrays = from_npz(content, _KIND, (SCHEMA,))
+        header, arrays = from_npz(content, _KIND, _READ)
+        header, arrays = with_new_keys(header), with_new_keys(arrays)
         names = header["policies"]
         _check("policies", isinstance(names, list))
         result = Result(
             problem=problem_from_toml(header["problem"], "result"),
-            true=header["true"],
-            true_means=arrays["true_means"],
+            truth=header["truth"],
+            truth_means=arrays["truth_means"],
             seed=header["seed"],
             times=arrays["times"],
             pulls={name: arrays[f"pulls{place}"] for place, name in enumerate(names)},
             plans={name: arrays[f"plans{place}"] for place, name in enumerate(names)},
-            settings=header["settings"],
+            settings=with_new_keys(header["settings"]),
             leap_error=header["leap_error"],
             versions=header["versions"],
             starts=tuple(header.get("starts", (0,))),

@@ -6,8 +6,8 @@ loop of `kernel`, with a random stream of its own (`streams`).
 
 Leaping runs have the law of stepwise ones up to a total variation of ``plans × arms × LEAP_ERROR``,
 some 1e-15 per run: the chance that the rewards of a leap leave the envelope that certified it. With
-``exact=True`` the envelope is the worst case, and the law is the same. Rounding adds some 1e-14 for
-every sum of rewards that is drawn.
+``worst_case=True`` the envelope is the worst case, and the law is the same. Rounding adds some
+1e-14 for every sum of rewards that is drawn.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, law_of, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.truths import Truth, checked_truth, true_means, truths
+from fpbandits.simulation.truths import Truth, checked_truth, truth_means, truths
 
 LEAP_ERROR = 1e-18
 """The chance, for each leap and arm, that rewards leave the envelope."""
@@ -71,20 +71,20 @@ class _Loop:
 class Cell:
     """All that decides what a run will be, but for its number; see `make_cell`.
 
-    ``true`` is what the truth is called, and ``truth`` its laws: a row for each stage, which begins
+    ``truth`` is what it is called, and ``laws`` has a row for each of its stages, which begins
     after ``starts`` plays; or, if the truth is drawn for each run, for all that it may be.
     """
 
     problem: Problem
-    true: str
-    truth: RewardFamily
+    truth: str
+    laws: RewardFamily
     policy: Policy
     seed: int
     times: Counts
     runs: int
     shuffle: bool = False
     leap: bool = True
-    exact: bool = False
+    worst_case: bool = False
     starts: tuple[int, ...] = (0,)
 
     @property
@@ -99,7 +99,7 @@ class Cell:
         sets ``meter[STOP]`` also ends the run under way, which then does not count.
         """
         arms, pairs = len(self.problem.arms), self.problem.pairs
-        rows = truths(self.problem, self.true, self.seed, runs)
+        rows = truths(self.problem, self.truth, self.seed, runs)
         pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
         plans = np.zeros(len(runs), np.int64)
         meter[END] = self.horizon
@@ -110,17 +110,17 @@ class Cell:
         for run in runs:
             counts = np.zeros((len(self.times), pairs), np.int64)
             columns = np.arange(pairs)
-            problem, truth = self.problem, self.truth
+            problem, laws = self.problem, self.laws
             if rows is not None:
-                truth = truth.reordered(rows[run - runs.start : run - runs.start + 1], columns)
+                laws = laws.reordered(rows[run - runs.start : run - runs.start + 1], columns)
             if self.shuffle:
                 stream = order_stream(self.seed, run)
                 order = stream.permutation(arms)
-                parameters = stream.permutation(len(self.problem.parameters))
+                models = stream.permutation(len(self.problem.models))
                 columns = self.problem.columns(order)
-                problem = self.problem.reordered(parameters, order)
-                truth = truth.reordered(np.arange(len(truth.means)), columns)
-            plans[played] = self._play_one(run, problem, truth, loop, meter, counts)
+                problem = self.problem.reordered(models, order)
+                laws = laws.reordered(np.arange(len(laws.means)), columns)
+            plans[played] = self._play_one(run, problem, laws, loop, meter, counts)
             if meter[STOP] != 0:
                 break
             pulls[played][:, columns] = counts
@@ -135,7 +135,7 @@ class Cell:
         self,
         run: int,
         problem: Problem,
-        truth: RewardFamily,
+        laws: RewardFamily,
         loop: _Loop,
         meter: Counts,
         pulls: Counts,
@@ -143,10 +143,10 @@ class Cell:
         """Play one run and fill pulls[time, arm]; return how many plans it took."""
         random, starts = run_stream(self.seed, run), np.array(self.starts)
         if len(starts) > 1:
-            truth = truth.side_by_side()
+            laws = laws.side_by_side()
         if isinstance(self.policy, PlainPolicy):
             return play_plainly(
-                self.policy, problem, truth, random, self.times, starts, meter, pulls
+                self.policy, problem, laws, random, self.times, starts, meter, pulls
             )
         if problem is self.problem:
             own = self._ready
@@ -154,14 +154,14 @@ class Cell:
         else:
             known = prepare(self.policy, problem)
             scratch = self.policy.scratch(known, problem.pairs)
-        spread = math.inf if self.exact else math.log(2 / LEAP_ERROR) / 2
+        spread = math.inf if self.worst_case else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
-        longest = LONGEST_HORIZON if truth.sum_in_one_draw else 10**6
+        longest = LONGEST_HORIZON if laws.sum_in_one_draw else 10**6
         contexts = len(problem.contexts)
-        if contexts > 1 or not self._can_leap(truth):
+        if contexts > 1 or not self._can_leap(laws):
             longest = 1
         stages = Envelope(
-            np.array(truth.unit_means[0]), spread, truth.bounded, np.array(truth.expected(0))
+            np.array(laws.unit_means[0]), spread, laws.bounded, np.array(laws.expected(0))
         )
         now = stages
         if len(starts) > 1:
@@ -172,7 +172,7 @@ class Cell:
         return loop(
             known,
             self.policy.tally(problem),
-            law_of(truth),
+            law_of(laws),
             now,
             scratch,
             random,
@@ -186,15 +186,15 @@ class Cell:
             pulls,
         )
 
-    def _can_leap(self, truth: RewardFamily) -> bool:
+    def _can_leap(self, laws: RewardFamily) -> bool:
         """Tell whether something is sure of what this policy will look at."""
-        near = truth.statistics_stay_near or not self.policy.looks_at_laws
-        return (truth.bounded or not self.exact) and near
+        near = laws.statistics_stay_near or not self.policy.looks_at_laws
+        return (laws.bounded or not self.worst_case) and near
 
     @property
     def fixed_means(self) -> Floats:
         """The true means, where they are not drawn for each run; by stage if there are several."""
-        return self.truth.means if len(self.starts) > 1 else self.truth.means[0]
+        return self.laws.means if len(self.starts) > 1 else self.laws.means[0]
 
     def make_ready(self) -> None:
         """Prepare the policy for the problem now, and keep what it knows."""
@@ -215,12 +215,14 @@ class Cell:
             pulls,
             plans,
             problem=self.problem,
-            true=self.true,
-            true_means=true_means(self.problem, self.true, self.seed, len(pulls), self.fixed_means),
+            truth=self.truth,
+            truth_means=truth_means(
+                self.problem, self.truth, self.seed, len(pulls), self.fixed_means
+            ),
             starts=self.starts,
             seed=self.seed,
             times=self.times,
-            settings={"shuffle": self.shuffle, "leap": self.leap, "exact": self.exact},
+            settings={"shuffle": self.shuffle, "leap": self.leap, "worst_case": self.worst_case},
             leap_error=leap_error(self.problem),
         )
 
@@ -229,39 +231,40 @@ def make_cell(
     problem: Problem,
     policy: Policy,
     *,
-    true: Truth | None = None,
+    truth: Truth | None = None,
     horizon: float = 10**5,
     runs: float = 100,
     seed: int = 0,
     times: Sequence[float] | None = None,
     shuffle: bool = False,
     leap: bool = True,
-    exact: bool = False,
+    worst_case: bool = False,
 ) -> Cell:
     """Check what is asked for, as `simulate` describes it, and return it as a cell."""
     if not isinstance(problem, Problem):
         raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
     check_policy(policy)
     T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
-    starts, truth, label = checked_truth(problem, true, T)
+    starts, laws, label = checked_truth(problem, truth, T)
     count = whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds")
     seed = whole_number("seed", seed)
     # Where the truth changes is recorded, so that regret can be told from pulls.
     moments = np.union1d(_times(times, T), np.array(starts[1:], np.int64))
-    shuffle, leap, exact = flag("shuffle", shuffle), flag("leap", leap), flag("exact", exact)
-    if exact and not leap:
-        raise InputError("exact=True says how to leap, and leap=False not to: choose one")
+    shuffle, leap = flag("shuffle", shuffle), flag("leap", leap)
+    worst_case = flag("worst_case", worst_case)
+    if worst_case and not leap:
+        raise InputError("worst_case=True says how to leap, and leap=False not to: choose one")
     return Cell(
         problem=problem,
-        true=label,
-        truth=truth,
+        truth=label,
+        laws=laws,
         policy=policy,
         seed=seed,
         times=moments,
         runs=count,
         shuffle=shuffle,
         leap=leap,
-        exact=exact,
+        worst_case=worst_case,
         starts=starts,
     )
 

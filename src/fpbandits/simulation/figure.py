@@ -111,7 +111,7 @@ def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int)
 
 def _title(result: Result) -> str:
     """Name problem and truth, on two lines where one is too short."""
-    names = [short(visible(name), _LONGEST_NAME) for name in (result.problem.name, result.true)]
+    names = [short(visible(name), _LONGEST_NAME) for name in (result.problem.name, result.truth)]
     return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}"
 
 
@@ -182,9 +182,9 @@ class _Bound(NamedTuple):
 
 
 def _bounds(result: Result) -> list[_Bound]:
-    if result.true not in result.problem.parameters:
-        raise InputError(f"no bounds are known for a truth outside Θ ({result.true})")
-    case: Any = analyze(result.problem, result.true).cases[0]
+    if result.truth not in result.problem.models:
+        raise InputError(f"no bounds are known for a truth outside Θ ({result.truth})")
+    case: Any = analyze(result.problem, result.truth).cases[0]
     logs, ucb1 = np.log(result.times), case.ucb1
     at_most = ucb1.constant + ucb1.log_coefficient * logs
     if result.problem.contexts:

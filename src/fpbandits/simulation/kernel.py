@@ -40,7 +40,7 @@ class Law(NamedTuple):
 
 
 def law_of(rewards: RewardFamily) -> Law:
-    """Return the law of every arm under the first parameter of a family."""
+    """Return the law of every arm under the first model of a family."""
     families = _families()
     kind: Any = Law if families == _FAMILIES else _law_type(families)
     law: Law = kind(families.index(type(rewards)), rewards.law(0))

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import DamagedError, read_json, shown
 from fpbandits.errors import StorageError, quote
 from fpbandits.policies.own import code_of
@@ -19,20 +20,20 @@ from fpbandits.problem.files import problem_to_toml
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.versions import versions
 
-KIND, SCHEMA = "runs", 1
+KIND, SCHEMA, READ = "runs", 2, (1, 2)
 
 _CELL: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "problem": (int,),
-    "true": (str,),
-    "true_means": (list,),
+    "truth": (str,),
+    "truth_means": (list,),
     "policy": (str,),
     "code": (str, type(None)),
     "seed": (int,),
     "times": (int,),
     "shuffle": (bool,),
     "leap": (bool,),
-    "exact": (bool,),
+    "worst_case": (bool,),
     "runs": (int,),
 }
 """What a cell is described by, and the kinds of it."""
@@ -52,15 +53,15 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
             {
                 "name": name,
                 "problem": problems.setdefault(texts[key], len(problems)),
-                "true": cell.true,
-                "true_means": cell.fixed_means.reshape(-1).tolist(),
+                "truth": cell.truth,
+                "truth_means": cell.fixed_means.reshape(-1).tolist(),
                 "policy": str(cell.policy),
                 "code": code_of(cell.policy),
                 "seed": cell.seed,
                 "times": times.setdefault(tuple(cell.times.tolist()), len(times)),
                 "shuffle": cell.shuffle,
                 "leap": cell.leap,
-                "exact": cell.exact,
+                "worst_case": cell.worst_case,
                 "runs": cell.runs,
                 **({"starts": list(cell.starts)} if len(cell.starts) > 1 else {}),
             }
@@ -81,9 +82,11 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest, if it is as it was written, and holds all that it should."""
-    manifest = read_json(path, KIND, (SCHEMA,))
+    manifest = read_json(path, KIND, READ)
     if not _is_whole(manifest):
         raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+    if manifest["schema"] == 1 and _are(dict, manifest.get("cells")):
+        manifest["cells"] = [with_new_keys(cell) for cell in manifest["cells"]]
     if not _is_sound(manifest):
         raise StorageError(f"{shown(path)}: fields are missing, or are not what they should be")
     return manifest
@@ -108,7 +111,7 @@ def _is_sound(manifest: Mapping[str, Any]) -> bool:
             and 0 <= cell["problem"] < len(problems)
             and 0 <= cell["times"] < len(times)
             and 0 < cell["runs"]
-            and _are(float, cell["true_means"])
+            and _are(float, cell["truth_means"])
             and _are(int, cell.get("starts", [0]))
             for cell in cells
         )
@@ -143,7 +146,7 @@ def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
         ]
         if horizons[0] != horizons[1]:
             return f"T = {horizons[0]:g} there, {horizons[1]:g} here"
-        for key in ("true", "policy", "code", "seed", "shuffle", "leap", "exact"):
+        for key in ("truth", "policy", "code", "seed", "shuffle", "leap", "worst_case"):
             if one[key] != other[key]:
                 return f"{key} {quote(one[key])} there, {quote(other[key])} here"
     return "another problem, or other times"

@@ -14,7 +14,7 @@ from fpbandits.simulation.kernel import STOP, TIME
 def play_plainly(
     policy: PlainPolicy,
     problem: Problem,
-    truth: RewardFamily,
+    laws: RewardFamily,
     random: np.random.Generator,
     times: Counts,
     starts: Counts,
@@ -22,8 +22,8 @@ def play_plainly(
     pulls: Counts,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
-    law, draw_sum, tally = truth.law(0), truth.draw_sum, policy.tally(problem)
-    statistics = np.zeros(truth.statistics)  # which no plain policy sees
+    law, draw_sum, tally = laws.law(0), laws.draw_sum, policy.tally(problem)
+    statistics = np.zeros(laws.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
     views = [Seen(problem, tally, 0, memory, context) for context in contexts]
     upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0

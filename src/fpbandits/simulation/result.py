@@ -36,7 +36,7 @@ class Result:
 
     Attributes
     ----------
-    problem, true, true_means
+    problem, truth, truth_means
         The candidate models, what the truth is called, and its means in the user's units: a row of
         them for each stage if the truth changes, or for each run if it was drawn from the prior.
     starts
@@ -54,8 +54,8 @@ class Result:
     """
 
     problem: Problem
-    true: str
-    true_means: Floats
+    truth: str
+    truth_means: Floats
     seed: int
     times: Counts
     pulls: dict[str, Counts]
@@ -77,7 +77,7 @@ class Result:
         **rest: Any,
     ) -> Result:
         """Return the runs of a single policy; ``leap_error`` counts where leaps are not exact."""
-        if settings["exact"] or not settings["leap"]:
+        if settings["worst_case"] or not settings["leap"]:
             leap_error = 0.0
         pulled, planned = {policy: pulls}, {policy: plans}
         return cls(pulls=pulled, plans=planned, settings=settings, leap_error=leap_error, **rest)
@@ -116,18 +116,18 @@ class Result:
     def gaps(self) -> Floats:
         """What a play of each arm, in each context, loses under the truth, in the user's units."""
         shape = max(1, len(self.problem.contexts)), len(self.problem.arms)
-        means = self.true_means.reshape(*self.true_means.shape[:-1], *shape)
-        gaps: Floats = (means.max(axis=-1, keepdims=True) - means).reshape(self.true_means.shape)
+        means = self.truth_means.reshape(*self.truth_means.shape[:-1], *shape)
+        gaps: Floats = (means.max(axis=-1, keepdims=True) - means).reshape(self.truth_means.shape)
         return gaps
 
     def first(self, runs: int) -> Result:
         """Return the first runs alone: what a simulation of so many would have found."""
         runs = whole_number("runs", runs, least=1)
-        drawn = self.true_means.ndim == 2 and len(self.starts) == 1
-        means = self.true_means[:runs] if drawn else self.true_means
+        drawn = self.truth_means.ndim == 2 and len(self.starts) == 1
+        means = self.truth_means[:runs] if drawn else self.truth_means
         return replace(
             self,
-            true_means=means,
+            truth_means=means,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
             plans={policy: plans[:runs] for policy, plans in self.plans.items()},
         )
@@ -240,7 +240,7 @@ class Result:
         """Return what the command line prints as JSON."""
         return {
             "problem": self.problem.name,
-            "true": self.true,
+            "truth": self.truth,
             "horizon": self.horizon,
             "runs": self.runs,
             "seed": self.seed,

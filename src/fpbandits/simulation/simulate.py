@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypedDict
 
+from fpbandits.core.renamed import with_old_keywords_refused
 from fpbandits.engine.policy import Policy
 from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.files import the_problem
@@ -17,18 +18,19 @@ from fpbandits.simulation.runner import Progress, play_cells
 from fpbandits.simulation.truths import Truth
 
 
+@with_old_keywords_refused
 def simulate(
     problem: Problem | str | os.PathLike[str],
     policies: Policies | None = None,
     *,
-    true: Truth | None = None,
+    truth: Truth | None = None,
     horizon: float = 10**5,
     runs: float = 100,
     seed: int = 0,
     times: Sequence[float] | None = None,
     shuffle: bool = False,
     leap: bool = True,
-    exact: bool = False,
+    worst_case: bool = False,
     workers: int | None = None,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -43,9 +45,9 @@ def simulate(
     policies
         One or several, each as ``FPUCB()`` or as "fp-ucb"; or a dictionary of names of your own; by
         default the default policy.
-    true
-        The true parameter, by name, or a list of the arms' true means, for a truth outside Θ; by
-        default `Problem.true`. "prior": drawn for each run from the problem's prior. A truth that
+    truth
+        The true model, by name, or a list of the arms' true means, for a truth outside Θ; by
+        default `Problem.truth`. "prior": drawn for each run from the problem's prior. A truth that
         changes is {plays before it: one of these}, for instance {0: "loyal", 50_000: "thrifty"}.
     horizon
         T, the number of plays in a run: at most 2⁵³.
@@ -54,10 +56,10 @@ def simulate(
     times
         When to record; by default about 100 times, evenly spaced in log t. T is always among them.
     shuffle
-        Put arms and parameters in a random order in each run, so that ties favour no one.
-    leap, exact
-        ``leap=False`` plays step by step. ``exact=True`` leaps only where no rewards whatever could
-        change a decision.
+        Put arms and models in a random order in each run, so that ties favour no one.
+    leap, worst_case
+        ``leap=False`` plays step by step. ``worst_case=True`` leaps only where no rewards whatever
+        could change a decision.
     workers, executor
         How many threads, by default one per core; or any executor of your own, such as a process
         pool or a Dask client's, and how many workers it has, by default what it says itself.
@@ -80,14 +82,14 @@ def simulate(
         name: make_cell(
             problem,
             policy,
-            true=true,
+            truth=truth,
             horizon=horizon,
             runs=runs,
             seed=seed,
             times=times,
             shuffle=shuffle,
             leap=leap,
-            exact=exact,
+            worst_case=worst_case,
         )
         for name, policy in named_policies(policies).items()
     }
@@ -106,20 +108,20 @@ class Asked(TypedDict):
     times: Sequence[float] | None
     shuffle: bool
     leap: bool
-    exact: bool
+    worst_case: bool
 
 
 def simulate_truths(
     problem: Problem, policies: Mapping[str, Policy], asked: Asked, **how: Any
 ) -> dict[str, Result]:
-    """Play policies under each parameter in turn; a truth's result is that of `simulate`."""
+    """Play policies under each model in turn; a truth's result is that of `simulate`."""
     cells = {
-        f"{true}: {name}": make_cell(problem, policy, true=true, **asked)
-        for true in problem.parameters
+        f"{truth}: {name}": make_cell(problem, policy, truth=truth, **asked)
+        for truth in problem.models
         for name, policy in named_policies(policies).items()
     }
     played = play_cells(cells, **how)
     return {
-        true: Result.together({name: played[f"{true}: {name}"] for name in policies})
-        for true in problem.parameters
+        truth: Result.together({name: played[f"{truth}: {name}"] for name in policies})
+        for truth in problem.models
     }

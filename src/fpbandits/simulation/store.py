@@ -47,9 +47,9 @@ from fpbandits.errors import ConflictError, Error, InputError, StorageError, cou
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
 from fpbandits.simulation.cell import Cell, leap_error
-from fpbandits.simulation.manifest import SCHEMA, difference, make_manifest, read_manifest
+from fpbandits.simulation.manifest import READ, SCHEMA, difference, make_manifest, read_manifest
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.truths import true_means
+from fpbandits.simulation.truths import truth_means
 from fpbandits.simulation.workers import Piece, Played, Tables
 
 _CHUNK_KIND = "chunk of runs"
@@ -104,6 +104,11 @@ class Store:
         except DamagedError as error:  # chunks say themselves what they answer
             warnings.warn(f"{error}; it is written again", stacklevel=2)
             return None
+        if found["schema"] != SCHEMA:
+            raise ConflictError(
+                f"{shown(self.folder)}: holds runs of an earlier version, which load_results reads "
+                "and nothing adds to: name another folder"
+            )
         if found["question"] != self._manifest["question"]:
             raise ConflictError(
                 f"{shown(self.folder)}: holds other runs ({difference(found, self._manifest)})"
@@ -207,10 +212,10 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 pulls[:runs],
                 plans[:runs],
                 problem=problems[entry["problem"]],
-                true=entry["true"],
-                true_means=true_means(
+                truth=entry["truth"],
+                truth_means=truth_means(
                     problems[entry["problem"]],
-                    entry["true"],
+                    entry["truth"],
                     entry["seed"],
                     runs,
                     _rows(entry),
@@ -218,7 +223,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 starts=tuple(entry.get("starts", (0,))),
                 seed=entry["seed"],
                 times=times[entry["times"]],
-                settings={key: entry[key] for key in ("shuffle", "leap", "exact")},
+                settings={key: entry[key] for key in ("shuffle", "leap", "worst_case")},
                 leap_error=leap_error(problems[entry["problem"]]),  # the same in all versions
                 versions=manifest["versions"],
             )
@@ -231,11 +236,11 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
 
 def _rows(entry: Mapping[str, Any]) -> Floats:
     """Return the true means of a cell: a row of them for each stage, if there are several."""
-    means, stages = np.array(entry["true_means"], np.float64), len(entry.get("starts", (0,)))
+    means, stages = np.array(entry["truth_means"], np.float64), len(entry.get("starts", (0,)))
     try:
         return means if stages == 1 else means.reshape(stages, -1)
     except ValueError:
-        raise StorageError("its true_means do not fit the rest, or are none") from None
+        raise StorageError("its truth_means do not fit the rest, or are none") from None
 
 
 def _checksum(content: bytes) -> str:
@@ -269,7 +274,7 @@ def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
     if _checksum(content) != path.stem:
         raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
     try:
-        header, arrays = from_npz(content, _CHUNK_KIND, (SCHEMA,))
+        header, arrays = from_npz(content, _CHUNK_KIND, READ)
         if header["question"] != manifest["question"]:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:

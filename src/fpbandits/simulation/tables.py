@@ -46,9 +46,9 @@ def regret_rows(result: Result) -> Iterator[list[str]]:
 def truths_table(results: Mapping[str, Result]) -> str:
     """Return the regret of every policy under every truth at T, a row for each."""
     lines = [("truth", "policy", "mean regret", "95 % interval", "95 % quantile")]
-    for true, result in results.items():
+    for truth, result in results.items():
         for place, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
-            own = visible(true) if place == 0 else ""
+            own = visible(truth) if place == 0 else ""
             lines.append((own, visible(policy), mean, interval, most))
     first = next(iter(results.values()))
     title = visible(f"{first.problem.name}, each truth in turn")
@@ -56,7 +56,7 @@ def truths_table(results: Mapping[str, Result]) -> str:
 
 
 def _title(result: Result) -> str:
-    return visible(f"{result.problem.name}, truth {result.true}")
+    return visible(f"{result.problem.name}, truth {result.truth}")
 
 
 def _setting(result: Result) -> str:

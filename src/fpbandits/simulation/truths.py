@@ -21,61 +21,61 @@ from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
 
 Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
-"""What is true: a parameter's name, means outside Θ, or either by the number of plays before it."""
+"""What is true: a model's name, means outside Θ, or either by the number of plays before it."""
 
 PRIOR = "prior"
 
 
-def is_drawn(problem: Problem, true: str) -> bool:
+def is_drawn(problem: Problem, truth: str) -> bool:
     """Tell whether the truth of each run is drawn from the prior."""
-    return true == PRIOR and PRIOR not in problem.parameters
+    return truth == PRIOR and PRIOR not in problem.models
 
 
-def truths(problem: Problem, true: str, seed: int, runs: range) -> Ints | None:
-    """Return which parameter is true in each of these runs, if that is drawn for each."""
-    if not is_drawn(problem, true):
+def truths(problem: Problem, truth: str, seed: int, runs: range) -> Ints | None:
+    """Return which model is true in each of these runs, if that is drawn for each."""
+    if not is_drawn(problem, truth):
         return None
-    count = len(problem.parameters)
+    count = len(problem.models)
     weights = np.full(count, 1 / count) if problem.prior is None else np.array(problem.prior)
     upto = np.cumsum(weights)
     draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
     return np.searchsorted(upto, draws, side="right")
 
 
-def true_means(problem: Problem, true: str, seed: int, runs: int, means: Floats) -> Floats:
+def truth_means(problem: Problem, truth: str, seed: int, runs: int, means: Floats) -> Floats:
     """Return the true means, or a row of them for each of the first runs if they are drawn."""
-    rows = truths(problem, true, seed, range(runs))
+    rows = truths(problem, truth, seed, range(runs))
     return means if rows is None else problem.rewards.means[rows]
 
 
 def checked_truth(
-    problem: Problem, true: Truth | None, horizon: int
+    problem: Problem, truth: Truth | None, horizon: int
 ) -> tuple[tuple[int, ...], RewardFamily, str]:
     """Return when each stage begins, its laws row by row, and what to call the truth."""
-    if isinstance(true, Mapping):
-        return _stages(problem, true, horizon)
-    return (0,), *_one(problem, true)
+    if isinstance(truth, Mapping):
+        return _stages(problem, truth, horizon)
+    return (0,), *_one(problem, truth)
 
 
-def _one(problem: Problem, true: Any) -> tuple[RewardFamily, str]:
-    """Return the laws of the truth as a family of one parameter, and what to call it."""
-    if true is None:
-        if problem.true is None:
+def _one(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
+    """Return the laws of the truth as a family of one model, and what to call it."""
+    if truth is None:
+        if problem.truth is None:
             raise InputError(
-                f"{problem.name} does not say which parameter is true: name one of "
-                f"{listed(problem.parameters)}"
+                f"{problem.name} does not say which model is true: name one of "
+                f"{listed(problem.models)}"
             )
-        true = problem.true
+        truth = problem.truth
     everything = np.arange(problem.pairs)
-    if isinstance(true, str):
-        true = plain_text(true)
-        if is_drawn(problem, true):
-            return problem.rewards, true
-        return problem.rewards.reordered(np.array([problem.index(true)]), everything), true
-    if not is_list(true):
-        raise InputError(f"true must be a parameter's name or a list of means, not {quote(true)}")
+    if isinstance(truth, str):
+        truth = plain_text(truth)
+        if is_drawn(problem, truth):
+            return problem.rewards, truth
+        return problem.rewards.reordered(np.array([problem.index(truth)]), everything), truth
+    if not is_list(truth):
+        raise InputError(f"truth must be a model's name or a list of means, not {quote(truth)}")
     names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
-    (means,) = names.flat([plain_list(true)])
+    (means,) = names.flat([plain_list(truth)])
     return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)
 
 
@@ -84,7 +84,7 @@ def _stages(
 ) -> tuple[tuple[int, ...], RewardFamily, str]:
     """Return when each stage of a changing truth begins, its laws row by row, and a label."""
     stages: dict[int, Any] = {}
-    for key, true in given.items():
+    for key, truth in given.items():
         try:
             start = int(key) if isinstance(key, str) else key
         except ValueError:
@@ -92,7 +92,7 @@ def _stages(
         start = whole_number("the start of a truth", start, most=horizon - 1, why="before T")
         if start in stages:
             raise InputError(f"two truths begin after {start:,} plays")
-        stages[start] = true
+        stages[start] = truth
     if 0 not in stages:
         raise InputError("no truth begins at 0: say what is true from the start, as {0: NAME, …}")
     starts = tuple(sorted(stages))
@@ -101,5 +101,5 @@ def _stages(
         if is_drawn(problem, label):
             raise InputError("a truth drawn from the prior does not change within a run")
     labels = [f"from {start} {label}" for start, (_, label) in zip(starts, found, strict=True)]
-    first, *rest = (truth for truth, _ in found)
+    first, *rest = (laws for laws, _ in found)
     return starts, first.stacked(rest), ", ".join([found[0][1], *labels[1:]])

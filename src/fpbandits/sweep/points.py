@@ -105,7 +105,7 @@ def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
         line = "" if against == "policy" else row["policy"]
         if against in study.options:
             line = _without(line, against)
-        case = (row["problem"], row["true"])
+        case = (row["problem"], row["truth"])
         cases.setdefault((panel, line), set()).add(case)
         point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
         part = point.parts.setdefault(case, Part())
@@ -139,8 +139,8 @@ def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the columns that tell panels apart: none if they are what is drawn, or too many."""
     columns: tuple[str, ...] = ()
     if study.against in ("horizon", "policy", *study.options):
-        columns = ("problem", "true")
-    elif study.against == "true":
+        columns = ("problem", "truth")
+    elif study.against == "truth":
         columns = ("problem",)
     count = len({tuple(row[column] for column in columns) for row in rows})
     return columns if 1 < count <= _MOST_PANELS else ()

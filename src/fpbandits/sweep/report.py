@@ -24,7 +24,7 @@ _TITLES = {
     "models": "number of models",
     "arms": "number of arms",
     "gap": "least gap Δ",
-    "true": "truth",
+    "truth": "truth",
 }
 _MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
 _LONGEST_NAME = 44

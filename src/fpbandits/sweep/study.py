@@ -2,7 +2,7 @@
 
 A study file is TOML. All that vary are crossed with one another::
 
-    problems = ["paper:two", "pricing/*.toml", { problem = "paper:grid", true = "all" }]
+    problems = ["paper:two", "pricing/*.toml", { problem = "paper:grid", truth = "all" }]
     policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.02, 0.05] }]
     horizons = [1e3, 1e4, 1e5]       # default 1e5
     seeds = [0, 1]                   # default 0
@@ -11,7 +11,7 @@ A study file is TOML. All that vary are crossed with one another::
     against = "slack"                # what regret is drawn against; default: what is varied
 
 A problem is a built-in name, a file (``*`` stands for any letters), or a table: of a ``problem``
-and what is ``true``, or of the fields of a problem file. ``true`` is a name, a list of names, a
+and what is ``truth``, or of the fields of a problem file. ``truth`` is a name, a list of names, a
 list of lists of means, "all", "prior" (drawn for each run), or a table of when each truth begins:
 ``{ 0 = "loyal", 50000 = "thrifty" }``. An option of a policy may be a list. Paths of problem files,
 and of policies of your own ("mine.py:EpsilonGreedy"), start from the folder that the study is in.
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.core.checks import checked_name, whole_number
+from fpbandits.core.renamed import with_new_keys, with_new_options
 from fpbandits.core.storage import shown
 from fpbandits.engine.ready import refusal
 from fpbandits.errors import Error, InputError, quote, unknown
@@ -41,7 +42,7 @@ from fpbandits.sweep.report import MOST_NAMES
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
 _NUMBERS = ("horizon", "models", "arms", "gap")
-_NAMES = ("problem", "true", "policy")
+_NAMES = ("problem", "truth", "policy")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Study:
     options
         The options of policies that the study sets: columns too.
     against
-        A column: "horizon", "models", "arms", "gap", "problem", "true", "policy" or an option.
+        A column: "horizon", "models", "arms", "gap", "problem", "truth", "policy" or an option.
     horizons
         At which times regret is compared.
     remarks
@@ -90,10 +91,10 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
 def _study(text: str, file: Path, runs: float | None) -> Study:
     table = parse_toml(text)
     for field in table:
-        if field in ("true", "truths"):
+        if field in ("truth", "truths"):
             raise InputError(
                 f"field {quote(field)}: a truth goes with its problem, as in "
-                'problems = [{ problem = "paper:two", true = "all" }]'
+                'problems = [{ problem = "paper:two", truth = "all" }]'
             )
         if field not in _FIELDS:
             raise unknown("field", field, _FIELDS)
@@ -113,7 +114,7 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     cells: dict[str, Cell] = {}
     labels: dict[str, dict[str, Any]] = {}
     remarks: dict[str, None] = {}
-    for (problem, true), policy in product(_problems(table["problems"], file), policies):
+    for (problem, truth), policy in product(_problems(table["problems"], file), policies):
         refused = refusal(policy, problem)
         if refused:
             remarks[f"{policy} is left out of {problem.name}: {refused}"] = None
@@ -122,14 +123,14 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
             cell = make_cell(
                 problem,
                 policy,
-                true=true,
+                truth=truth,
                 horizon=max(horizons),
                 times=horizons,
                 runs=table.get("runs", 100) if runs is None else runs,
                 seed=seed,
                 shuffle=shuffle,
             )
-            key = f"{problem.name}, truth {cell.true}: {policy}, seed {seed}"
+            key = f"{problem.name}, truth {cell.truth}: {policy}, seed {seed}"
             if key in cells:
                 raise InputError(
                     f"{quote(key)} is there twice: give each truth once, and problems names of "
@@ -147,13 +148,13 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
 
 
 def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
-    means = cell.truth.means.reshape(-1, len(cell.problem.arms))
+    means = cell.laws.means.reshape(-1, len(cell.problem.arms))
     gaps = means.max(axis=1, keepdims=True) - means
     return {
         "problem": cell.problem.name,
-        "models": len(cell.problem.parameters),
+        "models": len(cell.problem.models),
         "arms": len(cell.problem.arms),
-        "true": cell.true,
+        "truth": cell.truth,
         # Rounded, lest equal gaps differ by how they were computed.
         "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
         "policy": str(cell.policy),
@@ -173,7 +174,7 @@ def _varied(
     """Return what is most worth drawing against, of all that take several values."""
     counts = {
         column: len({label[column] for label in labels.values()} - {None})
-        for column in (*options, "models", "arms", "true", "problem")
+        for column in (*options, "models", "arms", "truth", "problem")
     }
     for option in options:  # two values of an option may just be two policies
         if counts[option] > 2:
@@ -208,6 +209,7 @@ def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]
     found: dict[str, Policy] = {}
     options: dict[str, None] = {}
     for word in (word for entry in given for word in _words(entry)):
+        word = with_new_options(word)
         policy = parse_policy(_from_folder_of(file, word))
         # A policy's own name for itself is the same however its options were written.
         if str(policy) in found:
@@ -262,10 +264,11 @@ def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")
-        rest = {key: value for key, value in table.items() if key != "true"}
+        table = with_new_keys(table)
+        rest = {key: value for key, value in table.items() if key != "truth"}
         try:
             for problem in _loaded(rest, where, file):
-                for truth in _truths(problem, table.get("true")):
+                for truth in _truths(problem, table.get("truth")):
                     yield problem, truth
         except Error as error:
             raise error.at(where) from None
@@ -278,7 +281,7 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
     source = table["problem"]
     for field in table:
         if field != "problem":
-            raise unknown("field", field, ("problem", "true"))
+            raise unknown("field", field, ("problem", "truth"))
     if not isinstance(source, str):
         raise InputError(f"expected a file or a built-in name, not {quote(source)}")
     if source.startswith("paper:"):
@@ -297,9 +300,9 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
         yield load_problem(path)
 
 
-def _truths(problem: Problem, true: Any) -> Sequence[Any]:
-    if true == "all" and "all" not in problem.parameters:
-        return problem.parameters
-    if isinstance(true, list) and true and not isinstance(true[0], int | float):
-        return true
-    return [true]
+def _truths(problem: Problem, truth: Any) -> Sequence[Any]:
+    if truth == "all" and "all" not in problem.models:
+        return problem.models
+    if isinstance(truth, list) and truth and not isinstance(truth[0], int | float):
+        return truth
+    return [truth]

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from fpbandits.core.markup import and_more, html_table
+from fpbandits.core.renamed import with_old_keywords_refused
 from fpbandits.errors import InputError, counted
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
@@ -20,7 +21,7 @@ from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import first_of, named
 
 MOST_CASES = 2_000
-"""A case lists every other parameter, so all cases together grow with the square of |Θ|."""
+"""A case lists every other model, so all cases together grow with the square of |Θ|."""
 
 _MOST_SHOWN = 10
 """Cases that are shown where an analysis is printed; the rest is counted."""
@@ -28,13 +29,13 @@ _MOST_SHOWN = 10
 
 @dataclass(frozen=True, repr=False)
 class Analysis:
-    """What a problem allows: one case per true parameter.
+    """What a problem allows: one case per true model.
 
     Examples
     --------
     >>> import fpbandits as fpb
-    >>> fpb.analyze(fpb.load_problem("paper:two"), true="theta2")
-    paper:two: 2 parameters, 2 arms, of which 2 are best under some parameter
+    >>> fpb.analyze(fpb.load_problem("paper:two"), truth="theta2")
+    paper:two: 2 models, 2 arms, of which 2 are best under some model
     theta2: logarithmic, because it looks like theta1 while you play arm2
       best arm       arm2
       FP-UCB         regret ≤ 3.0 + 7.347 · ln T
@@ -45,7 +46,7 @@ class Analysis:
 
     problem: str
     arms: tuple[str, ...]
-    parameters: tuple[str, ...]
+    models: tuple[str, ...]
     candidate_arms: tuple[str, ...]
     ties: tuple[str, ...]
     cases: tuple[Case, ...]
@@ -57,9 +58,9 @@ class Analysis:
         return cls(
             problem=problem.name,
             arms=problem.arms,
-            parameters=problem.parameters,
+            models=problem.models,
             candidate_arms=named(problem.arms, structure.candidate_arms),
-            ties=named(problem.parameters, structure.ties),
+            ties=named(problem.models, structure.ties),
             cases=tuple(cases),
             **more,
         )
@@ -73,18 +74,18 @@ class Analysis:
         """One line on the problem as a whole."""
         best = len(self.candidate_arms)
         return (
-            f"{self.problem}: {counted(len(self.parameters), 'parameter')}, "
+            f"{self.problem}: {counted(len(self.models), 'model')}, "
             f"{counted(len(self.arms), 'arm')}, of which {best:,} {'is' if best == 1 else 'are'} "
-            "best under some parameter"
+            "best under some model"
         )
 
     @property
     def tie_notice(self) -> str | None:
-        """A word of warning where some parameter has tied best arms."""
+        """A word of warning where some model has tied best arms."""
         if not self.ties:
             return None
         return (
-            f"{counted(len(self.ties), 'parameter')} ({first_of(self.ties)}) with tied best arms: "
+            f"{counted(len(self.ties), 'model')} ({first_of(self.ties)}) with tied best arms: "
             "the first of them counts as best, so the order of the arms decides what is confused."
         )
 
@@ -96,13 +97,13 @@ class Analysis:
         """Show a case in full in a notebook, or several at a glance."""
         if len(self.cases) == 1:
             (case,) = self.cases
-            head, rows = [case.true, case.verdict], list(map(list, case.facts.items()))
+            head, rows = [case.truth, case.verdict], list(map(list, case.facts.items()))
         else:
             cases = self.cases[:_MOST_SHOWN]
             names = list(dict.fromkeys(name for case in cases for name in case.facts))
             head = ["truth", "regret is", *names]
             rows = [
-                [case.true, case.verdict, *(case.facts.get(name, "–") for name in names)]
+                [case.truth, case.verdict, *(case.facts.get(name, "–") for name in names)]
                 for case in cases
             ]
         name, _, rest = self.summary.partition(": ")
@@ -130,13 +131,14 @@ class ContextAnalysis(Analysis):
     def summary(self) -> str:
         """One line on the problem as a whole."""
         return super().summary.replace(
-            " under some parameter", f" in some of {counted(len(self.contexts), 'context')}"
+            " under some model", f" in some of {counted(len(self.contexts), 'context')}"
         )
 
 
+@with_old_keywords_refused
 def analyze(
     problem: Problem | str | os.PathLike[str],
-    true: str | None = None,
+    truth: str | None = None,
     *,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Analysis:
@@ -146,26 +148,26 @@ def analyze(
     ----------
     problem
         The candidate models, or what `load_problem` finds them by, such as "paper:two".
-    true
-        The name of the true parameter; by default each parameter in turn.
+    truth
+        The name of the true model; by default each model in turn.
     progress
         Wraps the loop over cases, as a progress bar does.
 
     Returns
     -------
     Analysis
-        One case per true parameter, each with its confusion set, the bounds on FP-UCB's regret as
+        One case per true model, each with its confusion set, the bounds on FP-UCB's regret as
         printed and as corrected, the lower bound for any policy, and the bounds of the default
         policy and of UCB1. With contexts, what is by arm is by context and arm, FP-UCB has no part
         in it, and the cases are those of `fpbandits.theory.contexts`.
     """
     problem = the_problem(problem)
-    if true is None and len(problem.parameters) > MOST_CASES:
+    if truth is None and len(problem.models) > MOST_CASES:
         raise InputError(
-            f"{len(problem.parameters):,} parameters make too many cases to list (at most "
+            f"{len(problem.models):,} models make too many cases to list (at most "
             f"{MOST_CASES:,}): name the true one"
         )
-    chosen = range(len(problem.parameters)) if true is None else [problem.index(true)]
+    chosen = range(len(problem.models)) if truth is None else [problem.index(truth)]
     if problem.contexts:
         pairs = PairStructure(problem)
         cases = [context_case(pairs, index) for index in progress(chosen)]

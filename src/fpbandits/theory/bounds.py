@@ -1,6 +1,6 @@
 r"""Upper bounds on regret: Theorem 1 for FP-UCB, printed and corrected; optimist's, UCB1's.
 
-Let 1 be the arm a*(θ°), |A| the number of candidate arms, and for a parameter θ outside B(θ°) with
+Let 1 be the arm a*(θ°), |A| the number of candidate arms, and for a model θ outside B(θ°) with
 another best arm i, with α = α(θ) > 0,
 
 * k_i(θ) = min{k ≥ 3 : k > ⌈12 ln k/α²⌉}, the episode from which on θ should be ruled out,
@@ -11,7 +11,7 @@ another best arm i, with α = α(θ) > 0,
 Arm i is played while *any* θ with a*(θ) = i fits, so the bound must take the largest k_i + K_i; the
 paper takes the smallest, and its bound is false (`docs/theory.md` has a counterexample).
 
-**Proposition 2** bounds E[n_i(T)] for i ∈ C(θ°) by 2 + 4|A| + 12 ln T/β_i². The parameters
+**Proposition 2** bounds E[n_i(T)] for i ∈ C(θ°) by 2 + 4|A| + 12 ln T/β_i². The models
 *outside* B(θ°) with a*(θ) = i bring arm i into play as well: corrected, the largest k_i + K_i among
 them is added.
 
@@ -52,7 +52,7 @@ _MOST_AT_ONCE = 2048
 
 @dataclass(frozen=True)
 class Separation:
-    """How long it takes to rule out parameters at distances α: arrays, an entry per parameter."""
+    """How long it takes to rule out models at distances α: arrays, an entry per model."""
 
     alpha: Floats
     k: list[int]
@@ -68,12 +68,12 @@ class Separation:
 
 @dataclass(frozen=True)
 class Theorem1:
-    """Theorem 1 for one θ°, on [0, 1]; arms and parameters by index.
+    """Theorem 1 for one θ°, on [0, 1]; arms and models by index.
 
     Attributes
     ----------
     separable, separation
-        The parameters outside B(θ°) with another best arm, and how long each lasts.
+        The models outside B(θ°) with another best arm, and how long each lasts.
     printed, corrected
         Bounds on E[n_i(T)] less its log term, by arm.
     printed_constant
@@ -91,17 +91,17 @@ class Theorem1:
     log_coefficient: float
 
 
-def theorem1(structure: Structure, true: int) -> Theorem1:
-    """Bound the regret of FP-UCB under the parameter ``true``."""
+def theorem1(structure: Structure, truth: int) -> Theorem1:
+    """Bound the regret of FP-UCB under the model ``truth``."""
     candidates = len(structure.candidate_arms)
-    gaps, betas = structure.gaps(true), structure.betas(true)
-    separable = structure.separable(true)
-    times = separation(structure.alphas(true)[separable], candidates)
+    gaps, betas = structure.gaps(truth), structure.betas(truth)
+    separable = structure.separable(truth)
+    times = separation(structure.alphas(truth)[separable], candidates)
     episodes, best = times.episodes, structure.best_arm[separable]
 
     printed, corrected = {}, {}
     for arm in map(int, structure.candidate_arms):
-        if arm == structure.best_arm[true]:
+        if arm == structure.best_arm[truth]:
             continue
         lasting = episodes[best == arm]
         if arm in betas:
@@ -122,7 +122,7 @@ def theorem1(structure: Structure, true: int) -> Theorem1:
     )
 
 
-def optimist_bound(structure: Structure, true: int) -> float | None:
+def optimist_bound(structure: Structure, truth: int) -> float | None:
     r"""Return what E[R(T)]/ln T of `optimist` comes down to at the most, in the long run.
 
     Let θ° have a single best arm, 1. For a wrong arm a let D_a be the least D_a(θ°‖θ) over the θ
@@ -145,16 +145,16 @@ def optimist_bound(structure: Structure, true: int) -> float | None:
     >>> optimist_bound(structure, 0), round(optimist_bound(structure, 1), 4)
     (0.0, 0.2422)
     """
-    if structure.best_arms[true].sum() > 1:
+    if structure.best_arms[truth].sum() > 1:
         return None
-    confused = structure.must_explore(true)
-    divergence = structure.problem.rewards.divergence(true, confused)
+    confused = structure.must_explore(truth)
+    divergence = structure.problem.rewards.divergence(truth, confused)
     # Pinsker: what is not zero stays so, however close the means.
-    distance = structure.means[true] - structure.means[confused]
+    distance = structure.means[truth] - structure.means[confused]
     divergence = np.maximum(divergence, 2 * distance**2)
     counts = structure.best_arms[confused]
     least = np.min(divergence, axis=0, initial=np.inf, where=counts)
-    return (1 + DELTA) * float((structure.gaps(true) / least).sum())
+    return (1 + DELTA) * float((structure.gaps(truth) / least).sum())
 
 
 def ucb1_bound(gaps: Floats) -> tuple[float, float]:

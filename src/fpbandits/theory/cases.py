@@ -1,7 +1,7 @@
 """What follows from one truth, without contexts: its bounds by name and in the user's units.
 
 The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
-and parameters, and regret gets the user's units (it is larger by the width of the range);
+and models, and regret gets the user's units (it is larger by the width of the range);
 `verdicts` puts the verdict into a sentence. `contexts` has the same for problems with contexts.
 """
 
@@ -21,7 +21,7 @@ from fpbandits.theory.verdicts import bound_text, least_text, named, told, verdi
 
 @dataclass(frozen=True)
 class Term:
-    """How long a parameter outside B(θ°) with another best arm can pass for the truth.
+    """How long a model outside B(θ°) with another best arm can pass for the truth.
 
     ``alpha`` is in the user's units; k + K bounds the expected episodes, and Lemma 2 bounds k + K.
     """
@@ -94,25 +94,25 @@ class OptimistBound:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The parameter with another best arm that is hardest to tell from the truth, outside B(θ°).
+    """The model with another best arm that is hardest to tell from the truth, outside B(θ°).
 
     It takes ``plays`` of the truth's best arm: 12 ln k/α² at the episode k = k_i, rounded up.
     """
 
-    parameter: str
+    model: str
     alpha: float
     plays: int
 
 
 @dataclass(frozen=True)
 class Case:
-    """What follows if ``true`` is the true parameter.
+    """What follows if ``truth`` is the true model.
 
     ``regime`` is FP-UCB's: bounded where its bound has no ln T. ``gaps``, ``betas`` and all regret
     are in the user's units; plays and episodes have none.
     """
 
-    true: str
+    truth: str
     best_arm: str
     regime: Literal["bounded", "logarithmic"]
     verdict: str
@@ -138,7 +138,7 @@ class Case:
         }
 
     def __str__(self) -> str:
-        return told(self.true, self.verdict, self.facts)
+        return told(self.truth, self.verdict, self.facts)
 
     def _of_optimist(self) -> dict[str, str]:
         most = self.optimist.log_coefficient
@@ -151,10 +151,10 @@ class Case:
         }
 
 
-def case_of(structure: Structure, true: int) -> Case:
+def case_of(structure: Structure, truth: int) -> Case:
     """Say what follows from one truth."""
     problem, width = structure.problem, structure.problem.rewards.width
-    parameter_names = partial(named, problem.parameters)
+    model_names = partial(named, problem.models)
 
     def by_arm(values: dict[int, float], unit: float = 1.0) -> dict[str, float]:
         return {problem.arms[arm]: value * unit for arm, value in values.items()}
@@ -166,17 +166,17 @@ def case_of(structure: Structure, true: int) -> Case:
     def at_least(cheapest: Cheapest) -> LowerBound:
         return LowerBound(cheapest.coefficient * width, by_arm(cheapest.pulls))
 
-    confused = structure.confusion_set(true)
-    upper, lower = theorem1(structure, true), theorem2(structure, true)
-    gaps = structure.gaps(true)
+    confused = structure.confusion_set(truth)
+    upper, lower = theorem1(structure, truth), theorem2(structure, truth)
+    gaps = structure.gaps(truth)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
-    optimist = optimist_bound(structure, true)
+    optimist = optimist_bound(structure, truth)
 
     times = upper.separation
     alphas, K = (times.alpha * width).tolist(), times.K.tolist()
     columns = alphas, times.k, K, times.lemma2.tolist(), times.lemma2_printed.tolist()
     rows = zip(*columns, strict=True)
-    terms = dict(zip(parameter_names(upper.separable), starmap(Term, rows), strict=True))
+    terms = dict(zip(model_names(upper.separable), starmap(Term, rows), strict=True))
     nearest = None
     if terms:
         place = int(times.alpha.argmin())
@@ -186,14 +186,14 @@ def case_of(structure: Structure, true: int) -> Case:
         nearest = Nearest(list(terms)[place], alphas[place], plays)
 
     return Case(
-        true=problem.parameters[true],
-        best_arm=problem.arms[structure.best_arm[true]],
+        truth=problem.models[truth],
+        best_arm=problem.arms[structure.best_arm[truth]],
         regime="logarithmic" if upper.log_coefficient else "bounded",
-        verdict=verdict(structure, true, upper, lower, nearest),
-        confusion_set=parameter_names(confused),
-        confusing_arms=named(problem.arms, structure.confusing_arms(true)),
+        verdict=verdict(structure, truth, upper, lower, nearest),
+        confusion_set=model_names(confused),
+        confusing_arms=named(problem.arms, structure.confusing_arms(truth)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
-        betas=by_arm(structure.betas(true), width),
+        betas=by_arm(structure.betas(truth), width),
         nearest=nearest,
         theorem1=UpperBounds(
             printed=at_most(upper.printed, upper.printed_constant),
@@ -202,7 +202,7 @@ def case_of(structure: Structure, true: int) -> Case:
         ),
         theorem2=LowerBounds(
             **vars(at_least(lower.candidate_arms)),
-            confusion_set=parameter_names(lower.confusion_set),
+            confusion_set=model_names(lower.confusion_set),
             all_arms=at_least(lower.all_arms),
             printed=at_least(lower.printed),
         ),

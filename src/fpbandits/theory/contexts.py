@@ -31,13 +31,11 @@ from fpbandits.theory.verdicts import first_of, least_text, named, told
 
 
 class PairStructure:
-    """The definitions above, for one problem; θ° is the index ``true`` of a parameter."""
+    """The definitions above, for one problem; θ° is the index ``truth`` of a model."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.means = problem.rewards.unit_means.reshape(
-            len(problem.parameters), -1, len(problem.arms)
-        )
+        self.means = problem.rewards.unit_means.reshape(len(problem.models), -1, len(problem.arms))
 
     @cached_property
     def best_arms(self) -> Bools:
@@ -51,48 +49,48 @@ class PairStructure:
         best: Ints = self.best_arms.argmax(axis=2)
         return best
 
-    def best_pairs(self, true: int) -> Ints:
+    def best_pairs(self, truth: int) -> Ints:
         """Return the pairs (x, a*(x)), by their columns."""
         contexts = np.arange(self.means.shape[1])
-        pairs: Ints = contexts * self.means.shape[2] + self.best_arm[true]
+        pairs: Ints = contexts * self.means.shape[2] + self.best_arm[truth]
         return pairs
 
-    def gaps(self, true: int) -> Floats:
+    def gaps(self, truth: int) -> Floats:
         """Δ(x, a) of every pair; 0 for all arms that tie for best."""
-        means = self.means[true]
+        means = self.means[truth]
         gaps: Floats = means.max(axis=1, keepdims=True) - means
-        return np.where(self.best_arms[true], 0.0, gaps).reshape(-1)
+        return np.where(self.best_arms[truth], 0.0, gaps).reshape(-1)
 
-    def told_by(self, true: int) -> Bools:
+    def told_by(self, truth: int) -> Bools:
         """Tell in which contexts playing well gives every θ away, [θ, context]."""
-        same = [self.problem.rewards.same_law(true, pair) for pair in self.best_pairs(true)]
+        same = [self.problem.rewards.same_law(truth, pair) for pair in self.best_pairs(truth)]
         return ~np.stack(same, axis=1)
 
-    def plays_worse(self, true: int) -> Bools:
+    def plays_worse(self, truth: int) -> Bools:
         """Tell under which θ playing as is best under θ° would not be best somewhere."""
         contexts = np.arange(self.means.shape[1])
-        still_best = self.best_arms[:, contexts, self.best_arm[true]]
+        still_best = self.best_arms[:, contexts, self.best_arm[truth]]
         worse: Bools = np.logical_not(still_best.all(axis=1))
         return worse
 
     @cached_property
     def candidate_arms(self) -> Ints:
-        """The arms that are best in some context under some parameter."""
+        """The arms that are best in some context under some model."""
         return np.unique(self.best_arm)
 
     @cached_property
     def ties(self) -> Ints:
-        """The parameters whose best arm is not unique in some context."""
+        """The models whose best arm is not unique in some context."""
         return np.flatnonzero((self.best_arms.sum(axis=2) > 1).any(axis=1))
 
-    def confusion_set(self, true: int) -> Ints:
+    def confusion_set(self, truth: int) -> Ints:
         """B(θ°)."""
-        return np.flatnonzero(self.plays_worse(true) & ~self.told_by(true).any(axis=1))
+        return np.flatnonzero(self.plays_worse(truth) & ~self.told_by(truth).any(axis=1))
 
-    def cheapest(self, true: int) -> Cheapest:
+    def cheapest(self, truth: int) -> Cheapest:
         """Return the lower bound, on [0, 1], and the plays of each pair that attain it."""
-        others = np.setdiff1d(np.arange(self.problem.pairs), self.best_pairs(true))
-        return cheapest(self, true, self.confusion_set(true), others)
+        others = np.setdiff1d(np.arange(self.problem.pairs), self.best_pairs(truth))
+        return cheapest(self, truth, self.confusion_set(truth), others)
 
 
 @dataclass(frozen=True)
@@ -105,14 +103,14 @@ class PairBound:
 
 @dataclass(frozen=True)
 class ContextCase:
-    """What follows if ``true`` is the true parameter, where there are contexts.
+    """What follows if ``truth`` is the true model, where there are contexts.
 
     ``best_arm`` and ``gaps`` are by context, in the user's units. ``told_by`` names, for every
-    other parameter that calls for other decisions, the contexts in which playing well tells it
+    other model that calls for other decisions, the contexts in which playing well tells it
     from the truth.
     """
 
-    true: str
+    truth: str
     best_arm: dict[str, str]
     regime: Literal["bounded", "logarithmic"]
     verdict: str
@@ -142,31 +140,31 @@ class ContextCase:
         return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in where.items())
 
     def __str__(self) -> str:
-        return told(self.true, self.verdict, self.facts)
+        return told(self.truth, self.verdict, self.facts)
 
 
-def context_case(structure: PairStructure, true: int) -> ContextCase:
+def context_case(structure: PairStructure, truth: int) -> ContextCase:
     """Say what follows from one truth."""
     problem, width = structure.problem, structure.problem.rewards.width
-    gaps, confused = structure.gaps(true), structure.confusion_set(true)
-    least = structure.cheapest(true)
+    gaps, confused = structure.gaps(truth), structure.confusion_set(truth)
+    least = structure.cheapest(truth)
     pulls = np.zeros(problem.pairs)
     pulls[list(least.pulls)] = list(least.pulls.values())
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
-    told, worse = structure.told_by(true), structure.plays_worse(true)
+    told, worse = structure.told_by(truth), structure.plays_worse(truth)
     told_by = {
-        problem.parameters[other]: named(problem.contexts, np.flatnonzero(told[other]))
+        problem.models[other]: named(problem.contexts, np.flatnonzero(told[other]))
         for other in np.flatnonzero(worse)
     }
     regime: Literal["bounded", "logarithmic"] = "logarithmic" if least.coefficient else "bounded"
     return ContextCase(
-        true=problem.parameters[true],
+        truth=problem.models[truth],
         best_arm=dict(
-            zip(problem.contexts, named(problem.arms, structure.best_arm[true]), strict=True)
+            zip(problem.contexts, named(problem.arms, structure.best_arm[truth]), strict=True)
         ),
         regime=regime,
-        verdict=_verdict(regime, named(problem.parameters, confused), told_by, problem.contexts),
-        confusion_set=named(problem.parameters, confused),
+        verdict=_verdict(regime, named(problem.models, confused), told_by, problem.contexts),
+        confusion_set=named(problem.models, confused),
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
         theorem2=PairBound(least.coefficient * width, problem.by_name(pulls.tolist())),
@@ -191,7 +189,7 @@ def _verdict(
             "nothing to tell them apart"
         )
     if not told_by:
-        return "bounded, because the same decisions are best under every parameter"
+        return "bounded, because the same decisions are best under every model"
     telling = [
         (context, tuple(name for name, by in told_by.items() if context in by))
         for context in contexts

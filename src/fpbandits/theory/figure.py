@@ -1,4 +1,4 @@
-"""A problem drawn: the means, the best arms, and which parameter looks like which."""
+"""A problem drawn: the means, the best arms, and which model looks like which."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-MOST_PARAMETERS = 1_000
+MOST_MODELS = 1_000
 """Beyond this a row of the confusion matrix is thinner than a pixel."""
 
 _MOST_LABELS = 40
@@ -28,14 +28,14 @@ _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told
 
 @own_style()
 def structure_figure(problem: Problem) -> Figure:
-    """Draw the means with the best arms marked, and which parameter is confused with which."""
-    count = len(problem.parameters)
-    if count > MOST_PARAMETERS:
+    """Draw the means with the best arms marked, and which model is confused with which."""
+    count = len(problem.models)
+    if count > MOST_MODELS:
         raise InputError(
-            f"{problem.name}: {count:,} parameters are too many to draw (at most "
-            f"{MOST_PARAMETERS:,}); leave out --plot"
+            f"{problem.name}: {count:,} models are too many to draw (at most "
+            f"{MOST_MODELS:,}); leave out --plot"
         )
-    longest = min(max(map(len, problem.parameters)), _LONGEST_LABEL)
+    longest = min(max(map(len, problem.models)), _LONGEST_LABEL)
     height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest
     left = float(np.clip(1.5 + 0.55 * problem.pairs, 3.2, 9.0))
     figure = blank(left + height + 2.0, height)
@@ -43,7 +43,7 @@ def structure_figure(problem: Problem) -> Figure:
     structure = PairStructure(problem)
     _draw_means(figure, means_axes, problem, structure)
     _draw_confusion(figure, confusion_axes, problem, structure)
-    sizes = [f"{count:,} parameters", f"{len(problem.arms):,} arms"]
+    sizes = [f"{count:,} models", f"{len(problem.arms):,} arms"]
     if problem.contexts:
         sizes.append(f"{len(problem.contexts):,} contexts")
     figure.suptitle(f"{problem.name}: {', '.join(sizes)}", parse_math=False)
@@ -53,7 +53,7 @@ def structure_figure(problem: Problem) -> Figure:
 def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
     means, arms = problem.rewards.means, len(problem.arms)
     image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
-    if len(problem.parameters) <= _MOST_LABELS and problem.pairs <= 16:
+    if len(problem.models) <= _MOST_LABELS and problem.pairs <= 16:
         middle = (means.min() + means.max()) / 2
         for (row, column), mean in np.ndenumerate(means):
             colour = "white" if mean < middle else "black"
@@ -63,16 +63,16 @@ def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: PairStr
     size = float(np.clip(1500 / len(means), 4, 45))
     rows, columns = np.nonzero(structure.best_arms.reshape(means.shape))
     tied = axes.scatter(columns + 0.2, rows, s=size, facecolors="none", edgecolors=ORANGE)
-    firsts = np.array([structure.best_pairs(true) for true in range(len(means))])
+    firsts = np.array([structure.best_pairs(truth) for truth in range(len(means))])
     rows = np.repeat(np.arange(len(means)), firsts.shape[1])
     best = axes.scatter(firsts.reshape(-1) + 0.2, rows, s=size, color=ORANGE)
     marks = {"best arm": best} | ({"tied with it": tied} if len(structure.ties) else {})
     figure.legend(marks.values(), marks.keys(), loc="outside lower left", **_LEGEND)
     axes.set_title("mean reward", fontsize=10, pad=18 if problem.contexts else None)
-    axes.set_ylabel("parameter")
+    axes.set_ylabel("model")
     axes.set_xlabel("arm")
     _name_ticks(axes.xaxis, problem.arms * max(1, len(problem.contexts)), rotate=True)
-    _name_ticks(axes.yaxis, problem.parameters)
+    _name_ticks(axes.yaxis, problem.models)
     _name_contexts(axes, problem.contexts, arms)
     figure.colorbar(image, ax=axes, pad=0.02)
 
@@ -95,12 +95,12 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Pai
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    kinds = np.zeros((len(problem.parameters),) * 2)
+    kinds = np.zeros((len(problem.models),) * 2)
     by_arm = None if problem.contexts else Structure(problem)
-    for true in range(len(kinds)):
+    for truth in range(len(kinds)):
         if by_arm is not None:
-            kinds[true, by_arm.confusion_set(true)] = 2
-        kinds[true, structure.confusion_set(true)] = 1
+            kinds[truth, by_arm.confusion_set(truth)] = 2
+        kinds[truth, structure.confusion_set(truth)] = 1
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
     title = "who looks like whom while the best arm is played"
@@ -109,8 +109,8 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Pai
     axes.set_title(title, fontsize=10)
     axes.set_ylabel("if this is the truth …")
     axes.set_xlabel("… this one looks like it")
-    _name_ticks(axes.xaxis, problem.parameters, rotate=True)
-    _name_ticks(axes.yaxis, problem.parameters)
+    _name_ticks(axes.xaxis, problem.models, rotate=True)
+    _name_ticks(axes.yaxis, problem.models)
     if len(kinds) <= _MOST_LABELS:
         axes.set_xticks(np.arange(len(kinds)) - 0.5, minor=True)
         axes.set_yticks(np.arange(len(kinds)) - 0.5, minor=True)

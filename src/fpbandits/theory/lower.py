@@ -1,7 +1,7 @@
 """Theorem 2: what every good policy must pay, as a linear program.
 
-A policy whose regret grows slower than any power of T under every parameter must, under θ°, gather
-information against each parameter that looks like θ° while a*(θ°) is played but has a better arm:
+A policy whose regret grows slower than any power of T under every model must, under θ°, gather
+information against each model that looks like θ° while a*(θ°) is played but has a better arm:
 if c_u ln T is the number of its plays of arm u, then Σ_u c_u D_u(θ°‖θ) ≥ 1 for each such θ. So
 
     lim inf E[R(T)]/ln T  ≥  min Σ_u c_u Δ_u   subject to   Σ_u c_u D_u(θ°‖θ) ≥ 1 for all those θ,
@@ -9,14 +9,14 @@ if c_u ln T is the number of its plays of arm u, then Σ_u c_u D_u(θ°‖θ) �
 which is the paper's minimum over the simplex of a maximum over θ, written without the ratio.
 
 The paper departs from this in two ways, and both are here. It lets θ range over B(θ°), which with
-tied best arms, or with laws of equal mean, holds parameters that force nothing
+tied best arms, or with laws of equal mean, holds models that force nothing
 (`Structure.must_explore`): `printed` is the value so obtained. And it lets u range over A only;
-but an arm that is best nowhere may tell parameters apart cheaply: `all_arms` lets it.
+but an arm that is best nowhere may tell models apart cheaply: `all_arms` lets it.
 
 Two kinds of constraint cost nothing and drop out. Where some D_u(θ°‖θ) is infinite, a vanishing
 share of plays of u is enough. Where an arm tied for best under θ° tells θ apart, it can be
 played for ever. Where several plays attain the minimum, the most even one is taken: it is the only
-one of its kind, whatever the order of arms and parameters.
+one of its kind, whatever the order of arms and models.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WithGaps(Protocol):
 
     problem: Problem
 
-    def gaps(self, true: int) -> Floats:
+    def gaps(self, truth: int) -> Floats:
         """Return Δ of each."""
 
 
@@ -53,7 +53,7 @@ class Cheapest:
 
 @dataclass(frozen=True)
 class Theorem2:
-    """Theorem 2 for one θ°, on [0, 1]; arms and parameters by index."""
+    """Theorem 2 for one θ°, on [0, 1]; arms and models by index."""
 
     confusion_set: Ints
     candidate_arms: Cheapest
@@ -61,29 +61,29 @@ class Theorem2:
     printed: Cheapest
 
 
-def theorem2(structure: Structure, true: int) -> Theorem2:
-    """Bound the regret of every uniformly good policy under the parameter ``true`` from below."""
-    best = structure.best_arm[true]
+def theorem2(structure: Structure, truth: int) -> Theorem2:
+    """Bound the regret of every uniformly good policy under the model ``truth`` from below."""
+    best = structure.best_arm[truth]
     among_candidates = structure.candidate_arms[structure.candidate_arms != best]
     among_all = np.flatnonzero(np.arange(structure.means.shape[1]) != best)
-    confused, needed = structure.confusion_set(true), structure.must_explore(true)
+    confused, needed = structure.confusion_set(truth), structure.must_explore(truth)
 
-    restricted = cheapest(structure, true, needed, among_candidates)
+    restricted = cheapest(structure, truth, needed, among_candidates)
     same_arms = len(among_all) == len(among_candidates)
     same_set = len(confused) == len(needed)
     return Theorem2(
         confusion_set=needed,
         candidate_arms=restricted,
-        all_arms=restricted if same_arms else cheapest(structure, true, needed, among_all),
-        printed=restricted if same_set else cheapest(structure, true, confused, among_candidates),
+        all_arms=restricted if same_arms else cheapest(structure, truth, needed, among_all),
+        printed=restricted if same_set else cheapest(structure, truth, confused, among_candidates),
     )
 
 
-def cheapest(structure: WithGaps, true: int, against: Ints, arms: Ints) -> Cheapest:
-    """Find the cheapest plays of ``arms`` that tell θ° from all the parameters ``against``."""
-    gaps = structure.gaps(true)[arms]
-    information = structure.problem.rewards.divergence(true, against)[:, arms]
-    # Equality being approximate, a parameter can differ from θ° by less than numbers show.
+def cheapest(structure: WithGaps, truth: int, against: Ints, arms: Ints) -> Cheapest:
+    """Find the cheapest plays of ``arms`` that tell θ° from all the models ``against``."""
+    gaps = structure.gaps(truth)[arms]
+    information = structure.problem.rewards.divergence(truth, against)[:, arms]
+    # Equality being approximate, a model can differ from θ° by less than numbers show.
     telling = ~np.isinf(information).any(axis=1) & information.any(axis=1)
     information = information[telling]
     costly = gaps > 0
@@ -133,7 +133,7 @@ def _most_even(gain: Floats, need: Floats, x: Floats) -> Floats:
     """Return the most even of all solutions that are as cheap as ``x``: that of least norm.
 
     Minimisers need not be unique, and which of them a solver finds depends on the order of rows and
-    columns. The one of least norm is unique, and moves along if arms or parameters are reordered.
+    columns. The one of least norm is unique, and moves along if arms or models are reordered.
     It is found by least distance programming, which is a non-negative least squares problem (Lawson
     and Hanson 1974, chapter 23).
     """

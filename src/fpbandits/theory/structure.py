@@ -1,6 +1,6 @@
 """The structure of Θ: the definitions on which the regret of FP-UCB hangs.
 
-For a problem with arms i and parameters θ, of means μ_i(θ) on [0, 1], and the true parameter θ°:
+For a problem with arms i and models θ, of means μ_i(θ) on [0, 1], and the true model θ°:
 
 =====================  ==================================================================
 `best_arm`             a*(θ) = argmax_i μ_i(θ), the smallest index where arms tie
@@ -12,13 +12,13 @@ For a problem with arms i and parameters θ, of means μ_i(θ) on [0, 1], and th
 `alphas`               α(θ) = |μ_a*(θ°)(θ°) − μ_a*(θ°)(θ)|
 =====================  ==================================================================
 
-Whoever plays a*(θ°) for ever sees the same mean under each parameter in B(θ°), and cannot tell them
+Whoever plays a*(θ°) for ever sees the same mean under each model in B(θ°), and cannot tell them
 from the truth. If B(θ°) is empty, FP-UCB's regret is bounded; otherwise it grows with log T, unless
 all arms in C(θ°) are as good as a*(θ°) under θ°.
 
-The paper assumes that a*(θ) is unique. Without that, a parameter can be in B(θ°) though a*(θ°) is
+The paper assumes that a*(θ) is unique. Without that, a model can be in B(θ°) though a*(θ°) is
 one of *its* best arms too; it can cost FP-UCB a logarithm, but no policy needs to tell it apart.
-`must_explore` leaves such parameters out, and those whose reward law on a*(θ°) differs while the
+`must_explore` leaves such models out, and those whose reward law on a*(θ°) differs while the
 mean is the same: what remains is the confusion set that a lower bound may use.
 
 Everything here is on [0, 1] and in indices; means within `TOLERANCE` of one another are equal.
@@ -35,7 +35,7 @@ from fpbandits.problem.problem import Problem
 
 
 class Structure:
-    """The definitions above, for one problem; θ° is the index ``true`` of a parameter.
+    """The definitions above, for one problem; θ° is the index ``truth`` of a model.
 
     Examples
     --------
@@ -65,63 +65,65 @@ class Structure:
 
     @cached_property
     def ties(self) -> Ints:
-        """The parameters whose best arm is not unique."""
+        """The models whose best arm is not unique."""
         return np.flatnonzero(self.best_arms.sum(axis=1) > 1)
 
     @cached_property
     def candidate_arms(self) -> Ints:
-        """A: the arms that are best under some parameter."""
+        """A: the arms that are best under some model."""
         return np.unique(self.best_arm)
 
-    def confusion_set(self, true: int) -> Ints:
-        """B(θ°): the parameters with another best arm that look like θ° on a*(θ°)."""
-        return np.flatnonzero(self._with_another_best_arm(true) & (self.alphas(true) <= TOLERANCE))
+    def confusion_set(self, truth: int) -> Ints:
+        """B(θ°): the models with another best arm that look like θ° on a*(θ°)."""
+        return np.flatnonzero(
+            self._with_another_best_arm(truth) & (self.alphas(truth) <= TOLERANCE)
+        )
 
-    def separable(self, true: int) -> Ints:
-        """Return the parameters with another best arm outside B(θ°).
+    def separable(self, truth: int) -> Ints:
+        """Return the models with another best arm outside B(θ°).
 
         Playing a*(θ°) alone rules them out sooner or later, the sooner the larger α(θ).
         """
-        return np.flatnonzero(self._with_another_best_arm(true) & (self.alphas(true) > TOLERANCE))
+        return np.flatnonzero(self._with_another_best_arm(truth) & (self.alphas(truth) > TOLERANCE))
 
-    def confusing_arms(self, true: int) -> Ints:
-        """C(θ°): the best arms of the parameters in B(θ°)."""
-        return np.unique(self.best_arm[self.confusion_set(true)])
+    def confusing_arms(self, truth: int) -> Ints:
+        """C(θ°): the best arms of the models in B(θ°)."""
+        return np.unique(self.best_arm[self.confusion_set(truth)])
 
-    def gaps(self, true: int) -> Floats:
+    def gaps(self, truth: int) -> Floats:
         """Δ_i for every arm: what a play of arm i loses under θ°; 0 for all that tie for best."""
-        means = self.means[true]
-        return np.where(self.best_arms[true], 0.0, means[self.best_arm[true]] - means)
+        means = self.means[truth]
+        return np.where(self.best_arms[truth], 0.0, means[self.best_arm[truth]] - means)
 
-    def betas(self, true: int) -> dict[int, float]:
+    def betas(self, truth: int) -> dict[int, float]:
         """β_i for every arm i in C(θ°): how far its mean under B(θ°) is, at the least, from θ°."""
-        confused = self.confusion_set(true)
+        confused = self.confusion_set(truth)
         best = self.best_arm[confused]
-        distance = np.abs(self.means[true, best] - self.means[confused, best])
+        distance = np.abs(self.means[truth, best] - self.means[confused, best])
         # Positive by definition; equality being approximate, keep it so where means differ by
         # little more than the tolerance.
         return {
             int(arm): max(float(distance[best == arm].min()), TOLERANCE)
-            for arm in self.confusing_arms(true)
+            for arm in self.confusing_arms(truth)
         }
 
-    def alphas(self, true: int) -> Floats:
+    def alphas(self, truth: int) -> Floats:
         """α(θ) for every θ: how far its mean on a*(θ°) is from that under θ°."""
-        means = self.means[:, self.best_arm[true]]
-        alphas: Floats = np.abs(means - means[true])
+        means = self.means[:, self.best_arm[truth]]
+        alphas: Floats = np.abs(means - means[truth])
         return alphas
 
-    def must_explore(self, true: int) -> Ints:
+    def must_explore(self, truth: int) -> Ints:
         """Return the part of B(θ°) that forces any good policy to explore.
 
-        The parameters under which a*(θ°) pays by the same law as under θ°, but is not a best arm.
+        The models under which a*(θ°) pays by the same law as under θ°, but is not a best arm.
         """
-        arm = self.best_arm[true]
-        confused = self.confusion_set(true)
-        same = self.problem.rewards.same_law(true, arm)
+        arm = self.best_arm[truth]
+        confused = self.confusion_set(truth)
+        same = self.problem.rewards.same_law(truth, arm)
         needed: Ints = confused[same[confused] & ~self.best_arms[confused, arm]]
         return needed
 
-    def _with_another_best_arm(self, true: int) -> Bools:
-        other: Bools = self.best_arm != self.best_arm[true]
+    def _with_another_best_arm(self, truth: int) -> Bools:
+        other: Bools = self.best_arm != self.best_arm[truth]
         return other

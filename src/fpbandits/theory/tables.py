@@ -99,16 +99,18 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
     """Show a sentence per truth, and for a single one what each pair pays and tells."""
     parts: list[RenderableType] = [""]
     for case in analysis.cases:
-        head = Text.assemble((case.true, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
+        head = Text.assemble((case.truth, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
         facts = [Text(f"{name:<14} {fact}") for name, fact in case.facts.items()]
         parts += [head, Padding(Group(*facts), (0, 0, 0, 2), expand=False)]
     if len(analysis.cases) > 1:
         logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
         bounded = len(analysis.cases) - logarithmic
-        closing = f"{bounded} bounded, {logarithmic} logarithmic. For one case in full: --true NAME"
+        closing = (
+            f"{bounded} bounded, {logarithmic} logarithmic. For one case in full: --truth NAME"
+        )
         return [*parts, "", Text(closing)]
     (case,) = analysis.cases
-    means = problem.means[problem.index(case.true)]
+    means = problem.means[problem.index(case.truth)]
     table = simple_table(
         *map(_words, ("context", "arm")), *map(number_column, ("mean", "gap", "plays ln T ×"))
     )
@@ -124,7 +126,7 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
     """Show two lines per truth: the numbers, and in words what they come from."""
     heads = ["truth", "best arm"], ["optimist", "FP-UCB", "", "any ≥"]
-    rows = [([case.true, case.best_arm], _bounds_of(case)) for case in analysis.cases]
+    rows = [([case.truth, case.best_arm], _bounds_of(case)) for case in analysis.cases]
     under = ["", ""], ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
     names, numbers = zip(heads, under, *rows, strict=True)
     widths = [
@@ -146,7 +148,7 @@ def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
     closing = f"{len(analysis.cases) - logarithmic} bounded, {logarithmic} logarithmic for FP-UCB"
     if forced < logarithmic:
         closing += f" ({forced} for any policy)"
-    return [*parts, "", Text(f"{closing}. For one case in full: --true NAME")]
+    return [*parts, "", Text(f"{closing}. For one case in full: --truth NAME")]
 
 
 def _bounds_of(case: Case) -> list[str]:
@@ -158,7 +160,7 @@ def _bounds_of(case: Case) -> list[str]:
 def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
     headline = Text.assemble(
         "If the truth is ",
-        (case.true, "bold"),
+        (case.truth, "bold"),
         ", regret is ",
         (case.verdict, _STYLES[case.regime]),
         ".",
@@ -178,7 +180,7 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
     if case.nearest:
         parts.append(
             Text(
-                f"Hardest to tell apart, outside B: {case.nearest.parameter}, whose mean on "
+                f"Hardest to tell apart, outside B: {case.nearest.model}, whose mean on "
                 f"{case.best_arm} is {amount(case.nearest.alpha)} off: "
                 f"{case.nearest.plays:,} plays of it"
             )
@@ -209,7 +211,7 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
         "role",
         *(Column(head, justify="right") for head in columns),
     )
-    means = problem.means[problem.index(case.true)].tolist()
+    means = problem.means[problem.index(case.truth)].tolist()
     candidates = set(analysis.candidate_arms)
     for place in _arms_shown(analysis.arms, (case.best_arm,), case.betas, candidates):
         arm, mean = analysis.arms[place], means[place]

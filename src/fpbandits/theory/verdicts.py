@@ -1,8 +1,8 @@
 """The verdict on a truth in a sentence: bounded or logarithmic, for whom, and why.
 
-Regret is logarithmic for every policy if some parameter looks like the truth while its best arm is
+Regret is logarithmic for every policy if some model looks like the truth while its best arm is
 played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if its bound has no
-ln T: B(θ°) is empty, or every arm that a parameter in B(θ°) has for its best is as good as a*(θ°)
+ln T: B(θ°) is empty, or every arm that a model in B(θ°) has for its best is as good as a*(θ°)
 under the truth. In between it is logarithmic for FP-UCB, and need not be for others.
 """
 
@@ -26,15 +26,15 @@ NEARLY_CONFUSED = 0.1
 
 
 def verdict(
-    structure: Structure, true: int, upper: Theorem1, lower: Theorem2, nearest: Nearest | None
+    structure: Structure, truth: int, upper: Theorem1, lower: Theorem2, nearest: Nearest | None
 ) -> str:
-    """Say what regret must be under the parameter ``true``, and why."""
-    arm = structure.problem.arms[structure.best_arm[true]]
+    """Say what regret must be under the model ``truth``, and why."""
+    arm = structure.problem.arms[structure.best_arm[truth]]
     if not upper.log_coefficient:
-        return f"bounded{_bounded(structure, true, arm, upper, nearest)}"
+        return f"bounded{_bounded(structure, truth, arm, upper, nearest)}"
     if not len(lower.confusion_set):
-        return _needless(structure, true, arm)
-    like = first_of(named(structure.problem.parameters, lower.confusion_set))
+        return _needless(structure, truth, arm)
+    like = first_of(named(structure.problem.models, lower.confusion_set))
     reason = f"because it looks like {like} while you play {arm}"
     if lower.all_arms.coefficient > 0:
         return f"logarithmic, {reason}"
@@ -42,21 +42,21 @@ def verdict(
 
 
 def _bounded(
-    structure: Structure, true: int, arm: str, upper: Theorem1, nearest: Nearest | None
+    structure: Structure, truth: int, arm: str, upper: Theorem1, nearest: Nearest | None
 ) -> str:
     """Say why FP-UCB's regret is bounded, or how late that shows."""
-    confused = named(structure.problem.parameters, structure.confusion_set(true))
+    confused = named(structure.problem.models, structure.confusion_set(truth))
     if nearest is None and not confused:
-        return f", because {arm} is best under every parameter"
+        return f", because {arm} is best under every model"
     if not upper.corrected_constant:
         return f", because FP-UCB plays no arm that is worse than {arm}"
     if nearest and nearest.alpha < NEARLY_CONFUSED * structure.problem.rewards.width:
         return (
             f", but only just: it takes {nearest.plays:,} plays of {arm} to tell it from "
-            f"{nearest.parameter} (means {nearest.alpha:.3g} apart)"
+            f"{nearest.model} (means {nearest.alpha:.3g} apart)"
         )
     if confused:
-        others = named(structure.problem.arms, structure.confusing_arms(true))
+        others = named(structure.problem.arms, structure.confusing_arms(truth))
         verb = "is" if len(others) == 1 else "are"
         return (
             f": it looks like {first_of(confused)} while you play {arm}, but {first_of(others)}, "
@@ -66,10 +66,10 @@ def _bounded(
     return f"; {nearest.plays:,} plays of {arm} rule out all with another best arm"
 
 
-def _needless(structure: Structure, true: int, arm: str) -> str:
+def _needless(structure: Structure, truth: int, arm: str) -> str:
     """Say why FP-UCB explores where no policy needs to."""
-    confused = structure.confusion_set(true)
-    best_there = structure.best_arms[confused, structure.best_arm[true]]
+    confused = structure.confusion_set(truth)
+    best_there = structure.best_arms[confused, structure.best_arm[truth]]
     relief = "is best there too, or pays by another law"
     if best_there.all():
         relief = "is best there too"
@@ -77,19 +77,19 @@ def _needless(structure: Structure, true: int, arm: str) -> str:
         relief = "pays by another law there"
     return (
         f"logarithmic for FP-UCB, because the mean of {arm} is the same under "
-        f"{first_of(named(structure.problem.parameters, confused))}; but {arm} {relief}, so no "
+        f"{first_of(named(structure.problem.models, confused))}; but {arm} {relief}, so no "
         "policy needs to pay"
     )
 
 
-def told(true: str, words: str, facts: Mapping[str, str]) -> str:
+def told(truth: str, words: str, facts: Mapping[str, str]) -> str:
     """Return a case in plain text: the verdict, and a line for each fact."""
     lines = (f"  {name:<14} {text}" for name, text in facts.items())
-    return "\n".join([f"{true}: {words}", *lines])
+    return "\n".join([f"{truth}: {words}", *lines])
 
 
 def named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
-    """Return the names of arms or parameters that are given by index."""
+    """Return the names of arms or models that are given by index."""
     return tuple(names[index] for index in indices)
 
 

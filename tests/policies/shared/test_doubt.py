@@ -23,7 +23,7 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
     """Any counts, also of arms that were never played and of ones that look better."""
     generator, others = np.random.default_rng(4), 0
     problem = load_problem("paper:grid")
-    policy = Frugal(safe=7, trust=0.05)
+    policy = Frugal(false_alarm=0.001, trust=0.05)
     known, tally = prepare(policy, problem), policy.tally(problem)
     for _ in range(500):
         tally.plays[:] = generator.integers(0, [30, 30, 30, 300])
@@ -44,9 +44,13 @@ def test_a_wrong_model_that_fits_what_it_plays_is_found_out() -> None:
     Measured with 1,000 runs: 117 ± 11 at T = 10⁷, of it 13 after 10⁵. Without doubt all but a few
     runs lose 0.1 per play. Seed 0.
     """
-    policies = {"doubts": Frugal(safe=7), "trusts": Frugal(safe=7, trust=1e12), "imed": IMED()}
+    policies = {
+        "doubts": Frugal(false_alarm=0.001),
+        "trusts": Frugal(false_alarm=0.001, trust=1e12),
+        "imed": IMED(),
+    }
     result = simulate(
-        TWO, policies, true=[0.5, 0.6], horizon=10**7, runs=100, times=[10**5, 10**7], shuffle=True
+        TWO, policies, truth=[0.5, 0.6], horizon=10**7, runs=100, times=[10**5, 10**7], shuffle=True
     )
     assert result.mean_regret("doubts")[-1] < 1000
     assert result.mean_regret("trusts")[-1] > 10**5
@@ -60,7 +64,7 @@ def test_in_contexts_each_context_doubts_its_own_arms(arm: int) -> None:
         [[[0.6, 0.1, 0.1], [0.6, 0.1, 0.1]], [[0.7, 0.1, 0.1], [0.7, 0.1, 0.1]]],
         contexts=["x", "y"],
     )
-    agent = Agent(problem, Frugal(safe=50, trust=0.001))
+    agent = Agent(problem, Frugal(false_alarm=1e-22, trust=0.001))
     played: dict[str, set[str]] = {"x": set(), "y": set()}
     for _ in range(40):
         for context in "xy":

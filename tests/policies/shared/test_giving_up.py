@@ -21,7 +21,11 @@ def test_without_the_option_misfits_are_counted_and_nothing_is_given_up(policy: 
     assert agent._tally.counters[STAGE] == 0
 
 
-@pytest.mark.parametrize("policy", [Frugal(safe=1), Frugal(safe=7), Optimist(safe=7)], ids=str)
+@pytest.mark.parametrize(
+    "policy",
+    [Frugal(false_alarm=0.37), Frugal(false_alarm=0.001), Optimist(false_alarm=0.001)],
+    ids=str,
+)
 def test_safe_gives_up_the_models_for_good_and_goes_on_with_imed(policy: Policy) -> None:
     """Also where the sums of all rewards fit again later, as rewards turn to those of a model."""
     agent, blind = Agent(WRONG, policy), Agent(WRONG, IMED())
@@ -54,9 +58,15 @@ def test_leaps_end_where_the_alarm_may_be_raised() -> None:
     found = []
     for seed, leap in enumerate((True, False)):
         result = simulate(
-            WRONG, Frugal(safe=7), true=[0.7, 0.75], horizon=3000, runs=300, seed=seed, leap=leap
+            WRONG,
+            Frugal(false_alarm=0.001),
+            truth=[0.7, 0.75],
+            horizon=3000,
+            runs=300,
+            seed=seed,
+            leap=leap,
         )
-        regret = result.final_regret(str(Frugal(safe=7)))
+        regret = result.final_regret(str(Frugal(false_alarm=0.001)))
         found.append((regret.mean(), regret.var(ddof=1) / 300))
     (one, its), (other, their) = found
     assert one > 1
@@ -67,7 +77,7 @@ def test_a_model_that_fits_is_not_given_up() -> None:
     """Seed 1; 50 agents, each of which raises a false alarm with a chance below e^−7."""
     generator = np.random.default_rng(1)
     for _ in range(50):
-        agent = Agent(WRONG, Frugal(safe=7))
+        agent = Agent(WRONG, Frugal(false_alarm=0.001))
         for _ in range(100):
             decision = agent.ask()
             chance = 0.1 if decision.arm == "arm1" else 0.9

@@ -133,7 +133,7 @@ def test_by_means_every_reward_counts_as_a_coin_would(name: str, kind: str) -> N
     for _ in range(6):
         problem = random_example(kind, generator).problem
         units = problem.rewards.unit_means
-        coins = Problem.bernoulli(units, arms=problem.arms, parameters=problem.parameters)
+        coins = Problem.bernoulli(units, arms=problem.arms, models=problem.models)
         policy = POLICIES[name](likelihood="means")  # type: ignore[call-arg]  # each of them has it
         one, other = Agent(problem, policy), Agent(coins, POLICIES[name]())
         low, high = problem.range
@@ -176,12 +176,12 @@ def test_equal_means_are_told_apart_by_their_laws() -> None:
     Nothing is lost from T = 10³ to 10⁹, in any of 50 runs; FP-UCB and whoever looks at means alone
     explore arm 2 all along.
     """
-    assert analyze(LAWS, true="theta1").cases[0].theorem2.coefficient == 0
+    assert analyze(LAWS, truth="theta1").cases[0].theorem2.coefficient == 0
     by_means = Optimist(likelihood="means")
     result = simulate(
         LAWS,
         [Optimist(), by_means, FPUCB()],
-        true="theta1",
+        truth="theta1",
         horizon=10**9,
         runs=50,
         times=[10**3, 10**9],
@@ -206,12 +206,12 @@ def test_regret_grows_as_the_law_of_rewards_allows(family: str) -> None:
 
     The policy's own rate is 1.1 × or so: a false alarm takes two standard errors and a margin.
     """
-    for name, true in by_law.LOGARITHMIC:
-        found = by_law.growth(family, name, true, 100)
+    for name, truth in by_law.LOGARITHMIC:
+        found = by_law.growth(family, name, truth, 100)
         assert found.coefficient > 0
         assert found.fits, (name, found)
-    for name, true in by_law.BOUNDED[:2]:
-        assert by_law.growth(family, name, true, 100)[:1] == (0,)
+    for name, truth in by_law.BOUNDED[:2]:
+        assert by_law.growth(family, name, truth, 100)[:1] == (0,)
 
 
 @pytest.mark.parametrize("family", ["beta, concentration 10", "beta, concentration 100"])

@@ -23,19 +23,19 @@ def test_rates_are_enough_and_cost_the_least() -> None:
         problem = some_problem(generator)
         means = problem.means.tolist()
         found = rates(problem)
-        for true in range(len(means)):
+        for truth in range(len(means)):
             oracle = Oracle(
                 means,
-                true,
+                truth,
                 lambda one, other, arm, means=means: kl_bernoulli(  # type: ignore[misc]
                     means[one][arm], means[other][arm]
                 ),
                 lambda one, other, arm, means=means: means[one][arm] == means[other][arm],  # type: ignore[misc]
             )
-            rivals = found.rivals[found.first[true] : found.first[true + 1]].tolist()
+            rivals = found.rivals[found.first[truth] : found.first[truth + 1]].tolist()
             assert rivals == oracle.needed()
             for table, arms in ((found.over_a, oracle.A), (found.over_all, [0, 1, 2])):
-                pulls = table[true]
+                pulls = table[truth]
                 assert (pulls >= 0).all()
                 if not rivals:
                     assert not pulls.any()
@@ -47,7 +47,7 @@ def test_rates_are_enough_and_cost_the_least() -> None:
                 if all(gap > 0 for arm, gap in enumerate(oracle.gaps) if arm != oracle.star):
                     for rival in rivals:
                         told = sum(
-                            pulls[arm] * kl_bernoulli(means[true][arm], means[rival][arm])
+                            pulls[arm] * kl_bernoulli(means[truth][arm], means[rival][arm])
                             for arm in range(3)
                         )
                         assert told >= 1 - 1e-6
@@ -63,10 +63,10 @@ def test_another_order_has_the_same_solutions(monkeypatch: pytest.MonkeyPatch) -
         raise AssertionError("solved again")
 
     monkeypatch.setattr(module, "cheapest", never)
-    parameters, arms = np.array([2, 0, 1]), np.array([1, 2, 0])
-    again = rates(problem.reordered(parameters, arms))
+    models, arms = np.array([2, 0, 1]), np.array([1, 2, 0])
+    again = rates(problem.reordered(models, arms))
     for one, other in ((again.over_a, found.over_a), (again.over_all, found.over_all)):
-        np.testing.assert_array_equal(one, other[np.ix_(parameters, arms)])
+        np.testing.assert_array_equal(one, other[np.ix_(models, arms)])
 
 
 def tied(generator: np.random.Generator) -> Problem:
@@ -89,9 +89,9 @@ def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
     explored = 0
     for _ in range(150):
         problem = tied(generator)
-        parameters = generator.permutation(len(problem.parameters))
+        models = generator.permutation(len(problem.models))
         arms = generator.permutation(len(problem.arms))
-        other = problem.reordered(parameters, arms)
+        other = problem.reordered(models, arms)
         module._named.cache_clear()
         alone = rates(other)
         module._named.cache_clear()
@@ -102,7 +102,7 @@ def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
         # Where no best arm ties, the order of the arms decides nothing at all.
         tops = problem.means.max(axis=1, keepdims=True)
         if ((problem.means >= tops - 1e-12).sum(axis=1) == 1).all():
-            np.testing.assert_array_equal(after.over_all, first.over_all[np.ix_(parameters, arms)])
+            np.testing.assert_array_equal(after.over_all, first.over_all[np.ix_(models, arms)])
             explored += bool(first.over_all.any())
     assert explored > 10
 
@@ -133,5 +133,5 @@ def test_rates_are_those_of_the_laws() -> None:
 
 def test_too_many_models_are_refused() -> None:
     problem = Problem.bernoulli(np.linspace(0, 1, 5001)[:, np.newaxis], name="fine")
-    with pytest.raises(InputError, match=r"fine: 5,001 parameters are too many .* another policy"):
+    with pytest.raises(InputError, match=r"fine: 5,001 models are too many .* another policy"):
         rates(problem)

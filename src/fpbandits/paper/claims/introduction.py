@@ -40,7 +40,7 @@ from fpbandits.theory.cases import Case
 SECTION = "Abstract, introduction and conclusion"
 
 
-@states(SECTION, "Achieves a bounded regret under some structural condition on the parameter set")
+@states(SECTION, "Achieves a bounded regret under some structural condition on the model set")
 def bounded(material: Material) -> Finding:
     """Where B(θ°) is empty, the regret of FP-UCB is bounded."""
     return all_bounded(material, BOUNDED)

@@ -42,7 +42,7 @@ def least_margin(material: Material, problems: Iterable[str]) -> tuple[bool, int
         for case in material.analyses[problem].cases:
             for arm, beta in case.betas.items():
                 count += 1
-                worst = min(worst, (beta - case.gaps[arm], f"{problem}, truth {case.true}, {arm}"))
+                worst = min(worst, (beta - case.gaps[arm], f"{problem}, truth {case.truth}, {arm}"))
     return worst[0] > 1e-12, count, f"least β − Δ is {round(worst[0], 12):.3g} ({worst[1]})"
 
 

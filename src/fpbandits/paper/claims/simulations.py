@@ -122,7 +122,7 @@ def two_2_over_log(material: Material) -> Finding:
 
 
 def _count(material: Material, problem: str, expected: int) -> Finding:
-    count = len(material.analyses[problem].parameters)
+    count = len(material.analyses[problem].models)
     return Finding(decide(count == expected), f"{count} models", EXACT)
 
 
@@ -174,7 +174,7 @@ _OTHER = "0.4,0.6,0.3,0.2"
 def permutations_other(material: Material) -> Finding:
     """Under θ' = [.4, .6, .3, .2] arm 2 is best, and α_1(θ') = .2."""
     cases = material.analyses["paper:permutations"].cases
-    best = next(case.best_arm for case in cases if case.true == _OTHER)
+    best = next(case.best_arm for case in cases if case.truth == _OTHER)
     alpha = material.case("permutations").theorem1.terms[_OTHER].alpha
     return Finding(
         decide(best == "arm2" and math.isclose(alpha, 0.2)), f"{best}, α = {alpha:.4g}", EXACT
@@ -214,10 +214,10 @@ def grid_count(material: Material) -> Finding:
 def grid_tie_rule(material: Material) -> Finding:
     """Of tied arms the first is the best arm."""
     analysis = material.analyses["paper:grid"]
-    best = {case.true: case.best_arm for case in analysis.cases}
+    best = {case.truth: case.best_arm for case in analysis.cases}
     first = all(
-        best[true] == f"arm{np.argmax([float(mean) for mean in true.split(',')]) + 1}"
-        for true in analysis.ties
+        best[truth] == f"arm{np.argmax([float(mean) for mean in truth.split(',')]) + 1}"
+        for truth in analysis.ties
     )
     example = best["0.4,0.6,0.6,0.2"]
     return Finding(
@@ -235,7 +235,7 @@ def grid_6_empty(material: Material) -> Finding:
     return Finding(
         decide(not case.confusion_set),
         f"B is {_set_of(case.confusion_set)}; with its first two arms exchanged, under "
-        f"[{reordered.true}], B is {_set_of(reordered.confusion_set)}",
+        f"[{reordered.truth}], B is {_set_of(reordered.confusion_set)}",
         EXACT,
     )
 

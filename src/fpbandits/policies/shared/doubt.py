@@ -1,9 +1,9 @@
 """Doubt: arms get a chance that no model gives them, late and seldom.
 
 A wrong model may fit all that is played under it, and never be found out: under its best arm
-nothing contradicts it, and what it claims of the others is not put to the test. So with ``safe``,
-where the leader would be played at time t, an arm is played instead whose own rewards do not refute
-that it pays more than the leader is said to,
+nothing contradicts it, and what it claims of the others is not put to the test. So with
+``false_alarm``, where the leader would be played at time t, an arm is played instead whose own
+rewards do not refute that it pays more than the leader is said to,
 
     n_i·kl(μ̂_i, v + ½/ln t) < ln(t/t₀),      t₀ = trust·(K − 1)⁴,
 

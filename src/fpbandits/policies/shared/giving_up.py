@@ -1,8 +1,8 @@
 """When no model fits: what policies do that trust Θ, unless told to do nothing.
 
-`nothing_fits` raises an alarm that is false, ever, with probability at most e^{−x}. With ``safe=x``
-a policy then gives up Θ for good and goes on with IMED, which is blind to it; without, such plays
-are counted.
+`nothing_fits` raises an alarm that is false, ever, with probability at most ``false_alarm``. A
+policy with that option then gives up Θ for good and goes on with IMED, which is blind to it;
+without it, such plays are counted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def blind_plan(known: Any, tally: Any, scratch: Any) -> bool:
 @jitted
 def gives_up(known: Any, tally: Any, scratch: Any, reference: int) -> bool:
     """Count it if no model fits, and then, if that is wanted, plan one play without Θ."""
-    alarm = known.safe if known.safe > 0 else _COUNTED
-    if not nothing_fits(known.theta, tally, scratch, reference, alarm):
+    limit = known.alarm if known.alarm > 0 else _COUNTED
+    if not nothing_fits(known.theta, tally, scratch, reference, limit):
         return False
     tally.counters[MISFITS] += 1
-    if known.safe <= 0:
+    if known.alarm <= 0:
         return False
     tally.counters[STAGE] = 1
     here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
@@ -65,4 +65,4 @@ def keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int
         most = max(most, surprise(theta, n + high_plays, total + high_sum, q))
         most = max(most, surprise(theta, n + more, total + least, q))
         most = max(most, surprise(theta, n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= known.safe + allowance(tally))
+    return bool(misfit + most + 1e-6 <= known.alarm + allowance(tally))

@@ -12,12 +12,12 @@ from fpbandits.policies.shared.levels import NOW
 
 
 @jitted
-def leak(prior: Any, tally: Any, scratch: Any, switch: float) -> None:
+def leak(prior: Any, tally: Any, scratch: Any, change_rate: float) -> None:
     """Turn by_model[NOW], what `weigh` left there, into −ln of beliefs that forget.
 
-    Before each play, with probability ``switch``, the truth may have been drawn anew from the
-    prior: so a belief is (1 − switch) of what rewards made of it and ``switch`` of the prior. The
-    least becomes 0. ``tally.beliefs`` keeps them, the misfits up to there, and the clock.
+    Before each play, with probability r = ``change_rate``, the truth may have been drawn anew from
+    the prior: so a belief is (1 − r) of what rewards made of it and r of the prior. The least
+    becomes 0. ``tally.beliefs`` keeps them, the misfits up to there, and the clock.
     """
     now, beliefs = scratch.by_model[NOW], tally.beliefs
     models = now.size
@@ -25,7 +25,7 @@ def leak(prior: Any, tally: Any, scratch: Any, switch: float) -> None:
     mass = 0.0
     for model in range(models):
         mass += math.exp(-prior[model])
-    kept = (1 - switch) ** plays
+    kept = (1 - change_rate) ** plays
     least = math.inf
     for model in range(models):
         known = beliefs[model] if beliefs[2 * models + 1] > 0 else prior[model]

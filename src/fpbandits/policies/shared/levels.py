@@ -140,7 +140,7 @@ def _distinct(laws: Floats) -> tuple[Floats, Ints]:
 class ThetaPolicy(Policy):
     """A policy that prepares a `Theta`, under that name."""
 
-    knows = "Θ: what every arm pays under every parameter"
+    knows = "Θ: what every arm pays under every model"
     known_type: ClassVar[Any]
     """A named tuple, of a type of its own: a `Theta`, and the policy's options."""
 

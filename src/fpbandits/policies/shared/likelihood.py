@@ -70,11 +70,16 @@ class LikelihoodPolicy(ThetaPolicy):
             raise InputError(
                 f"{self.name}: likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}"
             )
-        switch = getattr(self, "switch", 0.0)
-        if switch > 1:
+        rate, alarm = getattr(self, "change_rate", 0.0), getattr(self, "false_alarm", 0.0)
+        if rate > 1:
             raise InputError(
-                f"{self.name}: switch is {switch:g}: it is the probability of a change before each "
-                "play, at most 1"
+                f"{self.name}: change_rate is {rate:g}: it is the probability of a change before "
+                "each play, at most 1"
+            )
+        if alarm >= 1:
+            raise InputError(
+                f"{self.name}: false_alarm is {alarm:g}: it is the probability of giving up models "
+                "that are right, below 1, as 0.001"
             )
 
     @property
@@ -95,11 +100,14 @@ class LikelihoodPolicy(ThetaPolicy):
 
     def remembers(self, problem: Problem) -> int:
         """Keep two numbers per model, and two more, where beliefs are to `leak`."""
-        return 2 * len(problem.parameters) + 2 if getattr(self, "switch", 0) else 0
+        return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
 
     def prepare(self, problem: Problem) -> Any:
-        own = (option.name for option in fields(self) if option.name != "likelihood")
-        return self.known_type(self.theta(problem), *(getattr(self, name) for name in own))
+        own = {option.name: getattr(self, option.name) for option in fields(self)}
+        del own["likelihood"]
+        if "false_alarm" in own:
+            own["alarm"] = alarm_of(own.pop("false_alarm"))
+        return self.known_type(self.theta(problem), **own)
 
     def misfits(self, problem: Problem, tally: Tally) -> Floats:
         """Return the misfit of every model, less the least."""
@@ -110,6 +118,11 @@ class LikelihoodPolicy(ThetaPolicy):
             misfit = base @ tally.plays + np.einsum("mak,ak->m", cost, tally.statistics)
         above: Floats = misfit - misfit.min()
         return above
+
+
+def alarm_of(false_alarm: float) -> float:
+    """Return how much misfit raises an alarm that is false with this probability; 0: none does."""
+    return -math.log(false_alarm) if false_alarm > 0 else 0.0
 
 
 def _of_means(problem: Problem, tally: Tally) -> Floats:

@@ -44,32 +44,32 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
         problem = Problem.bernoulli(
             problem.rewards.unit_means,
             arms=problem.arms,
-            parameters=problem.parameters,
+            models=problem.models,
             name=problem.name,
         )
-    if len(problem.parameters) > _MOST_MODELS:
+    if len(problem.models) > _MOST_MODELS:
         raise InputError(
-            f"{problem.name}: {len(problem.parameters):,} parameters are too many for a policy "
+            f"{problem.name}: {len(problem.models):,} models are too many for a policy "
             f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
         )
     structure = Structure(problem)
     # places[i]: where the i-th model, or arm, stands in the order of names.
-    model_order, arm_order = _by_name(problem.parameters), _by_name(problem.arms)
+    model_order, arm_order = _by_name(problem.models), _by_name(problem.arms)
     model_places, arm_places = np.argsort(model_order), np.argsort(arm_order)
     named = _named(problem.reordered(model_order, arm_order))
-    rivals = [structure.must_explore(true) for true in range(len(problem.parameters))]
+    rivals = [structure.must_explore(truth) for truth in range(len(problem.models))]
     over_a = np.zeros(structure.means.shape)
     over_all = np.zeros(structure.means.shape)
-    for true, against in enumerate(rivals):
+    for truth, against in enumerate(rivals):
         if not len(against):
             continue
         for table, among in (
             (over_a, structure.candidate_arms),
             (over_all, np.arange(len(problem.arms))),
         ):
-            arms = among[among != structure.best_arm[true]]
-            table[true] = named.plays(
-                int(model_places[true]),
+            arms = among[among != structure.best_arm[truth]]
+            table[truth] = named.plays(
+                int(model_places[truth]),
                 tuple(np.sort(model_places[against]).tolist()),
                 tuple(np.sort(arm_places[arms]).tolist()),
             )[arm_places]
@@ -92,11 +92,11 @@ class _Named:
         self._structure = Structure(problem)
         self._solved: dict[object, Floats] = {}
 
-    def plays(self, true: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
+    def plays(self, truth: int, against: tuple[int, ...], arms: tuple[int, ...]) -> Floats:
         """Return the cheapest plays of these arms that tell a model from others."""
-        question = true, against, arms
+        question = truth, against, arms
         if question not in self._solved:
-            found = cheapest(self._structure, true, np.array(against), np.array(arms, np.intp))
+            found = cheapest(self._structure, truth, np.array(against), np.array(arms, np.intp))
             self._solved[question] = np.zeros(self._structure.means.shape[1])
             self._solved[question][list(found.pulls)] = list(found.pulls.values())
         return self._solved[question]

@@ -1,4 +1,4 @@
-"""`replay`: take every step of the log again, and see whether each decision is as logged.
+"""`verify`: take every step of the log again, and see whether each decision is as logged.
 
 For each unit a new agent is told what the log says, in its order, and asked where the log says that
 it was asked. It must decide the same, and be as likely to. The unit's state, too, must be the one
@@ -36,7 +36,7 @@ MOST_SHOWN = 20
 
 
 @dataclass
-class Replay:
+class Verification:
     """How many decisions were made again, and what differs from the log."""
 
     decisions: int = 0
@@ -67,20 +67,20 @@ def experiments_of(store: Store, name: str | None) -> list[Kept]:
     return found
 
 
-def replay(
+def verify(
     store: Store, experiment: str | None = None, progress: Callable[[int], None] | None = None
-) -> Replay:
+) -> Verification:
     """Play a store's log again; ``progress`` is told how many events were taken."""
-    found = Replay()
+    found = Verification()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent's remarks were made when it was told
         for kept in experiments_of(store, experiment):
-            _replay(store, kept, found, progress)
+            _verify(store, kept, found, progress)
     return found
 
 
-def _replay(
-    store: Store, kept: Kept, found: Replay, progress: Callable[[int], None] | None
+def _verify(
+    store: Store, kept: Kept, found: Verification, progress: Callable[[int], None] | None
 ) -> None:
     experiment = Experiment.from_definition(kept.id, kept.name, kept.definition)
     with store.history(kept.id) as history:
@@ -102,13 +102,13 @@ def _replay(
             _nothing_expected(kept.name, name, steps, found)
 
 
-def _nothing_expected(experiment: str, unit: str, steps: int, found: Replay) -> None:
+def _nothing_expected(experiment: str, unit: str, steps: int, found: Verification) -> None:
     if steps:
         found.differs(f"{experiment}: {unit}: {steps} events are kept, and none is in the log")
 
 
 def _played(
-    experiment: Experiment, unit: str, events: Iterator[Event], found: Replay
+    experiment: Experiment, unit: str, events: Iterator[Event], found: Verification
 ) -> tuple[str, int]:
     """Return the state of a unit that went through all of its events, and how many there were."""
     agent, count = experiment.agent(unit), 0
@@ -130,7 +130,9 @@ def _played(
     return packed(experiment, agent, due.items()), count
 
 
-def _take(experiment: Experiment, agent: Agent, unit: str, event: Event, found: Replay) -> None:
+def _take(
+    experiment: Experiment, agent: Agent, unit: str, event: Event, found: Verification
+) -> None:
     if event.kind == DECISION:
         found.decisions += 1
         decision = agent.ask(event.context)
@@ -166,7 +168,7 @@ def _compare(
     steps: int,
     state: str | None,
     where: str,
-    found: Replay,
+    found: Verification,
 ) -> None:
     expected, count = played
     if steps != count:

@@ -1,4 +1,4 @@
-"""``replay`` and ``export`` on the command line."""
+"""``verify`` and ``export`` on the command line."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_all_as_logged(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "replay", str(store)) == (0, "6 decisions, all as logged\n", "")
-    words = ("replay", f"sqlite:///{store}", "--experiment", "e")
+    assert run(capsys, "verify", str(store)) == (0, "6 decisions, all as logged\n", "")
+    words = ("verify", f"sqlite:///{store}", "--experiment", "e")
     assert run(capsys, *words)[1] == "3 decisions, all as logged\n"
-    code, out, _ = run(capsys, "replay", str(store), "--json")
+    code, out, _ = run(capsys, "verify", str(store), "--json")
     assert (code, json.loads(out)["as_logged"]) == (0, True)
 
 
@@ -42,14 +42,14 @@ def test_what_differs_is_shown_with_exit_code_1(
 ) -> None:
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         connection.execute("UPDATE events SET arm = 'b' WHERE seq = 1")
-    code, out, err = run(capsys, "replay", str(store))
+    code, out, err = run(capsys, "verify", str(store))
     assert code == 1
     assert out.splitlines() == [
         "e: 0@u: logged b, and now it is a (0@u)",
         "6 decisions, 1 difference",
     ]
     assert err == ""
-    assert run(capsys, "replay", str(store), "--experiment", "f")[0] == 0
+    assert run(capsys, "verify", str(store), "--experiment", "f")[0] == 0
 
 
 def test_an_exported_log_is_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,8 +74,8 @@ def test_an_exported_log_is_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_what_cannot_be_is_one_line(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no such store" in refusal(capsys, "replay", str(tmp_path / "none.db"))
-    assert "did you mean" in refusal(capsys, "replay", str(store), "--experiment", "ee")
+    assert "no such store" in refusal(capsys, "verify", str(tmp_path / "none.db"))
+    assert "did you mean" in refusal(capsys, "verify", str(store), "--experiment", "ee")
     out = tmp_path / "log.txt"
     words = ("export", str(store), str(out), "--experiment")
     assert "unknown file ending '.txt'" in refusal(capsys, *words, "e")

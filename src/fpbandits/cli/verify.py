@@ -1,4 +1,4 @@
-"""``fpbandits replay`` and ``export``: what a service decided, checked, and as a log to fit."""
+"""``fpbandits verify`` and ``export``: what a service decided, checked, and as a log to fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ StoreName = Annotated[
 ]
 
 
-def replay(
+def verify(
     store: StoreName,
     experiment: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this one.  [default: all]")
@@ -30,13 +30,13 @@ def replay(
     """
     from fpbandits.cli.output import print_json
     from fpbandits.errors import counted
-    from fpbandits.service.replay import replay
     from fpbandits.service.store import open_store
+    from fpbandits.service.verify import verify
 
     opened = open_store(store)
     try:
         with counting("events") as progress:
-            found = replay(opened, experiment, progress)
+            found = verify(opened, experiment, progress)
     finally:
         opened.close()
     if json:
