@@ -26,7 +26,7 @@ def practical() -> Leaderboard:
         for n, contest in enumerate(among, 1)
     }
     of_some = {
-        contest.name: Standing(2, 0.1, 3, None, WorstTruth("theta2", 98765.4, 30))
+        contest.name: Standing(2, 0.1, 3, None, WorstTruth("theta2", 8765.4, 30))
         for contest in among
         if not contest.problem.contexts
     }
@@ -47,7 +47,7 @@ def test_a_single_group_has_a_table_per_measure() -> None:
         assert own[1:] == [*(f"{times * n:,}" for n in range(1, 15)), "1.00"]
     some = [line.split()[3:] for line in lines if line.startswith("some [of] it")]
     assert [line.count("–") for line in some] == [4, 4, 4], "of those in contexts"
-    assert some[2][0] == "98,765"
+    assert some[2][0] == "8,765"
     partial = board.partial_score("some [of] it", "worst")
     assert some[2][-1] == f"*{partial:.2f}"
     fewest = next(line for line in lines if line.startswith("runs, at least")).split()[3:]
