@@ -45,7 +45,7 @@ bench: .venv/installed-test
 	@touch $@
 
 .venv/installed: .venv/made pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable '.[plot]'
 	@touch $@
 
 # The first to play need not wait for the compiler: what the lab begins with is compiled here.

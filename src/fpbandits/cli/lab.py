@@ -34,6 +34,7 @@ def lab(
 
     The page is served to this machine alone, and loads nothing from elsewhere. Ctrl-C ends it.
     """
+    from fpbandits.core.extras import needed_for
     from fpbandits.errors import InputError
     from fpbandits.problem.files import load_problem
     from fpbandits.service.store import open_store
@@ -41,11 +42,7 @@ def lab(
     if not 0 <= port <= 65535:
         raise InputError(f"--port {port} is no port: give one from 1 to 65535, or 0 for any")
     loaded = load_problem(problem)
-    try:
+    with needed_for("the lab", "lab"):
         from fpbandits.lab.server import serve
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the lab needs {error.name}, which is not installed: pip install 'fpbandits[lab]'"
-        ) from None
     opened = None if store is None else open_store(store)
     serve(loaded, port, store=opened, open_browser=browser)

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, 
 from fpbandits.cli.output import new_console
 from fpbandits.engine.compilations import compilations
 from fpbandits.errors import InputError
+from fpbandits.report.figures import check_drawing
 from fpbandits.simulation.cluster import dask_executor
 
 
@@ -36,6 +37,8 @@ def playing(
     """Give long work its bar and its workers; show warnings as notes, and say what Ctrl-C keeps."""
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
+    if out is not None:  # figures will go there
+        check_drawing()
     with ExitStack() as stack:
         bar = stack.enter_context(Bar(titles or {}))
         if not bar.disable:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, StorageError, listed, quote, unknown
 
 Progress = Callable[[str, float, float], None]
@@ -75,13 +76,9 @@ def file_chunks(
 def _parquet_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
-    try:
+    with needed_for("a Parquet file", "parquet", ", or save the log as CSV"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "Parquet files need pyarrow: pip install 'fpbandits[parquet]', or save the log as CSV"
-        ) from None
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             _check_columns(file.schema_arrow.names, names)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import shown, write_aside
 from fpbandits.errors import InputError, quote
 
@@ -32,8 +33,9 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
 @contextmanager
 def own_style() -> Iterator[None]:
     """Draw by matplotlib's defaults; also a decorator of whatever draws."""
-    _import_matplotlib()
-    import matplotlib.style
+    with needed_for("drawing", "plot"):
+        _import_matplotlib()
+        import matplotlib.style
 
     with matplotlib.style.context("default", after_reset=True):
         yield
@@ -76,8 +78,15 @@ def footnote(figure: Figure, text: str) -> Figure:
     return figure
 
 
+def check_drawing() -> None:
+    """Say what to install where nothing could be drawn, before any work is done for it."""
+    with own_style():
+        pass
+
+
 def check_figure_path(path: Path) -> None:
     """Refuse a figure that could not be written, before any work is done for it."""
+    check_drawing()
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"{shown(path)}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"

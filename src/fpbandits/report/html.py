@@ -11,6 +11,7 @@ import re
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
+from fpbandits.core.extras import needed_for
 from fpbandits.report.times import as_written
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _LARGE = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
 
 def fill(template: str, **content: Any) -> str:
     """Return a page: a template, filled. What is filled in is text, and never markup."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    with needed_for("a page", "plot"):
+        from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("fpbandits.report"),

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote as escaped
 
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import (
     ConflictError,
     Error,
@@ -83,10 +84,8 @@ class Client:
         patience: float = 30.0,
         timeout: float = 15.0,
     ) -> None:
-        try:
+        with needed_for("a client", "serve"):
             import httpx
-        except ImportError:
-            raise InputError("a client needs httpx: pip install 'fpbandits[serve]'") from None
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise InputError(f"url is {quote(url)}: expected one such as http://127.0.0.1:8000")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}

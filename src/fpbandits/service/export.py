@@ -25,6 +25,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.service.experiment import Experiment
@@ -105,13 +106,9 @@ def _write_csv(
 def _write_parquet(
     file: BinaryIO, columns: list[str], rows: Iterator[list[Any]], progress: Progress
 ) -> int:
-    try:
+    with needed_for("a Parquet file", "parquet", ", or name a .csv file"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            "Parquet files need pyarrow: pip install 'fpbandits[parquet]', or name a .csv file"
-        ) from None
     numbers = ("reward", "propensity", "time", "told")
     kinds = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in columns}
     schema, count = pyarrow.schema(kinds.items()), 0

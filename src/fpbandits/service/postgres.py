@@ -19,6 +19,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
@@ -35,12 +36,8 @@ from fpbandits.service.store import (
     statements,
 )
 
-try:
+with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
     import psycopg
-except ImportError:
-    raise InputError(
-        "PostgreSQL needs psycopg: pip install 'fpbandits[postgres]', or use sqlite:///FILE"
-    ) from None
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen

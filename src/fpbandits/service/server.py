@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, quote
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import is_loopback, read_tokens
@@ -24,14 +25,10 @@ def run_server(
     store: str, host: str, port: int, token_file: Path | None, ready: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; ``ready`` is told the address."""
-    try:
+    with needed_for("serving", "serve"):
         import uvicorn
 
         from fpbandits.service.http import make_app
-    except ImportError as error:
-        raise InputError(
-            f"serving needs {error.name or 'more packages'}: pip install 'fpbandits[serve]'"
-        ) from None
     from fpbandits.service.logs import log_to_stderr
 
     if token_file is None and not is_loopback(host):

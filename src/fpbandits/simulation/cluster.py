@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import Any
 
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, quote
 
 PATIENCE = 10
@@ -26,11 +27,9 @@ _LIKE = "; expected one such as tcp://10.0.0.1:8786"
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
     """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed."""
-    try:
+    with needed_for("Dask", "dask"):
         from distributed import Client
         from distributed.core import rpc
-    except ImportError:
-        raise InputError("Dask is not installed: pip install 'fpbandits[dask]'") from None
 
     async def knock() -> Any:
         # The client itself would wait much longer for someone who listens and does not answer.

@@ -14,12 +14,14 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-import cloudpickle
-
+from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError
 from fpbandits.policies.own import sent_by_value
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import Cell
+
+with needed_for("an executor of other processes", "dask"):
+    import cloudpickle
 
 _LARGE = 2**17
 _MOST_KNOWN = 64

@@ -18,6 +18,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import checked_path, flag, is_real, known_name, whole_number
+from fpbandits.core.extras import needed_for
 from fpbandits.core.statistics import half_width, regret_of, std_of, students_t, summary, two_sided
 from fpbandits.core.storage import rows_to_csv, write_aside
 from fpbandits.errors import InputError, quote
@@ -228,12 +229,8 @@ class Result:
 
     def to_frame(self) -> DataFrame:
         """Return the rows as a pandas data frame; ``fpbandits[pandas]`` installs what it needs."""
-        try:
+        with needed_for("to_frame", "pandas"):
             from pandas import DataFrame
-        except ImportError:
-            raise InputError(
-                "to_frame needs pandas, which is not installed: pip install 'fpbandits[pandas]'"
-            ) from None
         return DataFrame(list(self.rows()))
 
     def as_dict(self) -> dict[str, Any]:

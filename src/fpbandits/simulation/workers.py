@@ -34,7 +34,6 @@ from fpbandits.errors import InputError, LostWorkersError
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.cluster import dask_workers
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_meter
-from fpbandits.simulation.packing import AbsentError, pack_batch, unpack_batch
 from fpbandits.simulation.versions import versions
 
 SECONDS = 1.0
@@ -227,6 +226,8 @@ def _send(
     wanted = {piece.cell: cells[piece.cell] for piece in batch.pieces}
     if shares_memory:
         return executor.submit(_play, wanted, batch.pieces, batch.meter)
+    from fpbandits.simulation.packing import pack_batch
+
     packed = pack_batch(wanted, batch.pieces, with_large_problems)
     try:
         return executor.submit(_play_packed, *packed)
@@ -251,6 +252,8 @@ def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], meter: Counts) -> 
 
 def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
     """Play a batch; nothing comes of it if a problem is absent."""
+    from fpbandits.simulation.packing import AbsentError, unpack_batch
+
     try:
         cells, pieces = unpack_batch(packed, problems)
     except AbsentError:

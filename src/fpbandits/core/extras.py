@@ -1,0 +1,26 @@
+"""Packages that only some work needs: what to install where one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fpbandits.errors import InputError
+
+
+@contextmanager
+def needed_for(what: str, extra: str, otherwise: str = "") -> Iterator[None]:
+    """Import in this block; where a package is missing, say which extra of ours brings it.
+
+    >>> with needed_for("drawing", "plot"):
+    ...     import matplotlib_of_yore
+    Traceback (most recent call last):
+    fpbandits.errors.InputError: drawing needs matplotlib_of_yore: pip install 'fpbandits[plot]'
+    """
+    try:
+        yield
+    except ImportError as error:
+        package = (error.name or "more packages").partition(".")[0]
+        raise InputError(
+            f"{what} needs {package}: pip install 'fpbandits[{extra}]'{otherwise}"
+        ) from None
