@@ -11,6 +11,6 @@ They are listed in ``__init__.pyi``, for this module and for type checkers alike
 
 import lazy_loader
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
