@@ -136,6 +136,10 @@ class RewardFamily(ABC):
         same = self.zero == 0 and self.width == 1
         return values if same else (values - self.zero) / self.width
 
+    def chances(self) -> Floats | None:
+        """Return the probability of each reward, [model, arm, reward]; None if they are many."""
+        return None
+
     @abstractmethod
     def law(self, model: int) -> Floats:
         """Return what `draw_sum` draws by under one model: a new array, a row per arm."""

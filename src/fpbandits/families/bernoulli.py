@@ -35,6 +35,9 @@ class Bernoulli(MeansFamily):
             return TwoPoint.checked(rows, names, range, **fields)
         return cls(means=checked_means(rows, names, range), range=range)
 
+    def chances(self) -> Floats:
+        return np.stack([1 - self.unit_means, self.unit_means], axis=-1)
+
     def law(self, model: int) -> Floats:
         """Return the probability of a reward of 1."""
         return np.array(self.unit_means[model])[:, np.newaxis]

@@ -61,6 +61,9 @@ class Discrete(RewardFamily):
     def possible(self) -> Floats:
         return self.support
 
+    def chances(self) -> Floats:
+        return self.probabilities
+
     def law(self, model: int) -> Floats:
         """Return the chance of each value if none before it came, and then the values."""
         laws = self.probabilities[model]

@@ -69,6 +69,9 @@ class TwoPoint(RewardFamily):
     def _nothing(self) -> float:
         return float(self.to_unit(np.array(0.0)))
 
+    def chances(self) -> Floats:
+        return np.stack([1 - self.probabilities, self.probabilities], axis=-1)
+
     def law(self, model: int) -> Floats:
         """Return the probability of the value, and what it and nothing are on [0, 1]."""
         nothing = np.full_like(self.unit_value, self._nothing)
