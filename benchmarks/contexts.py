@@ -20,7 +20,7 @@ from fpbandits.engine.compiling import prepare
 from fpbandits.engine.envelope import Envelope
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.policies import DEFAULT
-from fpbandits.simulation.kernel import law_of, new_meter, play
+from fpbandits.simulation.kernel import law_of, new_progress, play
 
 STEPS = 10**6
 
@@ -39,11 +39,11 @@ def seconds(policy: Policy, problem: Problem) -> float:
     pulls, upto = np.zeros((1, problem.pairs), np.int64), np.cumsum(problem.shares)
     apart = policy.contexts is Contexts.APART
     random, times, starts = np.random.default_rng(1), np.array([STEPS]), np.array([0])
-    meter = new_meter()
+    progress = new_progress()
     start = time.perf_counter()
     play(
         known, tally, law, envelope, scratch, random, times, starts, envelope, 1, upto, apart,
-        meter, pulls,
+        progress, pulls,
     )  # fmt: skip
     return time.perf_counter() - start
 

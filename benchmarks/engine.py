@@ -39,8 +39,8 @@ from fpbandits.engine.compiling import prepare
 from fpbandits.engine.envelope import Envelope
 from fpbandits.engine.plain import Seen
 from fpbandits.engine.ready import plan_once
-from fpbandits.simulation.cell import LEAP_ERROR
-from fpbandits.simulation.kernel import law_of, new_meter, play
+from fpbandits.simulation.kernel import law_of, new_progress, play
+from fpbandits.simulation.spec import LEAP_ERROR
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".bench"
@@ -97,7 +97,7 @@ def run_once(
             1 if stepwise else horizon,
             np.ones(1),
             False,
-            new_meter(),
+            new_progress(),
             pulls,
         )
 

@@ -26,7 +26,8 @@ from fpbandits import FPUCB, UCB1, Problem, Thompson, load_problem, save_problem
 from fpbandits.simulation import cell, packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.kernel import play
-from fpbandits.simulation.workers import Piece
+from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.workers import RunRange
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import sweep
 
@@ -125,7 +126,7 @@ def sending() -> None:
         problem = Problem.bernoulli(
             np.random.default_rng(1).random((models, 4)), truth="theta1", name="large"
         )
-        cells = {0: make_cell(problem, UCB1(), runs=1, horizon=1)}
+        cells = {0: make_cell(problem, UCB1(), RunSpec(runs=1, horizon=1))}
         works = [seconds(partial(_send, cells)) for _ in range(4)]
         print(
             f"a batch of one run with {models:>9,} models: "
@@ -134,7 +135,7 @@ def sending() -> None:
 
 
 def _send(cells: dict[int, Cell]) -> object:
-    return workers._play_packed(*packing.pack_batch(cells, [Piece(0, 0, 1)], True))
+    return workers._play_packed(*packing.pack_batch(cells, [RunRange(0, 0, 1)], True))
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def test_command(
         assert pieces == []
 
     with monkeypatch.context() as resumed:
-        resumed.setattr(runner, "play_pieces", idle)
+        resumed.setattr(runner, "play_ranges", idle)
         with pytest.raises(SystemExit) as caught:
             main(words)
     assert caught.value.code == 0

@@ -12,7 +12,7 @@ from fpbandits import InputError, Policy, Problem
 from fpbandits.engine.compiling import compile_for, compiled, repeats
 from fpbandits.engine.envelope import Envelope
 from fpbandits.engine.policy import Tally
-from fpbandits.simulation.kernel import STOP, Law, new_meter, play
+from fpbandits.simulation.kernel import STOP, Law, new_progress, play
 
 CASES = [
     ("paper:two", "theta1"),
@@ -68,8 +68,8 @@ def played(
     What is seen is in the tally. Return the cycle of the last plan, and what is behind it.
     """
     arms = len(tally.plays)
-    scratch, meter = policy.scratch(known, arms), new_meter()
-    meter[STOP] = stop
+    scratch, progress = policy.scratch(known, arms), new_progress()
+    progress[STOP] = stop
     arguments = (
         known,
         tally,
@@ -83,7 +83,7 @@ def played(
         longest,
         np.ones(1),
         False,
-        meter,
+        progress,
         np.zeros((1, arms), np.int64),
     )
     compile_for(policy, play, arguments)(*arguments)

@@ -11,13 +11,15 @@ import fpbandits as fpb
 from fpbandits.lab import playing
 from fpbandits.lab.ahead import compiling
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
+from fpbandits.lab.playing import Simulation, as_csv, drawn, play_by_parts, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.spec import RunSpec
 
 TWO = EXAMPLES["paper:two"].make()
-QUESTION = Question(TWO, ("fp-ucb", "ucb1"), "theta2", 10**12, 60, seed=3)
+SPEC = RunSpec(truth="theta2", horizon=10**12, runs=60, seed=3)
+SIMULATION = Simulation(TWO, ("fp-ucb", "ucb1"), SPEC)
 
 
 class Notes:
@@ -54,11 +56,11 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Event:
     return done
 
 
-def test_instalments_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
-    for word in QUESTION.policies:
+def test_partial_results_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
+    for word in SIMULATION.policies:
         compiling(word, TWO).join()
     notes = Notes()
-    instalments(QUESTION, Stop(), notes)
+    play_by_parts(SIMULATION, Stop(), notes)
     whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], truth="theta2", horizon=10**12, runs=60, seed=3)
     runs = [result.runs for result in notes.shown]
     assert runs[0] == 2
@@ -77,7 +79,7 @@ def test_instalments_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None
 
 def test_what_is_compiled_is_shown_while_the_rest_is_not(slow: Event) -> None:
     notes = Notes(lambda result: slow.set())
-    instalments(QUESTION, Stop(), notes)
+    play_by_parts(SIMULATION, Stop(), notes)
     assert [list(result.policies) for result in notes.shown[:2]] == [["ucb1"], ["fp-ucb", "ucb1"]]
     first, second = notes.shown[:2]
     assert np.array_equal(first.pulls["ucb1"], second.pulls["ucb1"])
@@ -89,19 +91,19 @@ def test_whoever_waits_for_the_compiler_may_stop(slow: Event) -> None:
     stop = Stop()
     notes = Notes(lambda result: stop.set())
     with pytest.raises(StoppedError):
-        instalments(QUESTION, stop, notes)
+        play_by_parts(SIMULATION, stop, notes)
     assert not slow.is_set()
     assert [list(result.policies) for result in notes.shown] == [["ucb1"]]
     assert notes.compiled == ["fp-ucb"]
 
 
 def test_stopped_in_the_middle_what_was_shown_stays() -> None:
-    for word in QUESTION.policies:
+    for word in SIMULATION.policies:
         compiling(word, TWO).join()
     stop = Stop()
     notes = Notes(lambda result: stop.set())
     with pytest.raises(StoppedError):
-        instalments(QUESTION, stop, notes)
+        play_by_parts(SIMULATION, stop, notes)
     assert [result.runs for result in notes.shown] == [2]
 
 
@@ -120,10 +122,11 @@ def test_the_lines_do_the_same(
     monkeypatch.chdir(tmp_path)
     problem = EXAMPLES[name].make()
     fpb.save_problem(problem, "pricing.toml")
-    question = Question(problem, ("ucb1",), problem.models[-1], 1000, 5, seed=2, shuffle=True)
+    spec = RunSpec(truth=problem.models[-1], horizon=1000, runs=5, seed=2, shuffle=True)
+    simulation = Simulation(problem, ("ucb1",), spec)
     notes = Notes()
-    instalments(question, Stop(), notes)
-    exec(python_lines(question, band="std", bounds=True), {})
+    play_by_parts(simulation, Stop(), notes)
+    exec(python_lines(simulation, band="std", bounds=True), {})
     assert Path("regret.csv").read_bytes() == as_csv(notes.shown[-1])
     assert Path("regret.svg").read_bytes() == drawn(notes.shown[-1], "svg", band="std", bounds=True)
     assert "ucb1" in capsys.readouterr().out
@@ -131,6 +134,7 @@ def test_the_lines_do_the_same(
 
 def test_an_edited_builtin_is_not_taken_for_the_builtin() -> None:
     other = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.6]], truth="theta1", name="paper:two")
-    lines = python_lines(Question(other, ("ucb1",), "theta1", 500, 5), band="ci", bounds=False)
+    simulation = Simulation(other, ("ucb1",), RunSpec(truth="theta1", horizon=500, runs=5))
+    lines = python_lines(simulation, band="ci", bounds=False)
     assert "load_problem('paper-two.toml')" in lines
     assert "horizon=500" in lines

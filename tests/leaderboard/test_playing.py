@@ -129,7 +129,7 @@ def test_usual_horizon_and_runs(
         pass
 
     def note(cells: dict[str, Any], **others: object) -> None:
-        asked.extend((cell.horizon, cell.runs) for cell in cells.values())
+        asked.extend((cell.spec.horizon, cell.spec.runs) for cell in cells.values())
         raise EnoughSeenError
 
     monkeypatch.setattr(playing, "play_cells", note)

@@ -230,11 +230,11 @@ def test_ctrl_c_keeps_what_is_finished(
             if sum(done) > 100:
                 raise KeyboardInterrupt
 
-        workers.play_pieces(*arguments, took=until, **more)
+        workers.play_ranges(*arguments, took=until, **more)
 
     words = ["reproduce", "--out", str(tmp_path / "report"), "--runs", "10"]
     with monkeypatch.context() as impatient:
-        impatient.setattr(runner, "play_pieces", interrupted)
+        impatient.setattr(runner, "play_ranges", interrupted)
         code, _, err = run(capsys, *words)
     assert code == 130
     assert "%: finished runs are kept in" in err

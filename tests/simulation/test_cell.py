@@ -31,7 +31,8 @@ from fpbandits.engine.ready import refusal
 from fpbandits.policies import POLICIES
 from fpbandits.simulation import cell as cell_module
 from fpbandits.simulation.cell import MANY, make_cell
-from fpbandits.simulation.kernel import new_meter
+from fpbandits.simulation.kernel import new_progress
+from fpbandits.simulation.spec import RunSpec
 
 LEAPING = [kind() for kind in POLICIES.values() if kind.leaps]
 
@@ -290,10 +291,11 @@ def test_runs_together_are_the_runs_alone(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(cell_module, "compile_for", compile_once)
     for policy in (Optimist(), ThompsonTheta()):
         found.clear()
-        cell = make_cell(problem, policy, horizon=150, runs=MANY, times=[10, 150], **options)
-        alone = [cell.play(range(run, run + 1), new_meter()) for run in range(MANY)]
+        spec = RunSpec(horizon=150, runs=MANY, times=[10, 150], **options)
+        cell = make_cell(problem, policy, spec)
+        alone = [cell.play(range(run, run + 1), new_progress()) for run in range(MANY)]
         assert found == []
-        pulls, plans = cell.play(range(MANY), new_meter())
+        pulls, plans = cell.play(range(MANY), new_progress())
         assert len(found) == alike
         np.testing.assert_array_equal(pulls, np.concatenate([each for each, _ in alone]))
         np.testing.assert_array_equal(plans, np.concatenate([each for _, each in alone]))
@@ -319,9 +321,9 @@ class Half(Policy):
 @pytest.mark.parametrize("runs", [1, MANY])
 @pytest.mark.parametrize("problem", [SHOP, WEIGHED], ids=["contexts", "none"])
 def test_what_cannot_be_compiled_is_said_in_a_line(problem: Problem, runs: int) -> None:
-    cell = make_cell(problem, Half(), truth="theta1", horizon=10, runs=runs)
+    cell = make_cell(problem, Half(), RunSpec(truth="theta1", horizon=10, runs=runs))
     with pytest.raises(InputError, match=r"half: its rule cannot be compiled: .*PlainPolicy") as no:
-        cell.play(range(runs), new_meter())
+        cell.play(range(runs), new_progress())
     assert len(str(no.value).splitlines()) == 1
 
 

@@ -10,7 +10,35 @@ from typing import Any
 import pytest
 from kept import ask
 
+from fpbandits import UCB1, Thompson, load_problem
 from fpbandits.errors import ConflictError
+from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.manifest import make_manifest
+from fpbandits.simulation.spec import RunSpec
+
+
+@pytest.mark.parametrize(
+    ("policies", "spec", "digest"),
+    [
+        (
+            (UCB1(), Thompson()),
+            RunSpec(truth="theta1", horizon=10**4, runs=12, seed=5),
+            "8cb9bdf86749356732536b6e7c4bdec369ca55b84ada11ab9d07d7c013148200",
+        ),
+        (
+            (UCB1(),),
+            RunSpec(truth={0: "theta1", 300: "theta2", 777: [0.2, 0.9]}, horizon=5000),
+            "1b6ae529d5f64445e7b65964396376b9b5689c3addd8e5fd9aef420f2a6814c6",
+        ),
+    ],
+)
+def test_folders_of_earlier_versions_are_known_by_the_same_digest(
+    policies: Any, spec: RunSpec, digest: str
+) -> None:
+    """As an earlier version wrote it: else a folder could not be resumed."""
+    problem = load_problem("paper:two")
+    cells = {str(policy): make_cell(problem, policy, spec) for policy in policies}
+    assert make_manifest(cells)["question"] == digest
 
 
 def test_a_policy_of_ones_own_is_known_by_its_code(tmp_path: Path) -> None:

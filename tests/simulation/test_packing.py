@@ -10,22 +10,23 @@ from fpbandits import UCB1, InputError, Problem, load_problem
 from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.packing import pack_batch, unpack_batch
-from fpbandits.simulation.workers import Piece
+from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.workers import RunRange
 
 
 def test_a_worker_remembers_so_many_problems() -> None:
-    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
+    cell = make_cell(load_problem("paper:two"), UCB1(), RunSpec(runs=1, horizon=1))
     for number in range(70):
         problem = Problem.bernoulli([[0.5, number / 100]], truth="theta1")
-        packed = pack_batch({0: replace(cell, problem=problem)}, [Piece(0, 0, 1)], False)
+        packed = pack_batch({0: replace(cell, problem=problem)}, [RunRange(0, 0, 1)], False)
         assert len(workers._play_packed(*packed).played) == 1
         assert len(workers._play_packed(packed[0], {}).played) == 1
     assert len(packing._problems_here) == 64
 
 
 def test_a_policy_that_workers_cannot_import() -> None:
-    cell = make_cell(load_problem("paper:two"), UCB1(), runs=1, horizon=1)
-    packed, problems = pack_batch({0: cell}, [Piece(0, 0, 1)], True)
+    cell = make_cell(load_problem("paper:two"), UCB1(), RunSpec(runs=1, horizon=1))
+    packed, problems = pack_batch({0: cell}, [RunRange(0, 0, 1)], True)
     assert b"UCB1" in packed
     with pytest.raises(InputError, match=r"a worker cannot load the policy .* importable there"):
         unpack_batch(packed.replace(b"UCB1", b"UCB9"), problems)
@@ -37,8 +38,7 @@ def test_problems_that_differ_in_shares_alone_are_told_apart() -> None:
         number: make_cell(
             Problem.bernoulli(means, contexts=contexts, shares=shares),
             UCB1(),
-            truth="theta1",
-            runs=1,
+            RunSpec(truth="theta1", runs=1),
         )
         for number, shares in enumerate([[0.9, 0.1], [0.1, 0.9]])
     }

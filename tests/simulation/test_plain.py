@@ -11,7 +11,7 @@ from fpbandits import UCB1, PlainPolicy, Problem, load_problem, simulate
 from fpbandits.core.arrays import Counts
 from fpbandits.core.streams import run_stream
 from fpbandits.engine.plain import Seen
-from fpbandits.simulation.kernel import STOP, TIME, new_meter
+from fpbandits.simulation.kernel import STOP, TIME, new_progress
 from fpbandits.simulation.plain import play_plainly
 
 TWO = load_problem("paper:two")
@@ -36,31 +36,31 @@ class PlainUCB1(PlainPolicy):
 
 
 def played(
-    policy: PlainPolicy, problem: Problem, times: list[int], meter: Counts, run: int = 0
+    policy: PlainPolicy, problem: Problem, times: list[int], progress: Counts, run: int = 0
 ) -> tuple[int, Counts]:
     truth = problem.rewards.reordered(np.array([0]), np.arange(len(problem.arms)))
     pulls = np.zeros((len(times), len(problem.arms)), np.int64)
     steps = play_plainly(
-        policy, problem, truth, run_stream(5, run), np.array(times), np.array([0]), meter, pulls
+        policy, problem, truth, run_stream(5, run), np.array(times), np.array([0]), progress, pulls
     )
     return steps, pulls
 
 
 def test_pulls_are_those_at_the_recorded_times() -> None:
     times = [1, 2, 5, 200, 201, 1000]
-    meter = new_meter()
-    steps, pulls = played(InTurn(), TWO, times, meter)
+    progress = new_progress()
+    steps, pulls = played(InTurn(), TWO, times, progress)
     assert steps == 1000
     assert pulls.tolist() == [[(t + 1) // 2, t // 2] for t in times]
-    assert meter[TIME] == 1000 // 128 * 128
+    assert progress[TIME] == 1000 // 128 * 128
 
 
 @pytest.mark.parametrize(("horizon", "expected"), [(127, 127), (128, -1), (10**9, -1)])
 def test_whoever_stops_it_need_not_wait_long(horizon: int, expected: int) -> None:
-    meter = new_meter()
-    meter[STOP] = 1
-    assert played(InTurn(), TWO, [horizon], meter)[0] == expected
-    assert meter[TIME] == (128 if expected < 0 else 0)
+    progress = new_progress()
+    progress[STOP] = 1
+    assert played(InTurn(), TWO, [horizon], progress)[0] == expected
+    assert progress[TIME] == (128 if expected < 0 else 0)
 
 
 def test_a_rule_written_both_ways_plays_the_same() -> None:
@@ -71,6 +71,6 @@ def test_a_rule_written_both_ways_plays_the_same() -> None:
         leap=False,
     )  # fmt: skip
     for run in range(5):
-        steps, pulls = played(PlainUCB1(), problem, times, new_meter(), run)
+        steps, pulls = played(PlainUCB1(), problem, times, new_progress(), run)
         assert steps == 777
         assert pulls.tolist() == compiled.pulls["ucb1"][run].tolist()

@@ -21,6 +21,7 @@ from fpbandits.policies import POLICIES
 from fpbandits.policies.shared import rates
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.spec import RunSpec
 
 
 def test_progress_ends_at_one() -> None:
@@ -127,7 +128,9 @@ def tied_problem(number: int) -> Problem:
 def tied_cells(problems: int, policies: Sequence[str], runs: int) -> dict[str, Cell]:
     return {
         f"{problem.name} {name} {shuffle}": make_cell(
-            problem, POLICIES[name](), horizon=300, runs=runs, shuffle=shuffle, times=[100, 300]
+            problem,
+            POLICIES[name](),
+            RunSpec(horizon=300, runs=runs, shuffle=shuffle, times=[100, 300]),
         )
         for problem in map(tied_problem, range(problems))
         for name in policies

@@ -30,7 +30,7 @@ from fpbandits import (
 from fpbandits.engine.policy import Contexts
 from fpbandits.policies import POLICIES, parse_policy
 from fpbandits.simulation import workers
-from fpbandits.simulation.cell import LONGEST_HORIZON
+from fpbandits.simulation.spec import LONGEST_HORIZON
 
 
 def test_results_do_not_depend_on_how_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,13 +124,13 @@ def test_the_format_is_open(tmp_path: Path, undisturbed: Result) -> None:
     """Read with NumPy and JSON alone, as the docstring of `store` tells."""
     ask(tmp_path)
     written = json.loads((tmp_path / "manifest.json").read_text())
-    assert written["schema"] == 1
+    assert written["schema"] == 2
     names = [cell["name"] for cell in written["cells"]]
     found = {name: np.zeros_like(undisturbed.pulls[name]) for name in names}
     for path in chunks(tmp_path):
         with np.load(path) as arrays:
             header, pulls = json.loads(str(arrays["header"])), arrays["pulls"]
-        assert header["schema"] == 1
+        assert header["schema"] == 2
         assert header["versions"] == undisturbed.versions
         for cell, start, stop in header["pieces"]:
             target = found[names[cell]][start:stop]
@@ -383,8 +383,8 @@ def test_another_versions_runs_are_left_and_played_again(
     assert set(kept) < set(chunks(tmp_path))
     assert_equal(ask(tmp_path), undisturbed)  # and nothing more is said
     written = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps(written | {"schema": 2}))
-    with pytest.raises(StorageError, match=r"written with schema 2, and this version .* schema 1"):
+    (tmp_path / "manifest.json").write_text(json.dumps(written | {"schema": 3}))
+    with pytest.raises(StorageError, match=r"written with schema 3, and this version .* schema"):
         ask(tmp_path)
 
 

@@ -26,9 +26,10 @@ from fpbandits import UCB1, Problem, load_problem, simulate
 from fpbandits.errors import LostWorkersError
 from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.kernel import new_meter
+from fpbandits.simulation.kernel import new_progress
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.versions import versions
-from fpbandits.simulation.workers import Piece, Played, Tables, play_pieces
+from fpbandits.simulation.workers import Played, RunRange, Tables, play_ranges
 
 
 class Whimsical(Executor):
@@ -54,7 +55,7 @@ class Whimsical(Executor):
 def cells_of(counts: list[int]) -> list[Cell]:
     problem = load_problem("paper:two")
     return [
-        make_cell(problem, UCB1(), runs=runs, horizon=5 + number, times=[5], seed=number)
+        make_cell(problem, UCB1(), RunSpec(runs=runs, horizon=5 + number, times=[5], seed=number))
         for number, runs in enumerate(counts)
     ]
 
@@ -70,35 +71,32 @@ def test_every_missing_run_is_played_once(
     counts: list[int], kept: list[tuple[int, int, int]], seconds: float, seed: int
 ) -> None:
     cells = cells_of(counts)
-    tables = Tables((cell.runs, len(cell.times), 2) for cell in cells)
+    tables = Tables((cell.spec.runs, len(cell.times), 2) for cell in cells)
     for cell, start, length in kept:
         if cell < len(cells):
-            piece = Piece(cell, start, start + length)
-            tables.put(
-                Played(
-                    piece, np.zeros((length, len(cells[cell].times), 2), int), np.ones(length, int)
-                )
-            )
+            runs = RunRange(cell, start, start + length)
+            pulls = np.zeros((length, len(cells[cell].times), 2), int)
+            tables.put(Played(runs, pulls, np.ones(length, int)))
     missing = {
         (number, run)
         for number, plans in enumerate(tables.plans)
         for run in range(len(plans))
         if plans[run] == 0
     }
-    pieces = list(tables.missing())
-    assert {(piece.cell, run) for piece in pieces for run in range(*piece[1:])} == missing
+    ranges = list(tables.missing())
+    assert {(runs.cell, run) for runs in ranges for run in range(*runs[1:])} == missing
     took: Counter[tuple[int, int]] = Counter()
 
     def take(played: Played) -> None:
-        took.update((played.piece.cell, run) for run in range(*played.piece[1:]))
-        cell = cells[played.piece.cell]
-        for place, run in enumerate(range(*played.piece[1:])):
-            alone, _ = cell.play(range(run, run + 1), new_meter())
+        took.update((played.runs.cell, run) for run in range(*played.runs[1:]))
+        cell = cells[played.runs.cell]
+        for place, run in enumerate(range(*played.runs[1:])):
+            alone, _ = cell.play(range(run, run + 1), new_progress())
             assert np.array_equal(played.pulls[place], alone[0])
 
     with pytest.MonkeyPatch.context() as patch, Whimsical(seed) as pool:
         patch.setattr(workers, "SECONDS", seconds)
-        play_pieces(cells, pieces, pool, 2, took=take, tick=lambda under_way: None)
+        play_ranges(cells, ranges, pool, 2, took=take, tick=lambda under_way: None)
     assert took == Counter(missing)
 
 
@@ -109,7 +107,7 @@ class Scripted(Executor):
         self.free, self.pace, self.now = [0.0] * width, seconds_per_run, 0.0
         self.batches: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, Future[Any], Any]] = []
-        monkeypatch.setattr(workers, "pack_batch", lambda cells, pieces, whole: (cells, pieces))
+        monkeypatch.setattr(workers, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
         monkeypatch.setattr(workers, "wait", self.wait)
         monkeypatch.setattr(workers, "time", self)
 
@@ -117,19 +115,19 @@ class Scripted(Executor):
         return self.now
 
     def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
-        _, pieces = arguments
+        _, ranges = arguments
         worker = self.free.index(min(self.free))
         left = math.ceil(workers.SECONDS / self.pace)
         played = []
-        for piece in pieces:
-            runs = min(left, piece.runs)
+        for wanted in ranges:
+            runs = min(left, wanted.size)
             if runs:
-                done = piece._replace(stop=piece.start + runs)
+                done = wanted._replace(stop=wanted.start + runs)
                 played.append(Played(done, np.zeros((runs, 1, 1), int), np.ones(runs, int)))
                 left -= runs
-        seconds = self.pace * sum(each.piece.runs for each in played)
+        seconds = self.pace * sum(each.runs.size for each in played)
         self.free[worker] = max(self.free[worker], self.now) + seconds
-        self.batches.append((seconds, sum(each.piece.runs for each in played)))
+        self.batches.append((seconds, sum(each.runs.size for each in played)))
         future: Future[Any] = Future()
         reply = workers._Reply(played, seconds, versions())
         self.waiting.append((self.free[worker], future, reply))
@@ -150,15 +148,15 @@ def test_a_cluster_of_any_size_is_kept_busy(
     """No one says how long a run takes. A minute's work for each worker, or ten runs."""
     runs = math.ceil(width * max(60, 10 * seconds_per_run) / seconds_per_run)
     problem = load_problem("paper:two")
-    cells = [make_cell(problem, UCB1(), runs=runs, horizon=1)]
+    cells = [make_cell(problem, UCB1(), RunSpec(runs=runs, horizon=1))]
     pool = Scripted(monkeypatch, width, seconds_per_run)
     took: list[int] = []
-    play_pieces(
+    play_ranges(
         cells,
-        [Piece(0, 0, runs)],
+        [RunRange(0, 0, runs)],
         pool,
         width,
-        took=lambda played: took.append(played.piece.runs),
+        took=lambda played: took.append(played.runs.size),
         tick=lambda under_way: None,
     )
     assert sum(took) == runs
@@ -181,9 +179,9 @@ def test_a_cluster_that_grows_is_kept_busy(monkeypatch: pytest.MonkeyPatch) -> N
         return len(pool.free)
 
     monkeypatch.setattr(workers, "dask_workers", counting)
-    play_pieces(
-        [make_cell(load_problem("paper:two"), UCB1(), runs=runs, horizon=1)],
-        [Piece(0, 0, runs)],
+    play_ranges(
+        [make_cell(load_problem("paper:two"), UCB1(), RunSpec(runs=runs, horizon=1))],
+        [RunRange(0, 0, runs)],
         pool,
         took=lambda played: None,
         tick=lambda under_way: None,
@@ -225,26 +223,26 @@ def test_large_problems_are_sent_to_those_who_lack_them(monkeypatch: pytest.Monk
 def test_long_runs_after_short_ones_are_shared_out() -> None:
     """However fast the last batch was, no one gets more than their share of what is left."""
     problem = load_problem("paper:two")
-    cells = [make_cell(problem, UCB1(), runs=runs, horizon=1) for runs in (10**6, 8)]
+    cells = [make_cell(problem, UCB1(), RunSpec(runs=runs, horizon=1)) for runs in (10**6, 8)]
     given: list[int] = []
 
     class Watching(Executor):
         def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
-            _, pieces = arguments
-            given.append(sum(piece.runs for piece in pieces if piece.cell == 1))
+            _, ranges = arguments
+            given.append(sum(runs.size for runs in ranges if runs.cell == 1))
             played = [
-                Played(piece, np.zeros((piece.runs, 1, 2), int), np.ones(piece.runs, int))
-                for piece in pieces
+                Played(runs, np.zeros((runs.size, 1, 2), int), np.ones(runs.size, int))
+                for runs in ranges
             ]
             future: Future[Any] = Future()
             future.set_result(workers._Reply(played, 1e-6, versions()))
             return future
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "pack_batch", lambda cells, pieces, whole: (cells, pieces))
-        play_pieces(
+        patch.setattr(workers, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
+        play_ranges(
             cells,
-            [Piece(0, 0, 10**6), Piece(1, 0, 8)],
+            [RunRange(0, 0, 10**6), RunRange(1, 0, 8)],
             Watching(),
             4,
             took=lambda played: None,
@@ -272,9 +270,9 @@ def test_good_replies_beside_a_failure_are_taken() -> None:
 
     pool = Failing()
     with pytest.raises(LostWorkersError, match="the workers are lost"):
-        play_pieces(
-            [make_cell(problem, UCB1(), runs=40, horizon=1)],
-            [Piece(0, 0, 40)],
+        play_ranges(
+            [make_cell(problem, UCB1(), RunSpec(runs=40, horizon=1))],
+            [RunRange(0, 0, 40)],
             pool,
             2,
             took=took.append,

@@ -25,7 +25,7 @@ def test_points_put_the_runs_of_all_seeds_together(file: Path) -> None:
             horizon=200,
             times=[50],
             runs=7,
-            seed=cell.seed,
+            seed=cell.spec.seed,
             shuffle=True,
         ).final_regret(str(cell.policy))
         for name, cell in study.cells.items()

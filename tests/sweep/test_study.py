@@ -37,9 +37,9 @@ def test_all_that_vary_are_crossed(file: Path) -> None:
     for name, label in study.labels.items():
         cell = study.cells[name]
         assert str(cell.policy) == label["policy"]
-        assert (cell.seed, cell.truth, cell.runs) == (label["seed"], label["truth"], 7)
+        assert (cell.spec.seed, cell.truth, cell.spec.runs) == (label["seed"], label["truth"], 7)
         assert cell.times.tolist() == [50, 200]
-        assert cell.shuffle
+        assert cell.spec.shuffle
         has = {"ucb1": (None, None), "fp-ucb": (0.0, None), "optimist:delta=0.2": (None, 0.2)}
         if label["policy"] in has:
             assert (label["slack"], label["delta"]) == has[label["policy"]]

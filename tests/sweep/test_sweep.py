@@ -31,7 +31,7 @@ def test_rows_are_what_simulate_finds(file: Path, tmp_path: Path) -> None:
             horizon=200,
             times=[50],
             runs=7,
-            seed=cell.seed,
+            seed=cell.spec.seed,
             shuffle=True,
         )
         regret = alone.regret(str(cell.policy))

@@ -79,6 +79,7 @@ def chosen_policies(
     words: list[str] | None, problem: Problem
 ) -> tuple[dict[str, Policy], list[str]]:
     """Return the policies by the words that name them; and who of all is left out, and why."""
+    from fpbandits.core.checks import checked_name
     from fpbandits.engine.ready import refusal
     from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 
@@ -86,7 +87,7 @@ def chosen_policies(
     for word in words:
         if words.count(word) > 1:
             raise InputError(f"--policy {word} is given twice")
-    chosen = {word: parse_policy(word) for word in words if word != "all"}
+    chosen = {checked_name("a policy", word): parse_policy(word) for word in words if word != "all"}
     left_out = []
     if "all" in words:
         for name in POLICIES:

@@ -9,17 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fpbandits.cli import options
-from fpbandits.cli.options import (
-    Dask,
-    Horizon,
-    Json,
-    Out,
-    PolicyWords,
-    ProblemName,
-    Runs,
-    Seed,
-    Workers,
-)
 from fpbandits.errors import InputError, counted, listed, quote
 
 if TYPE_CHECKING:
@@ -28,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    problem: ProblemName,
+    problem: options.ProblemName,
     truth: Annotated[
         str | None, options.which_truth("the problem's own", "; all for each in turn")
     ] = None,
@@ -40,10 +29,10 @@ def simulate(
             "The arms' true means, for a truth outside Θ; context by context if there are any.",
         ),
     ] = None,
-    policy: PolicyWords = None,
-    horizon: Horizon = 10**5,
-    runs: Runs = 100,
-    seed: Seed = 0,
+    policy: options.PolicyWords = None,
+    horizon: options.Horizon = 10**5,
+    runs: options.Runs = 100,
+    seed: options.Seed = 0,
     times: Annotated[
         Sequence[float] | None,
         options.floats(
@@ -59,10 +48,10 @@ def simulate(
     worst_case: Annotated[
         bool, typer.Option("--worst-case", help="Leap only where no rewards could matter.")
     ] = False,
-    workers: Workers = None,
-    dask: Dask = None,
-    out: Out = None,
-    json: Json = False,
+    workers: options.Workers = None,
+    dask: options.Dask = None,
+    out: options.Out = None,
+    json: options.Json = False,
 ) -> None:
     """Play policies on a problem, and show their regret.
 
@@ -74,7 +63,8 @@ def simulate(
     from fpbandits.cli.output import print_json
     from fpbandits.cli.progress import playing
     from fpbandits.problem.files import load_problem
-    from fpbandits.simulation.simulate import Asked, simulate, simulate_truths
+    from fpbandits.simulation.simulate import simulate_spec, simulate_truths
+    from fpbandits.simulation.spec import RunSpec
     from fpbandits.simulation.tables import truths_table
 
     if truth is not None and truth_means is not None:
@@ -91,23 +81,23 @@ def simulate(
             f"{listed(loaded.models)}"
         )
     chosen, left_out = options.chosen_policies(policy, loaded)
-    asked: Asked = {
-        "horizon": horizon,
-        "runs": runs,
-        "seed": seed,
-        "times": times,
-        "shuffle": shuffle,
-        "leap": not no_leap,
-        "worst_case": worst_case,
-    }
+    spec = RunSpec(
+        horizon=horizon,
+        times=times,
+        runs=runs,
+        seed=seed,
+        truth=truth if truth_means is None else _by_context(loaded, truth_means),
+        shuffle=shuffle,
+        leap=not no_leap,
+        worst_case=worst_case,
+    )
     with playing(out, workers, dask) as (bar, how):
         for remark in left_out:
             bar.say(f"note: {remark}")
         if each:
-            results = simulate_truths(loaded, chosen, asked, **how)
+            results = simulate_truths(loaded, chosen, spec, **how)
         else:
-            given = truth if truth_means is None else _by_context(loaded, truth_means)
-            result = simulate(loaded, chosen, truth=given, out=out, **asked, **how)
+            result = simulate_spec(loaded, chosen, spec, out=out, **how)
     if each:
         if json:
             print_json(_each_as_dict(results))

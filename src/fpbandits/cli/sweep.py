@@ -37,14 +37,14 @@ def sweep(
     from fpbandits.theory.tables import sweep_table
 
     loaded = load_study(study, runs=runs)
-    place = out or Path(f"{study.stem}-out")
-    with playing(place, workers, dask) as (bar, how):
+    into = out or Path(f"{study.stem}-out")
+    with playing(into, workers, dask) as (bar, how):
         for remark in loaded.remarks:
             bar.say(f"note: {remark}")
-        found = sweep(loaded, out=place, **how)
-    found.save(place)
+        found = sweep(loaded, out=into, **how)
+    found.save(into)
     if json:
         print_json(found.as_dict())
     else:
         print_table(sweep_table(loaded.against, found.points(), found.caption), 120)
-    sys.stderr.write(f"wrote {place / 'study.csv'}, study.png and study.svg\n")
+    sys.stderr.write(f"wrote {into / 'study.csv'}, study.png and study.svg\n")

@@ -17,7 +17,8 @@ from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.problem.builtin import built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.kernel import new_meter
+from fpbandits.simulation.kernel import new_progress
+from fpbandits.simulation.spec import RunSpec
 
 STARTERS = (DEFAULT.name, "ucb1")
 """The policies that are chosen until someone chooses others."""
@@ -67,8 +68,8 @@ def _quietly(work: Callable[[], None], key: object) -> None:
 
 def _play(policy: Policy, problem: Problem) -> None:
     if not isinstance(policy, PlainPolicy):
-        cell = make_cell(problem, policy, truth=problem.models[0], horizon=10, runs=1)
-        cell.play(range(1), new_meter())
+        cell = make_cell(problem, policy, RunSpec(horizon=10, runs=1, truth=problem.models[0]))
+        cell.play(range(1), new_progress())
 
 
 def _all(words: tuple[str, ...], problem: Problem) -> None:

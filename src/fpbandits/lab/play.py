@@ -13,12 +13,13 @@ from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
 from fpbandits.lab.ahead import STARTERS, compile_ahead
 from fpbandits.lab.parts import Notice, button, heading, number_of
-from fpbandits.lab.playing import Question, as_csv, drawn, instalments, python_lines
+from fpbandits.lab.playing import Simulation, as_csv, drawn, play_by_parts, python_lines
 from fpbandits.lab.tasks import Stop, StoppedError
 from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
 from fpbandits.simulation.figure import BANDS
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.tables import regret_html
 
 _FURTHEST = 15
@@ -37,8 +38,8 @@ class _Slider(ui.slider):
 class _Work:
     """A simulation under way, as far as it has come; the page looks at it now and then."""
 
-    def __init__(self, question: Question, band: str, bounds: bool) -> None:
-        self.question, self.band, self.bounds = question, band, bounds
+    def __init__(self, simulation: Simulation, band: str, bounds: bool) -> None:
+        self.simulation, self.band, self.bounds = simulation, band, bounds
         self.stop = Stop()
         self.share = 0.0
         self.being_compiled: str | None = None
@@ -46,7 +47,7 @@ class _Work:
         self.picture = b""
 
     def play(self) -> None:
-        instalments(self.question, self.stop, self)
+        play_by_parts(self.simulation, self.stop, self)
 
     def compiles(self, policy: str | None) -> None:
         self.being_compiled = policy
@@ -61,7 +62,8 @@ class _Work:
     @property
     def is_whole(self) -> bool:
         """Whether all policies are there."""
-        return self.result is not None and len(self.result.policies) == len(self.question.policies)
+        count = len(self.simulation.policies)
+        return self.result is not None and len(self.result.policies) == count
 
 
 class PlayPart:
@@ -136,16 +138,17 @@ class PlayPart:
         compile_ahead(self._policies.value or (), self._book.problem)
 
     def _asked(self) -> _Work:
-        question = Question(
-            self._book.problem,
-            tuple(self._policies.value or ()),
-            str(self._truth.value),
-            10 ** int(self._horizon.value),
-            whole_number("the number of runs", number_of(self._runs.value), least=1, most=10**6),
-            whole_number("the seed", number_of(self._seed.value)),
-            bool(self._shuffle.value),
+        runs = number_of(self._runs.value)
+        spec = RunSpec(
+            horizon=10 ** int(self._horizon.value),
+            runs=whole_number("the number of runs", runs, least=1, most=10**6),
+            seed=whole_number("the seed", number_of(self._seed.value)),
+            truth=str(self._truth.value),
+            shuffle=bool(self._shuffle.value),
         )
-        return _Work(question, str(self._band.value), bool(self._bounds.value))
+        policies = tuple(self._policies.value or ())
+        simulation = Simulation(self._book.problem, policies, spec)
+        return _Work(simulation, str(self._band.value), bool(self._bounds.value))
 
     async def _start(self) -> None:
         with self._notice.refusals():
@@ -194,7 +197,7 @@ class PlayPart:
         self._shown = result
         self._picture.content = _image(work.picture, result)
         self._table.content = regret_html(result)
-        self._lines.content = python_lines(work.question, band=work.band, bounds=work.bounds)
+        self._lines.content = python_lines(work.simulation, band=work.band, bounds=work.bounds)
         self._show_downloads(work.is_whole)
 
     def _show_downloads(self, visible: bool) -> None:
@@ -235,7 +238,7 @@ def _progress(work: _Work) -> str:
         return f"compiling {work.being_compiled} …: some seconds, and once per machine"
     if work.result is None:
         return "playing …"
-    return f"playing … {work.result.runs:,} of {work.question.runs:,} runs"
+    return f"playing … {work.result.runs:,} of {work.simulation.spec.runs:,} runs"
 
 
 def _image(picture: bytes, result: Result) -> str:

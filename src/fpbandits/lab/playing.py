@@ -1,7 +1,7 @@
-"""A simulation that shows what it has: runs are played in instalments, each of them a result.
+"""A simulation that shows partial results, of more and more runs.
 
-A run depends on its seed and number alone, and a folder of finished runs lets the same question go
-on. So every instalment is what `simulate` finds for so many runs, and the last one is what it finds
+A run depends on its spec and number alone, and runs that are kept in a folder are not played again.
+So every partial result is what `simulate` finds for so many runs, and the last one is what it finds
 for all of them. Each takes about a second, so that curves grow while someone looks.
 """
 
@@ -17,16 +17,18 @@ from typing import Protocol
 from fpbandits.lab.ahead import compiling, soonest_first
 from fpbandits.lab.tasks import Stop
 from fpbandits.lab.workbook import file_name
+from fpbandits.policies.parsing import named_policies
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import render
 from fpbandits.simulation.figure import regret_figure
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress
-from fpbandits.simulation.simulate import simulate
+from fpbandits.simulation.simulate import simulate_spec
+from fpbandits.simulation.spec import RunSpec
 
 _FIRST = 2
-"""Runs of the first instalment: soon there, and just enough for an interval."""
+"""Runs of the first partial result: soon there, and just enough for an interval."""
 
 _SECONDS = 1.0
 
@@ -38,16 +40,12 @@ _pen = Lock()
 
 
 @dataclass(frozen=True)
-class Question:
-    """What to simulate; ``truth`` is a model's name, or "prior"."""
+class Simulation:
+    """What to simulate, policies by their names."""
 
     problem: Problem
     policies: tuple[str, ...]
-    truth: str
-    horizon: int
-    runs: int
-    seed: int = 0
-    shuffle: bool = False
+    spec: RunSpec
 
 
 class Watcher(Protocol):
@@ -63,40 +61,41 @@ class Watcher(Protocol):
         """Show what there is; it may lack policies that are not compiled yet."""
 
 
-def instalments(question: Question, stop: Stop, watcher: Watcher) -> None:
-    """Play all runs, and show what there is after every instalment; told to stop, raise."""
-    _wait_for_compiler(question, stop, watcher)
+def play_by_parts(simulation: Simulation, stop: Stop, watcher: Watcher) -> None:
+    """Play all runs, and show every partial result; raise `StoppedError` once ``stop`` is set."""
+    _wait_for_compiler(simulation, stop, watcher)
+    runs = simulation.spec.runs
     with tempfile.TemporaryDirectory() as folder:
-        played, wanted = 0, min(_FIRST, question.runs)
-        while played < question.runs:
+        played, wanted = 0, min(_FIRST, runs)
+        while played < runs:
 
             def note(policy: str, share: float, share_of_all: float, upto: int = wanted) -> None:
                 stop.check()
-                watcher.plays(share_of_all * upto / question.runs)
+                watcher.plays(share_of_all * upto / runs)
 
             begun = time.perf_counter()
-            result = _simulated(question, wanted, note, Path(folder, "runs"))
+            result = _simulated(simulation, wanted, note, Path(folder, "runs"))
             pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
             played = wanted
             watcher.shows(result)
             stop.check()
             more = max(played // 2, int(pace * _SECONDS), 1)
-            wanted = min(question.runs, played + more)
+            wanted = min(runs, played + more)
 
 
-def _wait_for_compiler(question: Question, stop: Stop, watcher: Watcher) -> None:
+def _wait_for_compiler(simulation: Simulation, stop: Stop, watcher: Watcher) -> None:
     """Wait until all policies are compiled, and show those that are while others are not."""
     there: list[str] = []
     patience = _SOON
-    for word in soonest_first(question.policies):
-        compiler = compiling(word, question.problem)
+    for word in soonest_first(simulation.policies):
+        compiler = compiling(word, simulation.problem)
         compiler.join(patience)
         if compiler.is_alive():
             patience = 0.0  # nothing is on disk yet
             watcher.compiles(word)
             if there:
-                some = tuple(each for each in question.policies if each in there)
-                some_of_it = replace(question, policies=some)
+                some = tuple(each for each in simulation.policies if each in there)
+                some_of_it = replace(simulation, policies=some)
                 watcher.shows(_simulated(some_of_it, _FIRST, lambda *shares: stop.check()))
             while compiler.is_alive():
                 stop.check()
@@ -106,19 +105,11 @@ def _wait_for_compiler(question: Question, stop: Stop, watcher: Watcher) -> None
 
 
 def _simulated(
-    question: Question, runs: int, progress: Progress, out: Path | None = None
+    simulation: Simulation, runs: int, progress: Progress, out: Path | None = None
 ) -> Result:
-    return simulate(
-        question.problem,
-        list(question.policies),
-        truth=question.truth,
-        horizon=question.horizon,
-        runs=min(runs, question.runs),
-        seed=question.seed,
-        shuffle=question.shuffle,
-        out=out,
-        progress=progress,
-    )
+    spec = replace(simulation.spec, runs=min(runs, simulation.spec.runs))
+    policies = named_policies(simulation.policies)
+    return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
 
 
 def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
@@ -135,21 +126,22 @@ def as_csv(result: Result) -> bytes:
         return path.read_bytes()
 
 
-def python_lines(question: Question, *, band: str, bounds: bool) -> str:
+def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
     """Return the lines of Python that do the same."""
-    problem = question.problem
+    problem, spec = simulation.problem, simulation.spec
     source, remark = f"{file_name(problem.name)}.toml", "  # as Models saves it"
     if problem.name in BUILT_IN and problem == built_in(problem.name):
         source, remark = problem.name, ""
-    power = len(str(question.horizon)) - 1
-    horizon = f"10**{power}" if question.horizon == 10**power else str(question.horizon)
+    power = len(str(spec.horizon)) - 1
+    horizon = f"10**{power}" if spec.horizon == 10**power else str(spec.horizon)
+    usual = RunSpec().settings
     asked = [
-        f"{list(question.policies)!r}",
-        f"truth={question.truth!r}",
+        f"{list(simulation.policies)!r}",
+        f"truth={spec.truth!r}",
         f"horizon={horizon}",
-        f"runs={question.runs}",
-        f"seed={question.seed}",
-        *(["shuffle=True"] if question.shuffle else []),
+        f"runs={spec.runs}",
+        f"seed={spec.seed}",
+        *(f"{name}={value!r}" for name, value in spec.settings.items() if value != usual.get(name)),
     ]
     drawing = f"band={band!r}{', bounds=True' if bounds else ''}"
     return "\n".join(

@@ -18,7 +18,6 @@ from fpbandits.leaderboard.board import Leaderboard as Leaderboard
 from fpbandits.leaderboard.board import Standing as Standing
 from fpbandits.leaderboard.board import WorstTruth as WorstTruth
 from fpbandits.leaderboard.contest import GROUPS as GROUPS
-from fpbandits.leaderboard.contest import PRACTICE as PRACTICE
 from fpbandits.leaderboard.contest import Contest as Contest
 from fpbandits.leaderboard.contest import contests as contests
 from fpbandits.leaderboard.contest import own_contests as own_contests

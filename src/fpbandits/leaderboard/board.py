@@ -123,10 +123,10 @@ class Leaderboard:
     def ranking(self) -> list[str]:
         """The policies, the best score first; then those with a partial one, then the others."""
 
-        def place(policy: str) -> tuple[float, float]:
+        def order(policy: str) -> tuple[float, float]:
             return self.score(policy) or math.inf, self.partial_score(policy) or math.inf
 
-        return sorted(self.standings, key=place)
+        return sorted(self.standings, key=order)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ from fpbandits.core.statistics import std_of
 from fpbandits.engine.ready import refusal
 from fpbandits.leaderboard.board import Leaderboard, Standing, WorstTruth
 from fpbandits.leaderboard.contest import PRACTICE, Contest, contests
-from fpbandits.policies import POLICIES, Policy, parse_policy
+from fpbandits.policies import POLICIES, Policy
+from fpbandits.policies.parsing import named_policies
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.truths import truths
 
 RUNS, HORIZON = 100, 10**5
@@ -56,8 +59,8 @@ def play(
     if horizon is None:
         horizon = PRACTICE_HORIZON if practical else HORIZON
     count = whole_number("runs", runs, least=2)
-    seed = whole_number("seed", seed)
-    chosen = policies or {word: parse_policy(word) for word in (*POLICIES, SAFE)}
+    spec = RunSpec(horizon=horizon, times=[horizon], runs=count, seed=seed, shuffle=True)
+    chosen = named_policies(policies or (*POLICIES, SAFE))
     entries = [
         (contest, name, policy)
         for contest in board
@@ -65,19 +68,9 @@ def play(
         if not refusal(policy, contest.problem)
     ]
     cells = {
-        _cell_name(contest, name, number): make_cell(
-            contest.problem,
-            policy,
-            truth=truth,
-            horizon=horizon,
-            runs=-(-count // len(contest.truths)),
-            # Other streams for every truth, the same ones for every policy.
-            seed=seed * 1000 + number,
-            times=[horizon],
-            shuffle=True,
-        )
+        _cell_name(contest, name, number): make_cell(contest.problem, policy, own)
         for contest, name, policy in entries
-        for number, truth in enumerate(contest.truths)
+        for number, own in enumerate(_specs(contest, spec))
     }
     results = play_cells(cells, out=out, **how)
     standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
@@ -85,9 +78,18 @@ def play(
         parts = [
             results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
         ]
-        lower = contest.lower_bound * math.log(horizon)
+        lower = contest.lower_bound * math.log(spec.horizon)
         standings[name][contest.name] = _standing(parts, lower)
-    return Leaderboard(board, standings, int(horizon), count, seed)
+    return Leaderboard(board, standings, spec.horizon, spec.runs, spec.seed)
+
+
+def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:
+    """Return the spec of each truth: they share the runs, and their streams are different ones."""
+    runs, seed = -(-spec.runs // len(contest.truths)), 1000 * spec.seed
+    return [
+        replace(spec, runs=runs, seed=seed + number, truth=truth)
+        for number, truth in enumerate(contest.truths)
+    ]
 
 
 def _cell_name(contest: Contest, policy: str, truth: int) -> str:

@@ -30,6 +30,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.store import load_results
 
 RUNS = 1_000
@@ -160,15 +161,14 @@ class Experiment:
 
     def cell(self, runs: int, seed: int) -> Cell:
         """Return what is to be played where so many runs are asked for."""
-        return make_cell(
-            self.setting.problem,
-            self.policy,
-            truth=self.setting.truth,
+        spec = RunSpec(
             horizon=self.horizon,
             times=self.times,
             runs=self.runs(runs),
             seed=seed,
+            truth=self.setting.truth,
         )
+        return make_cell(self.setting.problem, self.policy, spec)
 
     def answered_by(self, result: Result) -> bool:
         """Tell whether a result is of this very experiment, whatever its seed and runs."""

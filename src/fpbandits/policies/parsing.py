@@ -29,7 +29,7 @@ def parse_policy(word: str) -> Policy:
     if not isinstance(word, str):
         raise InputError(f"a policy is named by a text, as 'fp-ucb:slack=0.05', not {quote(word)}")
     kind, options = _kind(plain_text(word))
-    return made(kind, options_of(kind, options))
+    return check_policy(made(kind, options_of(kind, options)))
 
 
 def the_policy(given: object) -> Policy:
@@ -47,20 +47,19 @@ def named_policies(policies: Policies | None) -> dict[str, Policy]:
         policies = [policies]
     if not isinstance(policies, Mapping | Sequence):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
-    if not isinstance(policies, Mapping):
-        policies = [the_policy(policy) for policy in policies]
-        names = list(map(str, policies))
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"policy {quote(name)} is given twice")
-        policies = dict(zip(names, policies, strict=True))
-    if not policies:
+    if isinstance(policies, Mapping):
+        given = [(name, the_policy(policy)) for name, policy in policies.items()]
+    else:
+        given = [(str(policy), policy) for policy in map(the_policy, policies)]
+    if not given:
         raise InputError("there are no policies to play")
-    named = {}
-    for name, policy in policies.items():
+    named: dict[str, Policy] = {}
+    for name, policy in given:
         if not isinstance(name, str):
             raise InputError(f"a policy is named by a text, not {quote(name)}")
-        named[checked_name("a policy", name)] = the_policy(policy)
+        if name in named:
+            raise InputError(f"policy {quote(name)} is given twice")
+        named[checked_name("a policy", name)] = policy
     return named
 
 

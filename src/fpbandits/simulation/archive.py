@@ -1,6 +1,6 @@
 """Arrays in one .npz file, with a header in JSON that says what they are: `to_npz` and `from_npz`.
 
-A result is one such file, with pulls and plans of each policy; so is a chunk of the store.
+A result is one such file, with pulls and plans of each policy; so is each file of the store.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
 from fpbandits.errors import StorageError
 from fpbandits.problem.files import problem_from_toml, problem_to_toml
 from fpbandits.simulation.result import Result
+from fpbandits.simulation.spec import RunSpec
 
 SCHEMA, _READ, _KIND = 2, (1, 2), "result"
-_SETTINGS = {"shuffle", "leap", "worst_case"}
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -55,8 +55,8 @@ def save_result(result: Result, path: Path) -> None:
         "starts": list(result.starts),
     }
     arrays = {"times": result.times, "truth_means": result.truth_means}
-    for place, policy in enumerate(result.policies):
-        arrays |= {f"pulls{place}": result.pulls[policy], f"plans{place}": result.plans[policy]}
+    for index, policy in enumerate(result.policies):
+        arrays |= {f"pulls{index}": result.pulls[policy], f"plans{index}": result.plans[policy]}
     write_aside(path, to_npz(header, arrays))
 
 
@@ -66,9 +66,6 @@ def check_fit(result: Result) -> Result:
     _check("policies", bool(names) and all(isinstance(name, str) for name in names))
     _check("truth", isinstance(result.truth, str))
     _check("seed", type(result.seed) is int and result.seed >= 0)
-    settings: object = result.settings
-    _check("settings", isinstance(settings, dict) and settings.keys() == _SETTINGS)
-    _check("settings", all(isinstance(value, bool) for value in result.settings.values()))
     _check("leap_error", type(result.leap_error) is float and 0 <= result.leap_error <= 1)
     versions: object = result.versions
     _check("versions", isinstance(versions, dict))
@@ -105,15 +102,17 @@ def load_result(path: Path) -> Result:
         header, arrays = with_new_keys(header), with_new_keys(arrays)
         names = header["policies"]
         _check("policies", isinstance(names, list))
+        settings = with_new_keys(header["settings"])
+        _check("settings", RunSpec(**settings).settings == settings)
         result = Result(
             problem=problem_from_toml(header["problem"], "result"),
             truth=header["truth"],
             truth_means=arrays["truth_means"],
             seed=header["seed"],
             times=arrays["times"],
-            pulls={name: arrays[f"pulls{place}"] for place, name in enumerate(names)},
-            plans={name: arrays[f"plans{place}"] for place, name in enumerate(names)},
-            settings=with_new_keys(header["settings"]),
+            pulls={name: arrays[f"pulls{index}"] for index, name in enumerate(names)},
+            plans={name: arrays[f"plans{index}"] for index, name in enumerate(names)},
+            settings=settings,
             leap_error=header["leap_error"],
             versions=header["versions"],
             starts=tuple(header.get("starts", (0,))),

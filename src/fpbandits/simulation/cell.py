@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,27 +22,19 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.core.checks import flag, is_list, plain_list, whole_number
 from fpbandits.core.streams import order_stream, run_stream
 from fpbandits.engine.compiling import compile_for, prepare, uncompilable
 from fpbandits.engine.envelope import Envelope
 from fpbandits.engine.plain import PlainPolicy
-from fpbandits.engine.policy import Contexts, Policy, check_policy
+from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.engine.ready import Ready, ready
-from fpbandits.errors import InputError, quote
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, law_of, play
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.truths import Truth, checked_truth, truth_means, truths
-
-LEAP_ERROR = 1e-18
-"""The chance, for each leap and arm, that rewards leave the envelope."""
-
-LONGEST_HORIZON = 2**53
-_TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
-_MOST_RUNS = 10**15
+from fpbandits.simulation.spec import LEAP_ERROR, LONGEST_HORIZON, RunSpec
+from fpbandits.simulation.truths import checked_truth, truths
 
 MANY = 100
 """So many runs at a time are worth finding the machine code for their types once: that takes as
@@ -71,40 +62,52 @@ class _Loop:
 class Cell:
     """All that decides what a run will be, but for its number; see `make_cell`.
 
-    ``truth`` is what it is called, and ``laws`` has a row for each of its stages, which begins
-    after ``starts`` plays; or, if the truth is drawn for each run, for all that it may be.
+    Attributes
+    ----------
+    problem, policy
+        Who plays what.
+    spec
+        How: its ``truth`` is what the truth is called, and its ``times`` include those at which the
+        truth changes.
+    laws
+        What rewards are drawn from: a row for each stage of the truth, or for each model if the
+        truth is drawn for each run.
+    starts
+        After how many plays each stage begins.
     """
 
     problem: Problem
-    truth: str
-    laws: RewardFamily
     policy: Policy
-    seed: int
-    times: Counts
-    runs: int
-    shuffle: bool = False
-    leap: bool = True
-    worst_case: bool = False
-    starts: tuple[int, ...] = (0,)
+    spec: RunSpec
+    laws: RewardFamily
+    starts: tuple[int, ...]
 
     @property
-    def horizon(self) -> int:
-        """T, the last time."""
-        return int(self.times[-1])
+    def truth(self) -> str:
+        """What the truth is called."""
+        return str(self.spec.truth)
 
-    def play(self, runs: range, meter: Counts, deadline: float = math.inf) -> tuple[Counts, Counts]:
+    @cached_property
+    def times(self) -> Counts:
+        """When to record."""
+        return np.array(self.spec.times, np.int64)
+
+    def play(
+        self, runs: range, progress: Counts, deadline: float = math.inf
+    ) -> tuple[Counts, Counts]:
         """Play these runs; return pulls[run, time, arm] and the number of plans of each run.
 
         Once the deadline has passed no other run is begun, and those played are returned; whoever
-        sets ``meter[STOP]`` also ends the run under way, which then does not count.
+        sets ``progress[STOP]`` also ends the run under way, which then does not count.
         """
         arms, pairs = len(self.problem.arms), self.problem.pairs
-        rows = truths(self.problem, self.truth, self.seed, runs)
+        spec = self.spec
+        rows = truths(self.problem, self.truth, spec.seed, runs)
         pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
         plans = np.zeros(len(runs), np.int64)
-        meter[END] = self.horizon
+        progress[END] = spec.horizon
         # Other orders and truths are other arrays, made in other ways: their types are looked at.
-        alike = rows is None and not self.shuffle
+        alike = rows is None and not spec.shuffle
         loop = _Loop(self.policy, alike and len(runs) >= MANY)
         played = 0
         for run in runs:
@@ -113,20 +116,20 @@ class Cell:
             problem, laws = self.problem, self.laws
             if rows is not None:
                 laws = laws.reordered(rows[run - runs.start : run - runs.start + 1], columns)
-            if self.shuffle:
-                stream = order_stream(self.seed, run)
+            if spec.shuffle:
+                stream = order_stream(spec.seed, run)
                 order = stream.permutation(arms)
                 models = stream.permutation(len(self.problem.models))
                 columns = self.problem.columns(order)
                 problem = self.problem.reordered(models, order)
                 laws = laws.reordered(np.arange(len(laws.means)), columns)
-            plans[played] = self._play_one(run, problem, laws, loop, meter, counts)
-            if meter[STOP] != 0:
+            plans[played] = self._play_one(run, problem, laws, loop, progress, counts)
+            if progress[STOP] != 0:
                 break
             pulls[played][:, columns] = counts
             played += 1
-            meter[TIME] = 0
-            meter[RUNS] += 1
+            progress[TIME] = 0
+            progress[RUNS] += 1
             if time.perf_counter() > deadline:
                 break
         return pulls[:played], plans[:played]
@@ -137,24 +140,24 @@ class Cell:
         problem: Problem,
         laws: RewardFamily,
         loop: _Loop,
-        meter: Counts,
+        progress: Counts,
         pulls: Counts,
     ) -> int:
         """Play one run and fill pulls[time, arm]; return how many plans it took."""
-        random, starts = run_stream(self.seed, run), np.array(self.starts)
+        random, starts = run_stream(self.spec.seed, run), np.array(self.starts)
         if len(starts) > 1:
             laws = laws.side_by_side()
         if isinstance(self.policy, PlainPolicy):
             return play_plainly(
-                self.policy, problem, laws, random, self.times, starts, meter, pulls
+                self.policy, problem, laws, random, self.times, starts, progress, pulls
             )
         if problem is self.problem:
-            own = self._ready
+            own = self.ready
             known, scratch = own.known, own.scratch
         else:
             known = prepare(self.policy, problem)
             scratch = self.policy.scratch(known, problem.pairs)
-        spread = math.inf if self.worst_case else math.log(2 / LEAP_ERROR) / 2
+        spread = math.inf if self.spec.worst_case else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if laws.sum_in_one_draw else 10**6
         contexts = len(problem.contexts)
@@ -179,34 +182,31 @@ class Cell:
             self.times,
             starts,
             stages,
-            longest if self.leap else 1,
+            longest if self.spec.leap else 1,
             np.cumsum(problem.shares or (1.0,)),
             contexts > 1 and self.policy.contexts is Contexts.APART,
-            meter,
+            progress,
             pulls,
         )
 
     def _can_leap(self, laws: RewardFamily) -> bool:
         """Tell whether something is sure of what this policy will look at."""
         near = laws.statistics_stay_near or not self.policy.looks_at_laws
-        return (laws.bounded or not self.worst_case) and near
+        return (laws.bounded or not self.spec.worst_case) and near
 
     @property
     def fixed_means(self) -> Floats:
         """The true means, where they are not drawn for each run; by stage if there are several."""
         return self.laws.means if len(self.starts) > 1 else self.laws.means[0]
 
-    def make_ready(self) -> None:
-        """Prepare the policy for the problem now, and keep what it knows."""
-        _ = self._ready
-
     @cached_property
-    def _ready(self) -> Ready:
+    def ready(self) -> Ready:
+        """The policy, prepared for the problem."""
         return ready(self.policy, self.problem)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what others can make for themselves."""
-        return {key: value for key, value in vars(self).items() if key != "_ready"}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def result(self, pulls: Counts, plans: Counts) -> Result:
         """Return the first runs of this cell as a result, under the policy's own name."""
@@ -215,74 +215,15 @@ class Cell:
             pulls,
             plans,
             problem=self.problem,
-            truth=self.truth,
-            truth_means=truth_means(
-                self.problem, self.truth, self.seed, len(pulls), self.fixed_means
-            ),
+            spec=self.spec,
+            fixed_means=self.fixed_means,
             starts=self.starts,
-            seed=self.seed,
-            times=self.times,
-            settings={"shuffle": self.shuffle, "leap": self.leap, "worst_case": self.worst_case},
-            leap_error=leap_error(self.problem),
         )
 
 
-def make_cell(
-    problem: Problem,
-    policy: Policy,
-    *,
-    truth: Truth | None = None,
-    horizon: float = 10**5,
-    runs: float = 100,
-    seed: int = 0,
-    times: Sequence[float] | None = None,
-    shuffle: bool = False,
-    leap: bool = True,
-    worst_case: bool = False,
-) -> Cell:
-    """Check what is asked for, as `simulate` describes it, and return it as a cell."""
-    if not isinstance(problem, Problem):
-        raise InputError(f"expected a Problem, such as load_problem gives, not {quote(problem)}")
-    check_policy(policy)
-    T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
-    starts, laws, label = checked_truth(problem, truth, T)
-    count = whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds")
-    seed = whole_number("seed", seed)
+def make_cell(problem: Problem, policy: Policy, spec: RunSpec) -> Cell:
+    """Return the runs that a spec asks for, once it is known what its truth means here."""
+    starts, laws, truth = checked_truth(problem, spec.truth, spec.horizon)
     # Where the truth changes is recorded, so that regret can be told from pulls.
-    moments = np.union1d(_times(times, T), np.array(starts[1:], np.int64))
-    shuffle, leap = flag("shuffle", shuffle), flag("leap", leap)
-    worst_case = flag("worst_case", worst_case)
-    if worst_case and not leap:
-        raise InputError("worst_case=True says how to leap, and leap=False not to: choose one")
-    return Cell(
-        problem=problem,
-        truth=label,
-        laws=laws,
-        policy=policy,
-        seed=seed,
-        times=moments,
-        runs=count,
-        shuffle=shuffle,
-        leap=leap,
-        worst_case=worst_case,
-        starts=starts,
-    )
-
-
-def leap_error(problem: Problem) -> float:
-    """Return the chance of an error per leap and arm: each statistic has its own envelope."""
-    return LEAP_ERROR * max(1, problem.rewards.statistics)
-
-
-def _times(times: Sequence[float] | None, horizon: int) -> Counts:
-    if times is None:
-        spaced = np.rint(np.geomspace(1, horizon, 100)).astype(np.int64)
-        moments = set(spaced[spaced <= horizon].tolist())
-    elif not is_list(times):
-        raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
-    else:
-        moments = {
-            whole_number("a time", moment, least=1, most=horizon, why="the horizon")
-            for moment in plain_list(times)
-        }
-    return np.array(sorted(moments | {horizon}), np.int64)
+    spec = replace(spec, truth=truth, times=(*spec.times, *starts[1:]))
+    return Cell(problem, policy, spec, laws, starts)

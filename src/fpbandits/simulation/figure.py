@@ -13,7 +13,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import Range, range_text, visible
-from fpbandits.errors import InputError, unknown
+from fpbandits.errors import InputError
 from fpbandits.report.figures import (
     PALETTE,
     as_plain_text,
@@ -67,8 +67,6 @@ def regret_figure(
         With contexts there is no Theorem 1, and UCB1's bound is added up over them.
         Where they are far above what happens, regret is drawn on a logarithmic scale.
     """
-    if band not in BANDS:
-        raise unknown("band", band, BANDS)
     names = [short(visible(policy), _LONGEST_NAME) for policy in result.policies]
     limits = _bounds(result) if bounds else []
     names += [bound.name for bound in limits]
@@ -105,8 +103,8 @@ def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int)
 
     below = ScaledTranslation(0, -0.5, figure.dpi_scale_trans)
     style: dict[str, Any] = {"ncols": columns, "fontsize": 9, "frameon": False}
-    place = {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + below}
-    as_plain_text(axes.legend(axes.lines, names, loc="upper center", **place, **style))
+    anchor = {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + below}
+    as_plain_text(axes.legend(axes.lines, names, loc="upper center", **anchor, **style))
 
 
 def _title(result: Result) -> str:

@@ -24,11 +24,12 @@ from fpbandits.families.two_point import TwoPoint
 _NEVER = 2**62
 
 TIME, STOP, RUNS, END = range(4)
-"""What a meter shows: the time in the run under way, whether to stop, runs finished, and T."""
+"""Entries of the array that a loop shares with those who watch it: the time in the run under way,
+whether to stop, runs finished, and T."""
 
 
-def new_meter() -> Counts:
-    """Return a meter for someone who plays runs, and those who watch."""
+def new_progress() -> Counts:
+    """Return a progress array of which nothing is done."""
     return np.zeros(4, np.int64)
 
 
@@ -115,7 +116,7 @@ def play(
     longest: int,
     upto: Any,
     apart: bool,
-    meter: Any,
+    progress: Any,
     pulls: Any,
 ) -> int:
     """Play one run and fill pulls[time, pair]; return how many plans it took.
@@ -131,8 +132,8 @@ def play(
         With several contexts it must be 1.
     upto, apart
         Cumulative shares of the contexts, and whether each is a bandit of its own.
-    meter
-        ``meter[TIME]`` shows the time that has been reached. Whoever sets ``meter[STOP]`` ends the
+    progress
+        ``progress[TIME]`` shows the time that has been reached. Setting ``progress[STOP]`` ends the
         run early, and it returns −1.
     """
     t, recorded, plans = 0, 0, 0
@@ -176,8 +177,8 @@ def play(
                 recorded += 1
                 if recorded == times.size:
                     return plans
-        meter[TIME] = t
-        if meter[STOP] != 0:
+        progress[TIME] = t
+        if progress[STOP] != 0:
             return -1
 
 

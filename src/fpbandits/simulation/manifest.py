@@ -1,7 +1,7 @@
 """The manifest of a folder of runs: what was asked for, and the versions of what computes it.
 
-Two digests are in it. ``question`` is that of all that was asked for but the numbers of runs, so
-that more runs are the same question; ``digest`` is that of the whole, and tells damage.
+Two digests are in it. ``question`` is that of all cells without their numbers of runs, so that more
+runs can be added to a folder; ``digest`` is that of the whole manifest, and reveals damage.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 
 from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import DamagedError, read_json, shown
-from fpbandits.errors import StorageError, quote
+from fpbandits.errors import InputError, StorageError, quote
 from fpbandits.policies.own import code_of
 from fpbandits.problem.files import problem_to_toml
 from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.spec import SETTINGS, RunSpec
 from fpbandits.simulation.versions import versions
 
 KIND, SCHEMA, READ = "runs", 2, (1, 2)
@@ -31,12 +32,9 @@ _CELL: dict[str, tuple[type, ...]] = {
     "code": (str, type(None)),
     "seed": (int,),
     "times": (int,),
-    "shuffle": (bool,),
-    "leap": (bool,),
-    "worst_case": (bool,),
     "runs": (int,),
 }
-"""What a cell is described by, and the kinds of it."""
+"""What a cell is described by beside its settings, and the types of it."""
 
 
 def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
@@ -57,12 +55,10 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
                 "truth_means": cell.fixed_means.reshape(-1).tolist(),
                 "policy": str(cell.policy),
                 "code": code_of(cell.policy),
-                "seed": cell.seed,
-                "times": times.setdefault(tuple(cell.times.tolist()), len(times)),
-                "shuffle": cell.shuffle,
-                "leap": cell.leap,
-                "worst_case": cell.worst_case,
-                "runs": cell.runs,
+                "seed": cell.spec.seed,
+                "times": times.setdefault(cell.spec.times, len(times)),
+                **cell.spec.settings,
+                "runs": cell.spec.runs,
                 **({"starts": list(cell.starts)} if len(cell.starts) > 1 else {}),
             }
         )
@@ -74,9 +70,8 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
         "times": [list(moments) for moments in times],
         "cells": entries,
     }
-    # What is asked for, but for the number of runs.
-    asked = [{**entry, "runs": None} for entry in entries]
-    manifest["question"] = _digest([manifest["problems"], manifest["times"], asked])
+    any_runs = [{**entry, "runs": None} for entry in entries]
+    manifest["question"] = _digest([manifest["problems"], manifest["times"], any_runs])
     return {**manifest, "digest": _digest(manifest)}
 
 
@@ -97,26 +92,40 @@ def _is_whole(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("digest") == _digest(rest)
 
 
+def spec_of(cell: Mapping[str, Any], manifest: Mapping[str, Any]) -> RunSpec:
+    """Return the spec of a cell as a manifest describes it."""
+    times = manifest["times"][cell["times"]]
+    rest = {key: cell[key] for key in ("runs", "seed", "truth", *SETTINGS) if key in cell}
+    return RunSpec(horizon=times[-1], times=times, **rest)
+
+
 def _is_sound(manifest: Mapping[str, Any]) -> bool:
     """Tell whether all that is needed is there and of its kind: anyone can make a digest."""
     problems, times, cells = (manifest.get(key, 0) for key in ("problems", "times", "cells"))
     return (
         _are(str, problems)
         and isinstance(times, list)
-        and all(_are(int, each) and each and 0 < each[0] and max(each) < 2**63 for each in times)
+        and all(_are(int, each) and each for each in times)
         and _are(dict, cells)
-        and all(
-            cell.keys() - {"starts"} == _CELL.keys()
-            and all(type(cell[key]) in kinds for key, kinds in _CELL.items())
-            and 0 <= cell["problem"] < len(problems)
-            and 0 <= cell["times"] < len(times)
-            and 0 < cell["runs"]
-            and _are(float, cell["truth_means"])
-            and _are(int, cell.get("starts", [0]))
-            for cell in cells
-        )
+        and all(_is_sound_cell(cell, manifest) for cell in cells)
         and isinstance(manifest.get("question"), str)
         and isinstance(manifest.get("versions"), dict)
+    )
+
+
+def _is_sound_cell(cell: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    try:
+        spec = spec_of(cell, manifest)
+    except (LookupError, TypeError, InputError):
+        return False
+    return (
+        cell.keys() - {"starts"} == _CELL.keys() | spec.settings.keys()
+        and all(type(cell[key]) in types for key, types in _CELL.items())
+        and 0 <= cell["problem"] < len(manifest["problems"])
+        and 0 <= cell["times"]
+        and [*spec.times] == manifest["times"][cell["times"]]
+        and _are(float, cell["truth_means"])
+        and _are(int, cell.get("starts", [0]))
     )
 
 
@@ -146,7 +155,7 @@ def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
         ]
         if horizons[0] != horizons[1]:
             return f"T = {horizons[0]:g} there, {horizons[1]:g} here"
-        for key in ("truth", "policy", "code", "seed", "shuffle", "leap", "worst_case"):
-            if one[key] != other[key]:
-                return f"{key} {quote(one[key])} there, {quote(other[key])} here"
+        for key in ("truth", "policy", "code", "seed", *SETTINGS):
+            if one.get(key) != other.get(key):
+                return f"{key} {quote(one.get(key))} there, {quote(other.get(key))} here"
     return "another problem, or other times"

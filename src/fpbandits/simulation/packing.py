@@ -67,14 +67,14 @@ def _packed(problem: Problem, key: str) -> bytes:
 
 
 def pack_batch(
-    cells: Mapping[int, Cell], pieces: object, with_large_problems: bool
+    cells: Mapping[int, Cell], ranges: object, with_large_problems: bool
 ) -> tuple[bytes, Mapping[str, bytes]]:
     """Pack a batch, and apart from it its problems: the large ones only if asked."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     pickler.problems = {}
     with sent_by_value(cell.policy for cell in cells.values()):
-        pickler.dump((cells, pieces))
+        pickler.dump((cells, ranges))
     problems = {key: _packed(problem, key) for key, problem in pickler.problems.items()}
     sent = {
         key: packed
@@ -85,7 +85,7 @@ def pack_batch(
 
 
 def unpack_batch(packed: bytes, problems: Mapping[str, bytes]) -> Any:
-    """Return the cells and the pieces that were packed."""
+    """Return the cells and the ranges of runs that were packed."""
     unpickler = _Unpickler(io.BytesIO(packed))
     unpickler.problems = problems
     try:

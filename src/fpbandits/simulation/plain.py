@@ -18,7 +18,7 @@ def play_plainly(
     random: np.random.Generator,
     times: Counts,
     starts: Counts,
-    meter: Counts,
+    progress: Counts,
     pulls: Counts,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
@@ -41,8 +41,8 @@ def play_plainly(
             seen.t = t = t + 1
             take_in(policy, seen, arm, reward)
             if t % 128 == 0:
-                meter[TIME] = t
-                if meter[STOP]:
+                progress[TIME] = t
+                if progress[STOP]:
                     return -1
         pulls[recorded] = tally.plays
     return t

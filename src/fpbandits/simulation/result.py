@@ -24,6 +24,8 @@ from fpbandits.core.storage import rows_to_csv, write_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.comparison import Comparison
+from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.truths import truths
 from fpbandits.simulation.versions import versions
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ class Result:
     times: Counts
     pulls: dict[str, Counts]
     plans: dict[str, Counts]
-    settings: dict[str, bool]
+    settings: dict[str, Any]
     leap_error: float
     versions: dict[str, str] = field(default_factory=versions)
     starts: tuple[int, ...] = (0,)
@@ -73,15 +75,26 @@ class Result:
         pulls: Counts,
         plans: Counts,
         *,
-        settings: dict[str, bool],
-        leap_error: float,
+        problem: Problem,
+        spec: RunSpec,
+        fixed_means: Floats,
         **rest: Any,
     ) -> Result:
-        """Return the runs of a single policy; ``leap_error`` counts where leaps are not exact."""
-        if settings["worst_case"] or not settings["leap"]:
-            leap_error = 0.0
-        pulled, planned = {policy: pulls}, {policy: plans}
-        return cls(pulls=pulled, plans=planned, settings=settings, leap_error=leap_error, **rest)
+        """Return the runs of one policy in a cell; ``fixed_means`` unless the truth is drawn."""
+        truth = str(spec.truth)
+        rows = truths(problem, truth, spec.seed, range(len(pulls)))
+        return cls(
+            problem=problem,
+            truth=truth,
+            truth_means=fixed_means if rows is None else problem.rewards.means[rows],
+            seed=spec.seed,
+            times=np.array(spec.times, np.int64),
+            pulls={policy: pulls},
+            plans={policy: plans},
+            settings=spec.settings,
+            leap_error=spec.leap_error(problem),
+            **rest,
+        )
 
     @classmethod
     def together(cls, results: Mapping[str, Result]) -> Result:
@@ -211,13 +224,13 @@ class Result:
         for policy in self.policies:
             columns = summary(self.regret(policy))
             pulls = self.pulls[policy].mean(axis=0)
-            for place, moment in enumerate(self.times.tolist()):
+            for index, moment in enumerate(self.times.tolist()):
                 yield {
                     "policy": policy,
                     "time": moment,
-                    **{name: float(values[place]) for name, values in columns.items()},
+                    **{name: float(values[index]) for name, values in columns.items()},
                     **{
-                        f"pulls {pair}": float(pulls[place, number])
+                        f"pulls {pair}": float(pulls[index, number])
                         for number, pair in enumerate(self.problem.pair_names)
                     },
                 }

@@ -2,7 +2,7 @@
 
 The way of the data::
 
-    cells ─ missing pieces ─→ workers ─ what was played ─→ tables ─→ results, one per cell
+    cells ─ missing runs ─→ workers ─ what was played ─→ tables ─→ results, one per cell
                  ↑                            └→ store ─┘ (the next time)
 
 `simulate`, the leaderboard, the paper's experiments and sweeps are all lists of cells.
@@ -24,7 +24,7 @@ from fpbandits.errors import InputError, LostWorkersError, StorageError, quote
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.store import MOST_FRESH, Store
-from fpbandits.simulation.workers import MOST_OUT, Played, Tables, play_pieces
+from fpbandits.simulation.workers import MOST_OUT, Played, Tables, play_ranges
 
 ON_THE_WAY = MOST_OUT + 2 * MOST_FRESH
 """Bytes of runs, at the most, that are with workers or about to be written, as a copy of them."""
@@ -70,7 +70,7 @@ def play_cells(
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
     if isinstance(out, str) and not out:
         raise InputError("out is an empty text: name a folder")
-    shapes = [(cell.runs, len(cell.times), cell.problem.pairs) for cell in cells.values()]
+    shapes = [(cell.spec.runs, len(cell.spec.times), cell.problem.pairs) for cell in cells.values()]
     _check_memory(shapes)
     tables = Tables(shapes)
     with ExitStack() as stack:
@@ -119,7 +119,7 @@ def _play_missing(
         watch.tick(under_way)
 
     try:
-        play_pieces(list(cells.values()), missing, executor, workers, took=took, tick=tick)
+        play_ranges(list(cells.values()), missing, executor, workers, took=took, tick=tick)
     except BaseException as error:
         if store is not None:
             with suppress(StorageError):  # the disk may be what failed
@@ -140,16 +140,16 @@ class _Watch:
     def __init__(
         self, cells: Mapping[str, Cell], done: list[int], progress: Progress | None
     ) -> None:
-        self._names, self._runs = list(cells), [cell.runs for cell in cells.values()]
+        self._names, self._runs = list(cells), [cell.spec.runs for cell in cells.values()]
         self._done, self._progress = done, progress
         self._changed = {number for number, runs in enumerate(done) if runs}
         self._sum, self._total = sum(done), sum(self._runs)
         self.tick({})
 
     def took(self, played: Played) -> None:
-        self._done[played.piece.cell] += played.piece.runs
-        self._sum += played.piece.runs
-        self._changed.add(played.piece.cell)
+        self._done[played.runs.cell] += played.runs.size
+        self._sum += played.runs.size
+        self._changed.add(played.runs.cell)
 
     def tick(self, under_way: Mapping[int, float]) -> None:
         """Tell of all cells of which there is news; some runs are ``under_way``, up to a share."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, TypedDict
+from dataclasses import replace
+from typing import Any
 
 from fpbandits.core.renamed import with_old_keywords_refused
 from fpbandits.engine.policy import Policy
@@ -15,6 +16,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.truths import Truth
 
 
@@ -64,8 +66,8 @@ def simulate(
         How many threads, by default one per core; or any executor of your own, such as a process
         pool or a Dask client's, and how many workers it has, by default what it says itself.
     out
-        A folder that keeps finished runs: asked again, the same question goes on from there, and
-        may ask for more runs. Another question is refused.
+        A folder that keeps finished runs: the same call goes on from there, and may ask for more
+        runs. A folder that holds other runs is refused.
     progress
         Called with a policy's name, the share of its work that is done, and the share of all.
 
@@ -77,48 +79,39 @@ def simulate(
     >>> result.mean_regret("fp-ucb")[-1] < 10 < result.mean_regret("ucb1")[-1]
     np.True_
     """
-    problem = the_problem(problem)
-    cells = {
-        name: make_cell(
-            problem,
-            policy,
-            truth=truth,
-            horizon=horizon,
-            runs=runs,
-            seed=seed,
-            times=times,
-            shuffle=shuffle,
-            leap=leap,
-            worst_case=worst_case,
-        )
-        for name, policy in named_policies(policies).items()
-    }
+    problem, policies = the_problem(problem), named_policies(policies)
+    spec = RunSpec(
+        horizon=horizon,
+        times=times,
+        runs=runs,
+        seed=seed,
+        truth=truth,
+        shuffle=shuffle,
+        leap=leap,
+        worst_case=worst_case,
+    )
+    how = {"out": out, "workers": workers, "executor": executor, "progress": progress}
+    return simulate_spec(problem, policies, spec, **how)
+
+
+def simulate_spec(
+    problem: Problem, policies: Mapping[str, Policy], spec: RunSpec, **how: Any
+) -> Result:
+    """Return what `simulate` does; where runs are kept and ``how`` played is as in `play_cells`."""
+    cells = {name: make_cell(problem, policy, spec) for name, policy in policies.items()}
     for cell in cells.values():
-        cell.make_ready()  # here, and not in every thread at once
-    played = play_cells(cells, out=out, workers=workers, executor=executor, progress=progress)
-    return Result.together(played)
-
-
-class Asked(TypedDict):
-    """What is asked of every policy and truth alike; see `simulate`."""
-
-    horizon: float
-    runs: float
-    seed: int
-    times: Sequence[float] | None
-    shuffle: bool
-    leap: bool
-    worst_case: bool
+        _ = cell.ready  # prepared here, and not in every thread at once
+    return Result.together(play_cells(cells, **how))
 
 
 def simulate_truths(
-    problem: Problem, policies: Mapping[str, Policy], asked: Asked, **how: Any
+    problem: Problem, policies: Mapping[str, Policy], spec: RunSpec, **how: Any
 ) -> dict[str, Result]:
     """Play policies under each model in turn; a truth's result is that of `simulate`."""
     cells = {
-        f"{truth}: {name}": make_cell(problem, policy, truth=truth, **asked)
+        f"{truth}: {name}": make_cell(problem, policy, replace(spec, truth=truth))
         for truth in problem.models
-        for name, policy in named_policies(policies).items()
+        for name, policy in policies.items()
     }
     played = play_cells(cells, **how)
     return {

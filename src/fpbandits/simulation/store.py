@@ -4,15 +4,15 @@ In the folder are
 
 - ``manifest.json``: what was asked for. The cells, by name and in order, and the versions of what
   computes them.
-- ``chunks/…npz``: finished runs. A header in JSON says what they answer and lists pieces
-  ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of all pieces, one after another. The
-  file's name is the digest of its content: what was cut off or altered is found out, and played
-  again.
+- ``chunks/…npz``: finished runs. A header in JSON says which manifest they belong to and lists
+  ranges of runs, its ``pieces``, as ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of
+  all ranges, one after another. The file's name is the digest of its content: a file that was cut
+  off or altered is recognized, and its runs are played again.
 - ``.lock`` and ``.owner``: who is at work there, or was the last to be.
 
 Each file is written aside and renamed. The same cells resume, and may ask for other numbers of
-runs; other cells are refused. Chunks of another version are left alone, and played again by this
-one: a result has one version.
+runs; other cells are refused. Files of another version are left alone, and their runs played again
+by this one: a result has one version.
 """
 
 from __future__ import annotations
@@ -46,15 +46,21 @@ from fpbandits.core.storage import (
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
-from fpbandits.simulation.cell import Cell, leap_error
-from fpbandits.simulation.manifest import READ, SCHEMA, difference, make_manifest, read_manifest
+from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.manifest import (
+    READ,
+    SCHEMA,
+    difference,
+    make_manifest,
+    read_manifest,
+    spec_of,
+)
 from fpbandits.simulation.result import Result
-from fpbandits.simulation.truths import truth_means
-from fpbandits.simulation.workers import Piece, Played, Tables
+from fpbandits.simulation.workers import Played, RunRange, Tables
 
-_CHUNK_KIND = "chunk of runs"
-_MANIFEST, _CHUNKS = "manifest.json", "chunks"
-_CHUNK_NAME = re.compile("[0-9a-f]{32}")
+_KIND = "chunk of runs"
+_MANIFEST, _FILES = "manifest.json", "chunks"
+_FILE_NAME = re.compile("[0-9a-f]{32}")
 
 EVERY = 1.0
 """How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
@@ -82,13 +88,13 @@ class Store:
         self._opened = self._written = time.monotonic()
 
     def __enter__(self) -> Store:
-        refuse_link(self.folder / _CHUNKS)
-        for place in (self.folder, self.folder / _CHUNKS):
-            make_folder(place)
+        refuse_link(self.folder / _FILES)
+        for folder in (self.folder, self.folder / _FILES):
+            make_folder(folder)
         with ExitStack() as stack:
             stack.enter_context(locked(self.folder))
             remove_asides(self.folder, _MANIFEST)
-            remove_asides(self.folder / _CHUNKS)
+            remove_asides(self.folder / _FILES)
             self._found = self._find()
             self._lock = stack.pop_all()
         return self
@@ -101,7 +107,7 @@ class Store:
             return None
         try:
             found = read_manifest(self.folder / _MANIFEST)
-        except DamagedError as error:  # chunks say themselves what they answer
+        except DamagedError as error:  # files of runs say themselves where they belong
             warnings.warn(f"{error}; it is written again", stacklevel=2)
             return None
         if found["schema"] != SCHEMA:
@@ -119,12 +125,11 @@ class Store:
     def fill(self, tables: Tables) -> None:
         """Put in what is kept from before; damaged files are removed, and said so.
 
-        Then the manifest is written: not before, for chunks that answer another question are
-        refused first.
+        Then the manifest is written: not before, for files of other cells are refused first.
         """
-        for path in _chunks(self.folder):
+        for path in _run_files(self.folder):
             try:
-                self.has_other_versions |= not _put_chunk(path, self._manifest, tables)
+                self.has_other_versions |= not _put_runs(path, self._manifest, tables)
             except DamagedError as error:
                 path.unlink()
                 warnings.warn(f"{error}; its runs are played again", stacklevel=2)
@@ -144,10 +149,10 @@ class Store:
             self.write()
 
     def write(self) -> None:
-        """Write what was added as one chunk."""
+        """Write what was added as one file."""
         if self._fresh:
-            content = _chunk(self._fresh, self._manifest)
-            write_aside(self.folder / _CHUNKS / f"{_checksum(content)}.npz", content)
+            content = _packed(self._fresh, self._manifest)
+            write_aside(self.folder / _FILES / f"{_checksum(content)}.npz", content)
             self._fresh.clear()
         self._written = time.monotonic()
 
@@ -159,10 +164,10 @@ def holds_runs(folder: Path) -> bool:
 
 def files_to_copy(folder: Path, to: Path) -> dict[Path, bytes]:
     """Return what to write so that another folder keeps the same runs; others are not replaced."""
-    sources = [folder / _MANIFEST, *_chunks(folder)]
+    sources = [folder / _MANIFEST, *_run_files(folder)]
     if holds_runs(to) and read_whole(to / _MANIFEST) != read_whole(sources[0]):
         raise ConflictError("holds other results: name another folder")
-    make_folder(to / _CHUNKS)
+    make_folder(to / _FILES)
     return {to / path.relative_to(folder): read_whole(path) for path in sources}
 
 
@@ -175,34 +180,32 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     that are not here.
     """
     folder = checked_path(folder)
-    if not holds_runs(folder) and _chunks(folder):
+    if not holds_runs(folder) and _run_files(folder):
         raise StorageError(
             f"{shown(folder / _MANIFEST)}: is gone: the command that began these runs, given once "
             "more, takes them up and writes it again"
         )
     manifest = read_manifest(folder / _MANIFEST)
-    times = [np.array(moments, np.int64) for moments in manifest["times"]]
-    entries = manifest["cells"]
+    cells = [(entry, spec_of(entry, manifest)) for entry in manifest["cells"]]
     try:
         problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
         tables = Tables(
-            (entry["runs"], len(times[entry["times"]]), problems[entry["problem"]].pairs)
-            for entry in entries
+            (spec.runs, len(spec.times), problems[entry["problem"]].pairs) for entry, spec in cells
         )
     except InputError as error:
         raise StorageError(f"{shown(folder / _MANIFEST)}: {error}") from None
     except (MemoryError, ValueError, OverflowError):
         raise StorageError(f"{shown(folder)}: so many runs do not fit into memory") from None
-    for path in _chunks(folder):
-        _put_chunk(path, manifest, tables)
-    missing = sum(piece.runs for piece in tables.missing())
+    for path in _run_files(folder):
+        _put_runs(path, manifest, tables)
+    missing = sum(runs.size for runs in tables.missing())
     if missing and not partial:
         raise InputError(
             f"{shown(folder)}: {counted(missing, 'run')} of {tables.total:,} are not finished: "
             "the command that began them goes on from there"
         )
     results = {}
-    for number, entry in enumerate(entries):
+    for number, (entry, spec) in enumerate(cells):
         pulls, plans = tables.pulls[number], tables.plans[number]
         played = tables.is_played(number)
         runs = len(plans) if played.all() else int(played.argmin())
@@ -212,19 +215,9 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 pulls[:runs],
                 plans[:runs],
                 problem=problems[entry["problem"]],
-                truth=entry["truth"],
-                truth_means=truth_means(
-                    problems[entry["problem"]],
-                    entry["truth"],
-                    entry["seed"],
-                    runs,
-                    _rows(entry),
-                ),
+                spec=spec,
+                fixed_means=_rows(entry),
                 starts=tuple(entry.get("starts", (0,))),
-                seed=entry["seed"],
-                times=times[entry["times"]],
-                settings={key: entry[key] for key in ("shuffle", "leap", "worst_case")},
-                leap_error=leap_error(problems[entry["problem"]]),  # the same in all versions
                 versions=manifest["versions"],
             )
             try:
@@ -247,19 +240,19 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def _chunks(folder: Path) -> list[Path]:
-    """Return the files that are named as chunks are; others are not ours."""
-    paths = sorted((folder / _CHUNKS).glob("*.npz"))
-    return [path for path in paths if _CHUNK_NAME.fullmatch(path.stem) and path.is_file()]
+def _run_files(folder: Path) -> list[Path]:
+    """Return the files that are named as those of runs are; others are not ours."""
+    paths = sorted((folder / _FILES).glob("*.npz"))
+    return [path for path in paths if _FILE_NAME.fullmatch(path.stem) and path.is_file()]
 
 
-def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
+def _packed(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
     header = {
         "schema": SCHEMA,
-        "kind": f"fpbandits {_CHUNK_KIND}",
+        "kind": f"fpbandits {_KIND}",
         "question": manifest["question"],
         "versions": manifest["versions"],
-        "pieces": [played.piece for played in everything],
+        "pieces": [played.runs for played in everything],
     }
     arrays = {
         "pulls": np.concatenate([played.pulls.ravel() for played in everything]),
@@ -268,13 +261,13 @@ def _chunk(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
     return to_npz(header, arrays)
 
 
-def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
-    """Put in what a file holds, and tell whether it counts: another version's does not."""
+def _put_runs(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
+    """Put the runs of a file into tables; return False if another version played them."""
     content = read_whole(path)
     if _checksum(content) != path.stem:
         raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
     try:
-        header, arrays = from_npz(content, _CHUNK_KIND, READ)
+        header, arrays = from_npz(content, _KIND, READ)
         if header["question"] != manifest["question"]:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:
@@ -289,19 +282,19 @@ def _put_chunk(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
         raise StorageError(f"{shown(path)}: not a chunk of runs ({quote(error)})") from None
 
 
-def _unpacked(pieces: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:
-    """Return the pieces of a chunk, if they are those of its arrays, to the last number."""
+def _unpacked(ranges: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:
+    """Return the runs of a file, range by range, if its arrays hold just these."""
     found = []
-    run = place = 0
-    for piece in pieces:
-        if [type(each) for each in piece] != [int, int, int] or min(piece) < 0:
+    run = first = 0
+    for numbers in ranges:
+        if [type(each) for each in numbers] != [int, int, int] or min(numbers) < 0:
             raise StorageError("its pieces are not three whole numbers each")
-        number, start, stop = piece
-        shape = (stop - start, *tables.pulls[number].shape[1:])
-        counts = pulls[place : place + math.prod(shape)].reshape(shape)
-        found.append(Played(Piece(number, start, stop), counts, plans[run : run + shape[0]]))
-        run, place = run + shape[0], place + counts.size
-    whole = (run,) == plans.shape and (place,) == pulls.shape
+        runs = RunRange(*numbers)
+        shape = (runs.size, *tables.pulls[runs.cell].shape[1:])
+        counts = pulls[first : first + math.prod(shape)].reshape(shape)
+        found.append(Played(runs, counts, plans[run : run + runs.size]))
+        run, first = run + runs.size, first + counts.size
+    whole = (run,) == plans.shape and (first,) == pulls.shape
     if not whole or {pulls.dtype, plans.dtype} != {np.dtype(np.int64)}:
         raise StorageError("its pieces and its arrays do not fit together")
     if run and (plans.min() < 1 or pulls.min() < 0):

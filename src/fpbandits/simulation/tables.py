@@ -47,8 +47,8 @@ def truths_table(results: Mapping[str, Result]) -> str:
     """Return the regret of every policy under every truth at T, a row for each."""
     lines = [("truth", "policy", "mean regret", "95 % interval", "95 % quantile")]
     for truth, result in results.items():
-        for place, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
-            own = visible(truth) if place == 0 else ""
+        for index, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
+            own = visible(truth) if index == 0 else ""
             lines.append((own, visible(policy), mean, interval, most))
     first = next(iter(results.values()))
     title = visible(f"{first.problem.name}, each truth in turn")

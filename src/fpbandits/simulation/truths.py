@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.arrays import Ints
 from fpbandits.core.checks import is_list, plain_list, plain_text, whole_number
 from fpbandits.core.names import Names
 from fpbandits.core.streams import truth_stream
@@ -40,12 +40,6 @@ def truths(problem: Problem, truth: str, seed: int, runs: range) -> Ints | None:
     upto = np.cumsum(weights)
     draws = [truth_stream(seed, run).random() * upto[-1] for run in runs]
     return np.searchsorted(upto, draws, side="right")
-
-
-def truth_means(problem: Problem, truth: str, seed: int, runs: int, means: Floats) -> Floats:
-    """Return the true means, or a row of them for each of the first runs if they are drawn."""
-    rows = truths(problem, truth, seed, range(runs))
-    return means if rows is None else problem.rewards.means[rows]
 
 
 def checked_truth(

@@ -1,4 +1,4 @@
-"""What a result depends on besides the question: the versions of all that computes it.
+"""What a result depends on besides its spec: the versions of all that computes it.
 
 Besides released versions there is a digest of the sources, so that a change to a rule is another
 version even between releases.

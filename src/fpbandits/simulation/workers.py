@@ -1,11 +1,10 @@
-"""Runs go out to an executor in batches, and come back.
+"""Runs are sent to an executor in batches, and come back.
 
-A *piece* is some runs of one cell; a *batch* is some pieces that go out to a worker together. How
-long a run takes is not known beforehand, and may differ a millionfold between cells. So a batch
-takes a share of all that is left, and whoever plays it stops after about `SECONDS` and returns what
-is done; the rest goes back into the queue. That keeps every worker busy to the end, whatever the
-cells are, and a lost worker costs a second or two. Twice as many batches are out as there are
-workers, so that no one waits for us.
+A *batch* is some ranges of runs for one worker. How long a run takes is not known beforehand, and
+may differ a millionfold between cells. So a batch gets a share of all runs that are left, and its
+worker stops after about `SECONDS` and returns the runs that it finished; the rest goes back into
+the queue. That keeps every worker busy to the end, whatever the cells are, and a lost worker costs
+a second or two. Twice as many batches are sent as there are workers, so that none waits for us.
 """
 
 from __future__ import annotations
@@ -33,37 +32,37 @@ from fpbandits.core.arrays import Bools, Counts
 from fpbandits.errors import InputError, LostWorkersError
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.cluster import dask_workers
-from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_meter
+from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_progress
 from fpbandits.simulation.versions import versions
 
 SECONDS = 1.0
 """After so long a worker begins no other run of its batch."""
 
 MOST_OUT = 2**28
-"""About so many bytes of runs are out with workers at the most."""
+"""Bytes of runs, about, that are with workers at any time, at the most."""
 
 _LEAST_SECONDS = 0.05
 _MOST_BYTES = 2**26
 _COUNT_EVERY = 5.0
 
 
-class Piece(NamedTuple):
-    """The runs from ``start`` up to ``stop`` of a cell, by its number."""
+class RunRange(NamedTuple):
+    """The runs of a cell, which is known by its number, from ``start`` up to ``stop``."""
 
     cell: int
     start: int
     stop: int
 
     @property
-    def runs(self) -> int:
+    def size(self) -> int:
         """How many runs these are."""
         return self.stop - self.start
 
 
 class Played(NamedTuple):
-    """What came of a piece: pulls[run, time, arm] and plans[run]."""
+    """What came of some runs: pulls[run, time, arm] and plans[run]."""
 
-    piece: Piece
+    runs: RunRange
     pulls: Counts
     plans: Counts
 
@@ -81,7 +80,7 @@ class Tables:
 
     def put(self, played: Played) -> None:
         """Put runs in their place; those beyond what is asked for are left out."""
-        number, start, stop = played.piece
+        number, start, stop = played.runs
         room = max(len(self.plans[number]) - start, 0)
         self.pulls[number][start:stop] = played.pulls[:room]
         self.plans[number][start:stop] = played.plans[:room]
@@ -91,14 +90,14 @@ class Tables:
         played: Bools = self.plans[number] > 0
         return played
 
-    def missing(self) -> Iterator[Piece]:
-        """Yield the pieces that have not been put in."""
+    def missing(self) -> Iterator[RunRange]:
+        """Yield the ranges of runs that have not been put in."""
         for number, plans in enumerate(self.plans):
             if plans.all():
                 continue
             edges = np.flatnonzero(np.diff(~self.is_played(number), prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2).tolist():
-                yield Piece(number, start, stop)
+                yield RunRange(number, start, stop)
 
 
 class _Reply(NamedTuple):
@@ -109,26 +108,33 @@ class _Reply(NamedTuple):
 
 @dataclass
 class _Batch:
-    pieces: list[Piece]
-    meter: Counts = field(default_factory=new_meter)
+    ranges: list[RunRange]
+    progress: Counts = field(default_factory=new_progress)
 
 
-def play_pieces(
+def play_ranges(
     cells: Sequence[Cell],
-    pieces: Iterable[Piece],
+    ranges: Iterable[RunRange],
     executor: Executor,
     workers: int | None = None,
     *,
     took: Callable[[Played], None],
     tick: Callable[[Mapping[int, float]], None],
 ) -> None:
-    """Have all pieces played, on so many workers, or as many as the executor says that it has.
+    """Have all these runs played.
 
-    ``took`` is called with what came back, and ``tick``, several times a second, with the runs of
-    each cell that are under way, as far as they have come: where workers share our memory.
+    Parameters
+    ----------
+    workers
+        How many workers the executor has; by default as many as it says.
+    took
+        Called with runs that came back.
+    tick
+        Called several times a second with how many runs of each cell are under way, fractions of
+        runs included. Of workers that do not share our memory nothing is known.
     """
-    queue = deque(pieces)
-    left = sum(piece.runs for piece in queue)
+    queue = deque(ranges)
+    left = sum(runs.size for runs in queue)
     shares_memory = isinstance(executor, ThreadPoolExecutor)
     window, counted, seconds_per_run, with_large_problems = 0, -math.inf, 0.0, False
     sent: dict[Future[_Reply], _Batch] = {}
@@ -144,7 +150,7 @@ def play_pieces(
                 runs = max(1, int(min(runs, left / window)))
                 room = min(_MOST_BYTES, MOST_OUT // window)
                 batch = _Batch(_cut(queue, cells, runs, room))
-                left -= sum(piece.runs for piece in batch.pieces)
+                left -= sum(cut.size for cut in batch.ranges)
                 sent[_send(batch, cells, executor, shares_memory, with_large_problems)] = batch
                 with_large_problems = False
             finished, _ = wait(sent, timeout=0.1, return_when=FIRST_COMPLETED)
@@ -156,63 +162,61 @@ def play_pieces(
                 except Exception as error:  # after the others, whose work is done
                     failure = error
                     continue
-                rest = _rest(batch.pieces, reply.played)
+                rest = _rest(batch.ranges, reply.played)
                 queue.extendleft(reversed(rest))
-                left += sum(piece.runs for piece in rest)
+                left += sum(unplayed.size for unplayed in rest)
                 if not reply.played:  # a large problem was absent there: send it with the next one
                     with_large_problems = True
                     continue
-                seconds_per_run = reply.seconds / sum(each.piece.runs for each in reply.played)
-                for each in reply.played:
-                    took(each)
+                seconds_per_run = reply.seconds / sum(played.runs.size for played in reply.played)
+                for played in reply.played:
+                    took(played)
             if failure is not None:
                 raise failure
             tick(_under_way(sent.values()) if shares_memory else {})
     except BaseException:
         for future, batch in sent.items():
-            batch.meter[STOP] = 1
+            batch.progress[STOP] = 1
             future.cancel()
         raise
 
 
 def _count_workers(executor: Executor) -> int:
-    """Return how many workers a executor says that it has; else as many as there are cores here."""
+    """Return how many workers an executor says that it has; else how many cores there are here."""
     told: int | None = getattr(executor, "_max_workers", None)
     return told or dask_workers(executor) or os.cpu_count() or 1
 
 
-def _cut(queue: deque[Piece], cells: Sequence[Cell], runs: int, room: int) -> list[Piece]:
+def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) -> list[RunRange]:
     """Take so many runs from the queue, or fewer where they would take more bytes than ``room``."""
-    pieces: list[Piece] = []
+    ranges: list[RunRange] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
-        size = 8 * len(cells[cell].times) * cells[cell].problem.pairs
+        size = 8 * len(cells[cell].spec.times) * cells[cell].problem.pairs
         taken = min(runs, stop - start, math.ceil(room / size))
-        pieces.append(Piece(cell, start, start + taken))
+        ranges.append(RunRange(cell, start, start + taken))
         if start + taken < stop:
-            queue.appendleft(Piece(cell, start + taken, stop))
+            queue.appendleft(RunRange(cell, start + taken, stop))
         runs -= taken
         room -= taken * size
-    return pieces
+    return ranges
 
 
-def _rest(pieces: Sequence[Piece], played: Sequence[Played]) -> list[Piece]:
-    """Return what was not played of the pieces, which are played in order."""
-    rest = list(pieces)
-    for place, each in enumerate(played):
-        rest[place] = pieces[place]._replace(start=each.piece.stop)
-    return [piece for piece in rest if piece.runs > 0]
+def _rest(ranges: Sequence[RunRange], played: Sequence[Played]) -> list[RunRange]:
+    """Return the runs of these ranges, which are played in order, that were not played."""
+    begun = [runs._replace(start=own.runs.stop) for runs, own in zip(ranges, played, strict=False)]
+    return [runs for runs in (*begun, *ranges[len(begun) :]) if runs.size > 0]
 
 
 def _under_way(batches: Iterable[_Batch]) -> dict[int, float]:
     found: dict[int, float] = {}
     for batch in batches:
-        done = batch.meter[RUNS] + batch.meter[TIME] / max(batch.meter[END], 1)
-        for piece in batch.pieces:
+        done = batch.progress[RUNS] + batch.progress[TIME] / max(batch.progress[END], 1)
+        for runs in batch.ranges:
             if done <= 0:
                 break
-            found[piece.cell] = found.get(piece.cell, 0.0) + min(done, piece.runs)
-            done -= piece.runs
+            found[runs.cell] = found.get(runs.cell, 0.0) + min(done, runs.size)
+            done -= runs.size
     return found
 
 
@@ -223,29 +227,28 @@ def _send(
     shares_memory: bool,
     with_large_problems: bool,
 ) -> Future[_Reply]:
-    wanted = {piece.cell: cells[piece.cell] for piece in batch.pieces}
+    wanted = {runs.cell: cells[runs.cell] for runs in batch.ranges}
     if shares_memory:
-        return executor.submit(_play, wanted, batch.pieces, batch.meter)
+        return executor.submit(_play, wanted, batch.ranges, batch.progress)
     from fpbandits.simulation.packing import pack_batch
 
-    packed = pack_batch(wanted, batch.pieces, with_large_problems)
+    packed = pack_batch(wanted, batch.ranges, with_large_problems)
     try:
         return executor.submit(_play_packed, *packed)
     except RuntimeError as error:  # broken, or shut down
         raise _lost(error) from error
 
 
-def _play(cells: Mapping[int, Cell], pieces: Iterable[Piece], meter: Counts) -> _Reply:
-    """Play pieces in order until the time is over; at least one run."""
+def _play(cells: Mapping[int, Cell], ranges: Iterable[RunRange], progress: Counts) -> _Reply:
+    """Play runs in order until the time is over; at least one."""
     begun = time.perf_counter()
     deadline = begun + SECONDS
     played = []
-    for piece in pieces:
-        pulls, plans = cells[piece.cell].play(range(piece.start, piece.stop), meter, deadline)
+    for cell, start, stop in ranges:
+        pulls, plans = cells[cell].play(range(start, stop), progress, deadline)
         if len(plans):
-            done = Piece(piece.cell, piece.start, piece.start + len(plans))
-            played.append(Played(done, pulls, plans))
-        if meter[STOP] or time.perf_counter() > deadline:
+            played.append(Played(RunRange(cell, start, start + len(plans)), pulls, plans))
+        if progress[STOP] or time.perf_counter() > deadline:
             break
     return _Reply(played, time.perf_counter() - begun, versions())
 
@@ -255,10 +258,10 @@ def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
     from fpbandits.simulation.packing import AbsentError, unpack_batch
 
     try:
-        cells, pieces = unpack_batch(packed, problems)
+        cells, ranges = unpack_batch(packed, problems)
     except AbsentError:
         return _Reply([], 0.0, versions())
-    return _play(cells, pieces, new_meter())
+    return _play(cells, ranges, new_progress())
 
 
 def _reply(future: Future[_Reply]) -> _Reply:

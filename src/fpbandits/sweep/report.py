@@ -47,14 +47,14 @@ def sweep_figure(sweep: Sweep) -> Figure:
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     drawn: dict[str, Any] = {}
-    for place, (title, panel) in enumerate(panels.items()):
-        axes = grid.flat[place]
+    for index, (title, panel) in enumerate(panels.items()):
+        axes = grid.flat[index]
         drawn = _draw_panel(axes, panel, lines) | drawn
         _scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
-        if place % columns == 0 or not same_units:
+        if index % columns == 0 or not same_units:
             label_regret(axes, "mean regret", {ranges[name] for name in _problems(panel)})
     if lines != [""]:
         handles = [drawn[line] for line in lines]
@@ -93,8 +93,8 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     """Draw a panel, and return what stands for each line in the legend."""
     values = [value for own in panel.values() for value in own if value is not None]
     numeric = not any(isinstance(value, str) for value in values)
-    places = list(dict.fromkeys(values))
-    x = {value: value if numeric else place for place, value in enumerate(places)}
+    distinct = list(dict.fromkeys(values))
+    x = {value: value if numeric else index for index, value in enumerate(distinct)}
     drawn: dict[str, Any] = {}
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
@@ -119,8 +119,8 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
                 color=colour,
             )
     if not numeric:
-        slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(places) > 3 else {}
-        names = [short(value, 30) for value in places] if len(places) <= MOST_NAMES else []
+        slanted: dict[str, Any] = {"rotation": 30, "ha": "right"} if len(distinct) > 3 else {}
+        names = [short(value, 30) for value in distinct] if len(distinct) <= MOST_NAMES else []
         axes.set_xticks(range(len(names)), names, fontsize=8, parse_math=False, **slanted)
         axes.margins(x=0.1)
     elif values and min(values) > 0 and max(values) >= 10 * min(values):

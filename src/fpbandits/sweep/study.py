@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from os.path import realpath
 from pathlib import Path
@@ -38,6 +38,7 @@ from fpbandits.policies import DEFAULT, Policy, parse_policy
 from fpbandits.problem.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import Cell, make_cell
+from fpbandits.simulation.spec import RunSpec
 from fpbandits.sweep.report import MOST_NAMES
 
 _FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
@@ -110,6 +111,8 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     shuffle = table.get("shuffle", False)
     if not isinstance(shuffle, bool):
         raise InputError(f"shuffle is true or false, not {quote(shuffle)}")
+    runs = table.get("runs", 100) if runs is None else runs
+    spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle)
 
     cells: dict[str, Cell] = {}
     labels: dict[str, dict[str, Any]] = {}
@@ -120,16 +123,7 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
             remarks[f"{policy} is left out of {problem.name}: {refused}"] = None
             continue
         for seed in seeds:
-            cell = make_cell(
-                problem,
-                policy,
-                truth=truth,
-                horizon=max(horizons),
-                times=horizons,
-                runs=table.get("runs", 100) if runs is None else runs,
-                seed=seed,
-                shuffle=shuffle,
-            )
+            cell = make_cell(problem, policy, replace(spec, truth=truth, seed=seed))
             key = f"{problem.name}, truth {cell.truth}: {policy}, seed {seed}"
             if key in cells:
                 raise InputError(
@@ -159,7 +153,7 @@ def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
         "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
         "policy": str(cell.policy),
         **{option: _plain(getattr(cell.policy, option, None)) for option in options},
-        "seed": cell.seed,
+        "seed": cell.spec.seed,
     }
 
 
@@ -259,8 +253,8 @@ def _from_folder_of(file: Path, word: str) -> str:
 
 def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
     """Yield every problem with every truth that it is to be played under."""
-    for place, entry in enumerate(_as_list("problems", given), 1):
-        where = f"problem {place}"
+    for index, entry in enumerate(_as_list("problems", given), 1):
+        where = f"problem {index}"
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")

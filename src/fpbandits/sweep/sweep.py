@@ -96,8 +96,8 @@ def _rows_of(study: Study, items: Sequence[tuple[str, Result]]) -> list[dict[str
             **study.labels[name],
             "horizon": horizon,
             "runs": result.runs,
-            **{column: values[number][place] for column, values in columns.items()},
+            **{column: values[number][index] for column, values in columns.items()},
         }
         for number, (name, result) in enumerate(items)
-        for place, horizon in enumerate(study.horizons)
+        for index, horizon in enumerate(study.horizons)
     ]
