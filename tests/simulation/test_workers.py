@@ -107,7 +107,7 @@ class Scripted(Executor):
         self.free, self.pace, self.now = [0.0] * width, seconds_per_run, 0.0
         self.batches: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, Future[Any], Any]] = []
-        monkeypatch.setattr(workers, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
+        monkeypatch.setattr(packing, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
         monkeypatch.setattr(workers, "wait", self.wait)
         monkeypatch.setattr(workers, "time", self)
 
@@ -239,7 +239,7 @@ def test_long_runs_after_short_ones_are_shared_out() -> None:
             return future
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workers, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
+        patch.setattr(packing, "pack_batch", lambda cells, ranges, whole: (cells, ranges))
         play_ranges(
             cells,
             [RunRange(0, 0, 10**6), RunRange(1, 0, 8)],

@@ -67,8 +67,8 @@ class Cell:
     problem, policy
         Who plays what.
     spec
-        How: its ``truth`` is what the truth is called, and its ``times`` include those at which the
-        truth changes.
+        How it is played. ``spec.truth`` is the name of the truth, and ``spec.times`` include those
+        at which the truth changes.
     laws
         What rewards are drawn from: a row for each stage of the truth, or for each model if the
         truth is drawn for each run.

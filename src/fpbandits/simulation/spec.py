@@ -30,11 +30,11 @@ _MOST_RUNS = 10**15
 class RunSpec:
     """What is asked of runs; `simulate` describes each field.
 
-    ``times`` are in order and end with the horizon; ``truth`` is as it was given, since what it
-    means depends on the problem.
+    ``times`` are in order and end with the horizon. ``truth`` is as it was given, since its meaning
+    depends on the problem; in a cell it is the name of the truth.
 
-    Fields from ``shuffle`` on are the `settings`. A new one is given its default as a field too:
-    files leave it out where it has that value, and so are the same as before there was this field.
+    Fields from ``shuffle`` on are the `settings`. Give a new one its default in the list of fields
+    too: files leave it out where it has that value, so that those of before remain as they are.
 
     >>> RunSpec(horizon=1e6, times=[1e3]).times
     (1000, 1000000)
@@ -87,11 +87,11 @@ class RunSpec:
         return 0.0 if exact else LEAP_ERROR * max(1, problem.rewards.statistics)
 
 
-_EACH_BY_ITSELF = ("horizon", "times", "runs", "seed", "truth")
+_NOT_SETTINGS = ("horizon", "times", "runs", "seed", "truth")
 SETTINGS = {
-    field.name: field.default for field in fields(RunSpec) if field.name not in _EACH_BY_ITSELF
+    field.name: field.default for field in fields(RunSpec) if field.name not in _NOT_SETTINGS
 }
-"""The fields that say how runs are played, with the value at which files leave them out, if any."""
+"""How runs are played: fields of a spec, with the value at which files leave them out, if any."""
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> tuple[int, ...]:
