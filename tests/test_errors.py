@@ -1,6 +1,8 @@
-"""Errors by kind, and the words that messages share."""
+"""Errors by kind, place and reason, and the words that messages share."""
 
 from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from fpbandits.errors import (
     Error,
     InputError,
     LostWorkersError,
+    Place,
     RefusedError,
     StorageError,
     TooLargeError,
@@ -20,6 +23,7 @@ from fpbandits.errors import (
     listed,
     nearest,
     quote,
+    said,
     unknown,
 )
 
@@ -51,14 +55,73 @@ def test_kinds_and_how_they_are_related() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("row", [None, 0, 7])
-def test_a_place_in_front_changes_neither_kind_nor_row(kind: type[Error], row: int | None) -> None:
-    error = kind("it is wrong", row=row)
-    placed = error.at("mine.toml").at("study.toml")
+def test_names_in_front_change_neither_kind_nor_reason(kind: type[Error]) -> None:
+    error = kind("it is wrong", place=(("row", 7),), about=("range",))
+    placed = error.at("mine.toml").at("study.toml", ("problem", 2))
     assert type(placed) is kind
-    assert placed.row == row
-    assert str(placed) == "study.toml: mine.toml: it is wrong"
-    assert str(error) == "it is wrong"
+    assert placed.reason == error.reason == "it is wrong"
+    assert placed.place == ("study.toml", ("problem", 2), "mine.toml", ("row", 7), "range")
+    assert str(placed) == "study.toml: problem 2: mine.toml: row 7: it is wrong"
+    assert (str(error), error.place) == ("row 7: it is wrong", (("row", 7), "range"))
+    assert placed.path == [
+        "study.toml", "problem", "2", "mine.toml", "row", "7", "range",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ((), ""),
+        (("policy",), "policy: "),
+        ((("model", "loyal"), ("arm", "12 EUR")), "model 'loyal', arm '12 EUR': "),
+        (
+            ("a.csv", ("row", 3), ("model", "x"), ("context", "m"), ("arm", "y")),
+            "a.csv: row 3: model 'x', context 'm', arm 'y': ",
+        ),
+        ((("model", 3),), "model 3: "),
+        ((("prior", "loyal"),), "prior of 'loyal': "),
+        ((("shares", "mobile"),), "share of 'mobile': "),
+        ((("value", "a\nb"),), r"value of 'a\nb': "),
+        (("the log", ("index", 1200)), "the log: row 1,200, counted from 0: "),
+        ((("decision", "3@u"),), "decision '3@u': "),
+    ],
+)
+def test_the_sentence_is_the_place_and_the_reason(place: Place, words: str) -> None:
+    assert str(InputError("it is wrong", place=place)) == f"{words}it is wrong"
+    assert str(InputError("it is wrong", about=place)) == "it is wrong"
+
+
+def test_the_first_names_may_be_put_otherwise() -> None:
+    error = InputError("it is wrong", place=(("index", 3), ("arm", "a")), about=("reward",))
+    moved = error.at("log.csv", ("row", 9), dropping=1)
+    assert moved.place == ("log.csv", ("row", 9), ("arm", "a"), "reward")
+    assert str(moved) == "log.csv: row 9: arm 'a': it is wrong"
+    lone = InputError("it is wrong", about=("reward",))
+    assert lone.at("log.csv", dropping=1).place == ("log.csv", "reward"), "it is not what it names"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_is_the_same_after_a_journey(kind: type[Error]) -> None:
+    error = kind("it is wrong", place=("mine.toml", ("row", 7)), about=("range",))
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.reason, again.place) == (kind, error.reason, error.place)
+    assert str(again) == str(error)
+
+
+def test_a_path_for_json_holds_no_name_in_full_that_is_endless() -> None:
+    assert len(UnknownError("?", about=(("model", "x" * 10**6),)).path[1]) == 1000
+
+
+def test_what_is_unknown_is_the_place() -> None:
+    assert unknown("arm", "z", "ab").at("prior").place == ("prior", ("arm", "z"))
+
+
+def test_what_others_say_is_short_and_on_one_line() -> None:
+    assert said(OSError("no space\n  left")) == "no space left"
+    assert said(OSError("x" * 300)) == "x" * 200
+    assert said(OSError("x" * 300), 10) == "x" * 10
+    assert said(KeyError()) == "KeyError"
+    assert said(KeyError(), otherwise="gone") == "gone"
 
 
 def test_the_nearest_name_is_suggested_else_some_are_listed() -> None:

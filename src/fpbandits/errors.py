@@ -1,7 +1,7 @@
 """What can go wrong, by kind, and the words that messages share.
 
 ===================  ==============================================================
-`Error`              all of them; the message is one line: what, where, what is right
+`Error`              all of them
 `InputError`         something that the caller gave is wrong
 `UnknownError`       … because nothing has that name
 `ConflictError`      … because it is at odds with what is there: told twice, another
@@ -13,13 +13,18 @@
 `UnavailableError`   a service or its database did not answer in time; try again
 ===================  ==============================================================
 
-So a caller can act on the kind, and never has to read the text.
+An error is data: its kind, its `place` and its `reason`. The sentence for people is made of them
+by `str`, here and nowhere else, and no program has to read it:
+
+>>> error = InputError("expected a number", place=(("model", "loyal"), ("arm", "12 EUR")))
+>>> print(error.at("pricing.toml"))
+pricing.toml: model 'loyal', arm '12 EUR': expected a number
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import Self
@@ -44,25 +49,70 @@ _LIKE = 0.7
 _spelling = re.compile(r"[-_ ]")
 
 
+Name = str | tuple[str, str | int]
+"""A name in a place: a text that stands for itself, as a file or a field, or a kind with the name
+or the number of one: ("model", "loyal"), ("row", 7). An "index" is a row counted from 0."""
+
+Place = tuple[Name, ...]
+"""A path of names, the outermost first."""
+
+_TABLE = ("model", "context", "arm")
+"""Kinds whose names stand together, with a comma: "model 'loyal', arm '12 EUR'"."""
+
+_ONE_OF = {"prior": "prior of", "shares": "share of", "value": "value of"}
+"""Fields that hold a number for each of several names: "prior of 'loyal'"."""
+
+
 class Error(Exception):
-    """Whatever fpbandits raises on purpose; the message is one line for people.
+    """Whatever fpbandits raises on purpose; as a text it is one line for people.
 
     Parameters
     ----------
-    message
-        What is wrong, where, and what would be right.
-    row
-        The number of the model concerned, counted from 0, where there is one: a file
-        loader turns it into a row of the file.
+    reason
+        What is wrong, and what would be right.
+    place
+        Where: it stands in front of the reason.
+    about
+        Where within ``place``, if the reason names it by itself, as "range must be …": it is the
+        end of the place, and not said twice.
     """
 
-    def __init__(self, message: str, *, row: int | None = None) -> None:
-        super().__init__(message)
-        self.row = row
+    def __init__(self, reason: str, *, place: Place = (), about: Place = ()) -> None:
+        super().__init__(reason)
+        self.reason, self.place, self._said = reason, (*place, *about), len(place)
 
-    def at(self, place: str) -> Self:
-        """Return the same error with the place where it happened in front."""
-        return type(self)(f"{place}: {self}", row=self.row)
+    def __str__(self) -> str:
+        return ": ".join([*_words(self.place[: self._said]), self.reason])
+
+    def at(self, *names: Name, dropping: int = 0) -> Self:
+        """Return the same error with names in front of its place, or instead of its first few."""
+        place, about = self.place[dropping : self._said], self.place[self._said :]
+        return type(self)(self.reason, place=(*names, *place), about=about)
+
+    @property
+    def path(self) -> list[str]:
+        """The place as texts alone, kinds included, for JSON."""
+        names = ((name,) if isinstance(name, str) else name for name in self.place)
+        # Whoever sends a name of a million letters does not get them all back.
+        return [str(each)[:1000] for name in names for each in name]
+
+
+def _words(place: Place) -> list[str]:
+    """Return a place in words, one text for all that stands together."""
+    words: list[str] = []
+    before = ""
+    for name in place:
+        kind, which = (name, None) if isinstance(name, str) else name
+        if which is None:
+            words.append(kind)
+        elif kind == "index":
+            words.append(f"row {which:,}, counted from 0")
+        elif kind in _TABLE and before in _TABLE:
+            words[-1] += f", {kind} {quote(which)}"
+        else:
+            words.append(f"{_ONE_OF.get(kind, kind)} {quote(which)}")
+        before = kind
+    return words
 
 
 class InputError(Error, ValueError):
@@ -115,6 +165,15 @@ def quote(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:40]} … {text[-12:]}"
 
 
+def said(error: BaseException, most: int = 200, otherwise: str = "") -> str:
+    r"""Return what an error of someone else's says, on one line, never long.
+
+    >>> said(OSError("no space\nleft"))
+    'no space left'
+    """
+    return " ".join(str(error).split())[:most] or otherwise or type(error).__name__
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 
@@ -140,22 +199,23 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
     >>> print(unknown("family", "bernouli", ["bernoulli", "beta"]))
     unknown family 'bernouli': did you mean 'bernoulli'? Known are 'bernoulli', 'beta'
     """
-    known = list(known)
+    return UnknownError(_suggestion(kind, name, list(known)), about=((kind, name),))
+
+
+def _suggestion(kind: str, name: str, known: Sequence[str]) -> str:
+    what = f"unknown {kind} {quote(name)}"
     if RENAMED.get(name) in known:
-        return UnknownError(f"unknown {kind} {quote(name)}: it is now {RENAMED[name]}")
+        return f"{what}: it is now {RENAMED[name]}"
     # Similarity is quadratic in the names' length and linear in their number: look at a few.
     candidates = [candidate for candidate in known[:10_000] if len(candidate) <= 100]
     near = nearest(name[:100], candidates)
-    what = f"unknown {kind} {quote(name)}"
     if len(known) <= _MOST_LISTED:
         choices = f"nown are {listed(known, _MOST_LISTED)}"
         meant = f"did you mean {quote(near[0])}? K" if near else "k"
-        return UnknownError(f"{what}: {meant}{choices}")
+        return f"{what}: {meant}{choices}"
     if near:
-        return UnknownError(
-            f"{what}: did you mean {' or '.join(map(quote, near))}? There are {len(known):,}"
-        )
-    return UnknownError(f"{what}: known are {listed(known)} ({len(known):,} in all)")
+        return f"{what}: did you mean {' or '.join(map(quote, near))}? There are {len(known):,}"
+    return f"{what}: known are {listed(known)} ({len(known):,} in all)"
 
 
 def nearest(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:

@@ -91,9 +91,9 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"means": np.zeros((2, 2, 2))}, "expected an array of 2 dimensions, not 3"),
     (
         {"means": [[0.9, 0.5], [0.2]]},
-        "model 'theta2' has 1 of 2 values: no value for arm 'arm2'",
+        "model 'theta2': it has 1 of 2 values: no value for arm 'arm2'",
     ),
-    ({"means": [[0.9], [0.2, 0.1]]}, "model 'theta2' has 2 values for 1 arm: nothing follows"),
+    ({"means": [[0.9], [0.2, 0.1]]}, "model 'theta2': it has 2 values for 1 arm: nothing follows"),
     ({"means": MEANS, "arms": ["a", "a"]}, "duplicate arm name 'a': arms 1 and 2 must differ"),
     ({"means": MEANS, "arms": "ab"}, "arm names must be a list of texts, not 'ab'"),
     ({"means": MEANS, "models": ["x", "x"]}, "duplicate model name 'x'"),

@@ -80,15 +80,15 @@ WITH_CONTEXTS = [
     ('contexts = ["m", "m"]\n' + GOOD, "duplicate context name 'm': contexts 1 and 2 must differ"),
     (
         HEAD + "[models.x]\nm = [0, 1]\nd = [0.5]",
-        "model 'x', context 'd' has 1 of 2 values: no value for arm 'b'",
+        "model 'x', context 'd': it has 1 of 2 values: no value for arm 'b'",
     ),
     (
         HEAD + "[models.x]\nm = [0, 1, 1]\nd = [0, 1]",
-        "model 'x', context 'm' has 3 values for 2 arms: nothing follows arm 'b'",
+        "model 'x', context 'm': it has 3 values for 2 arms: nothing follows arm 'b'",
     ),
     (
         'contexts = ["m", "d"]\n[models.x]\nm = [0, 1]\nd = [0.5]',
-        "model 'x', context 'd' has 1 of 2 values: no value for arm 'arm2'",
+        "model 'x', context 'd': it has 1 of 2 values: no value for arm 'arm2'",
     ),
     (HEAD + "[models.x]\nm = 0.5\nd = [0, 1]", "model 'x', context 'm': expected a list"),
     (HEAD + "[models]\nx = 0.5", "model 'x': expected a list of values for each of the 2"),

@@ -151,13 +151,13 @@ def test_rewards_that_cannot_be_told_are_named_by_their_row() -> None:
     log = read_log(columns, unit="unit", arm="arm", reward="paid", arms=problem.arms)
     with pytest.raises(InputError, match=r"the reward 7\.0 is outside the range") as caught:
         check_rewards(ready(the_policy("frugal"), problem), log)
-    assert caught.value.row == 2
+    assert caught.value.place == (("index", 2), ("arm", "a"))
     normal = ready(the_policy("frugal"), problem_of(False, "gaussian"))
     check_rewards(normal, log)
     huge = read_log({**columns, "paid": [1, 1e200, 0]}, unit="unit", arm="arm", reward="paid")
     with pytest.raises(InputError, match=r"the reward 1e\+200 is beyond 1e\+100") as caught:
         check_rewards(normal, huge)
-    assert caught.value.row == 1
+    assert caught.value.place == (("index", 1),)
 
 
 def test_sums_by_unit() -> None:

@@ -60,7 +60,7 @@ def test_the_least_propensity_may_be_of_an_arm_that_was_never_played() -> None:
 def test_a_propensity_that_is_no_probability_is_named_by_its_row(wrong: float) -> None:
     with pytest.raises(InputError, match="is not a probability, above 0 and at most 1") as caught:
         check_propensities(log_of(np.array([0, 1])), np.array([0.5, wrong]))
-    assert caught.value.row == 1
+    assert caught.value.place == (("index", 1),)
 
 
 def test_decisions_that_were_not_random_are_refused() -> None:
@@ -69,7 +69,7 @@ def test_decisions_that_were_not_random_are_refused() -> None:
         check_propensities(log, np.ones(2))
     with pytest.raises(InputError, match="this decision was not random") as caught:
         check_propensities(log, np.array([0.5, 1.0]))
-    assert caught.value.row == 1
+    assert caught.value.place == (("index", 1),)
 
 
 def test_a_log_that_is_not_uniform_is_refused() -> None:

@@ -118,7 +118,7 @@ def test_a_value_of_each_arm_is_what_it_paid_most_often() -> None:
     assert estimator.fields(np.zeros(0)) == {"value": [9.0, 12.0]}
     with pytest.raises(InputError, match="the reward 8 is neither 0 nor") as caught:
         BernoulliEstimator.of_log(rewards([*values, 8], [*pairs, 0]), {})
-    assert caught.value.row == 7
+    assert caught.value.place == (("index", 7),)
 
 
 def test_an_arm_that_never_paid_has_the_value_of_most() -> None:
@@ -127,26 +127,39 @@ def test_an_arm_that_never_paid_has_the_value_of_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "values", "given", "words", "row"),
+    ("family", "values", "given", "words", "where"),
     [
         ("bernoulli", [0, 1, 0.5], {}, "the reward 0.5 is neither 0 nor 1", 2),
         ("beta", [0.5, 1.5], {}, r"1.5 is outside the range \[0, 1\]", 1),
-        ("beta", [0.5, 0.0], {}, "the reward 0 is an end of the range, and so are 50% of all", 1),
-        ("beta", [0.5, 0.4], {"concentration": -1}, "above 0", None),
+        (
+            "beta",
+            [0.5, 0.0],
+            {},
+            "the reward 0 is an end of the range, and so are 50% of all",
+            ("index", 1),
+        ),
+        ("beta", [0.5, 0.4], {"concentration": -1}, "above 0", "concentration"),
         ("gaussian", [0.5, 1e16], {}, "beyond 1e15", 1),
         ("gaussian", [2.0, 2.0], {}, "all rewards are the same", None),
-        ("gaussian", [2.0, 3.0], {"deviation": 0}, "above 0", None),
+        ("gaussian", [2.0, 3.0], {"deviation": 0}, "above 0", "deviation"),
         ("discrete", [1.0, 1.0], {}, "all rewards are the same", None),
-        ("discrete", [1.0, 3.0], {"support": [1, 2]}, "the reward 3 is not in the support", 1),
+        (
+            "discrete",
+            [1.0, 3.0],
+            {"support": [1, 2]},
+            "the reward 3 is not in the support",
+            ("index", 1),
+        ),
         ("discrete", np.arange(101.0), {}, "101 different rewards", None),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_row(
-    family: str, values: Any, given: dict[str, Any], words: str, row: int | None
+def test_what_cannot_be_is_refused_with_its_place(
+    family: str, values: Any, given: dict[str, Any], words: str, where: Any
 ) -> None:
     with pytest.raises(InputError, match=words) as caught:
         ESTIMATORS[family].of_log(rewards(values), given)
-    assert caught.value.row == row
+    place = ("index", where) if isinstance(where, int) else where
+    assert caught.value.place == (() if place is None else (place,))
 
 
 @pytest.mark.parametrize(

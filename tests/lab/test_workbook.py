@@ -8,7 +8,7 @@ from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.sheet import edited, with_field
 from fpbandits.lab.workbook import Workbook, problem_from_upload
-from fpbandits.problem.files import load_problem
+from fpbandits.problem.files import SIZE_LIMITS, load_problem
 
 
 def new_book() -> Workbook:
@@ -75,8 +75,9 @@ def test_mistakes_are_not_saved() -> None:
         ("a.toml", b"\xff\xfe", "a.toml: row 1: byte 0xff is not UTF-8 text"),
         ("../../a.csv", b"model,x\nA,2", "a.csv: row 2"),
         ("", b"x", "unknown file ending"),
-        ("a\0.csv", b"x", "name that cannot be written"),
-        ("a" * 300 + ".csv", b"x", "name that cannot be written"),
+        ("a\0.csv", b"x", "the header must be model,<arm>,<arm>"),
+        ("a" * 300 + ".csv", b"x", "the header must be model,<arm>,<arm>"),
+        ("a.toml", b"#" * (SIZE_LIMITS[".toml"] + 1), "a.toml: larger than 4 MiB"),
     ],
 )
 def test_a_bad_file_is_refused_by_its_own_name(name: str, content: bytes, words: str) -> None:

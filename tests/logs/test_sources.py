@@ -80,7 +80,7 @@ def test_a_short_row_is_named(tmp_path: Path) -> None:
     path.write_text("user,reward\nann,1\nbob\n")
     with pytest.raises(InputError, match="has 1 of 2 fields") as caught:
         list(file_chunks(path, ["user", "reward"], None))
-    assert caught.value.row == 1
+    assert caught.value.place == (("index", 1),)
 
 
 def test_no_data_frame() -> None:

@@ -42,8 +42,9 @@ def test_ask_tell_forget_and_look(client: fpb.Client) -> None:
     assert client.unit("ask")["plays"] == {"arm1": 1, "arm2": 0}
     with pytest.raises(fpb.ConflictError, match="told the reward"):
         client.tell(decision, 0.0)
-    with pytest.raises(fpb.UnknownError, match="9@ask"):
+    with pytest.raises(fpb.UnknownError, match="^unknown decision '9@ask'") as unknown:
         client.tell("9@ask", 0.0)
+    assert unknown.value.place == ("decision", "9@ask")
     with pytest.raises(fpb.InputError, match="outside the range"):
         client.tell(client.ask("ask"), 7)
     with pytest.raises(fpb.InputError, match="JSON"):
@@ -63,6 +64,7 @@ def test_many_at_once(client: fpb.Client) -> None:
     assert isinstance(first, Served)
     assert isinstance(second, Served)
     assert isinstance(wrong, fpb.InputError)
+    assert (str(wrong), wrong.place) == ("unit: its name is empty", ("unit",))
     assert second.unit == "m/2"
     told = client.tell_all([(first, 1.0), ("7@m1", 1.0), (second, 0.0)])
     assert (told[0], told[2]) == ("told", "told")

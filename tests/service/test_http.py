@@ -200,11 +200,39 @@ def test_an_experiment_that_cannot_be_is_refused(
     assert server.get("/v1/experiments/bad").status_code == 404
 
 
+PLACES: list[tuple[str, object, list[str]]] = [
+    ("decisions", {"unit": ""}, ["unit"]),
+    ("decisions", {"unit": "u", "kye": "k"}, ["field", "kye"]),
+    ("decisions", {"unit": "u", "context": "x"}, ["context"]),
+    ("rewards", {"decision": "9@u", "reward": 1}, ["decision", "9@u"]),
+    ("rewards", {"decision": "0@placed", "reward": 7}, ["decision", "0@placed"]),
+    ("", {**EXPERIMENT, "policy": "ucb2"}, ["policy", "ucb2"]),
+    ("", {**EXPERIMENT, "seed": -1}, ["seed"]),
+    ("", {"problem": "[models]\nx = [0.5, 2]"}, ["problem", "model", "x", "arm", "arm2"]),
+    ("", {"problem": "range = 7\n[models]\nx = [0.5]"}, ["problem", "range"]),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "place"), PLACES, ids=range(len(PLACES)))
+def test_an_error_says_where_as_data(
+    server: httpx.Client, what: str, body: object, place: list[str]
+) -> None:
+    if what:
+        server.post("/v1/experiments/e/decisions", json={"unit": "placed", "key": "k"})
+        path = f"/v1/experiments/e/{what}"
+        (several,) = server.post(path, json=[body]).json()
+        one = server.post(path, json=body)
+        assert several == {**one.json(), "status": one.status_code}
+    else:
+        one = server.put("/v1/experiments/bad", json=body)
+    assert one.json()["place"] == place
+
+
 def test_what_is_not_there_is_said(server: httpx.Client) -> None:
     for path in ("/nothing", "/v1/experiments/none", "/v1/experiments/e/units/none", "/v1/%00"):
         answer = server.get(path)
         assert answer.status_code == 404
-        assert set(answer.json()) == {"error"}
+        assert set(answer.json()) == {"error", "place"}
     assert post(server, "decisions", {"unit": "u"}, "none")[0] == 404
     assert server.delete("/v1/experiments/e").status_code == 405
 
@@ -296,7 +324,7 @@ def test_a_store_that_does_not_answer_is_503_in_time_and_nothing_is_lost(
         answer = server.post("/v1/experiments/e/decisions", json=ask)
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) >= 1
-        assert set(answer.json()) == {"error"}
+        assert set(answer.json()) == {"error", "place"}
         answer = server.post("/v1/experiments/e/decisions", json=[{"unit": ""}, ask])
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         other.execute("ROLLBACK")

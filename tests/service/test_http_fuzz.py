@@ -294,7 +294,7 @@ def check(server: Watched, schema: dict[str, Any], sent: Sent) -> None:
             json.loads(line, parse_constant=pytest.fail)  # NaN and Infinity are no JSON
     if status >= 400 and sent.method != "HEAD":
         error = json.loads(body)
-        assert set(error) == {"error"}
+        assert set(error) == {"error", "place"}
         assert error["error"].strip()
         assert len(error["error"].splitlines()) == 1, error
     if status >= 400 or sent.method in ("GET", "HEAD", "OPTIONS"):

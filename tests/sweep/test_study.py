@@ -61,7 +61,7 @@ def test_policies_that_do_not_apply_are_left_out_and_said(written: Written) -> N
     [
         ("", "the field 'problems' is missing"),
         ("problems = []", "problems is an empty list: give it a value"),
-        ("problems = [3]", "problem 1 must be a file, a built-in name or a table: 3"),
+        ("problems = [3]", "problem 1: it must be a file, a built-in name or a table, not 3"),
         ('problems = ["paper:tow"]', "problem 1: unknown built-in problem"),
         ('problems = ["none.toml"]', "none.toml: there is no such file"),
         ('problems = ["x*.toml"]', "problem 1: no file is called like 'x*.toml'"),

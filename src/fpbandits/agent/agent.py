@@ -128,7 +128,8 @@ class Agent(OldAttributesRefused):
         problem = the_problem(problem)
         if not isinstance(late, str) or late not in get_args(Late):
             raise InputError(
-                f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
+                f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}",
+                about=("late",),
             )
         # Where a policy does not apply, this says so.
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
@@ -167,7 +168,7 @@ class Agent(OldAttributesRefused):
         number = id.id if isinstance(id, Decision) else id
         with self._lock:
             arm = self._ledger.arm_of(number)
-            value = unit_reward(self._ready, arm, reward, f"decision {number}")
+            value = unit_reward(self._ready, arm, reward, ("decision", int(number)))
             self._settle(arm, int(number), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
         odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)
@@ -189,7 +190,7 @@ class Agent(OldAttributesRefused):
         arms = self._ready.problem.arms
         place = arms.index(known_name("arm", arm, arms))
         place += self._context(context) * len(arms)
-        value = unit_reward(self._ready, place, reward, f"arm {quote(arm)}")
+        value = unit_reward(self._ready, place, reward, ("arm", arm))
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
@@ -283,7 +284,7 @@ class Agent(OldAttributesRefused):
                 return _compact(own)
             except (TypeError, ValueError) as error:
                 raise InputError(
-                    f"{self.policy}: its memory is not fit for JSON ({error})"
+                    f"its memory is not fit for JSON ({error})", place=(str(self.policy),)
                 ) from None
 
     def another(self, *, seed: int, own_state: str | None = None) -> Agent:
@@ -398,13 +399,15 @@ class Agent(OldAttributesRefused):
             if given is not None:
                 raise InputError(
                     f"{self._ready.problem.name} has no contexts, and the context {quote(given)} "
-                    "was given: leave it out"
+                    "was given: leave it out",
+                    about=("context",),
                 )
             return 0
         if given is None:
             raise InputError(
                 f"{self._ready.problem.name} has contexts: say which one this is for, one of "
-                f"{listed(contexts)}"
+                f"{listed(contexts)}",
+                about=("context",),
             )
         return contexts.index(known_name("context", given, contexts))
 

@@ -70,10 +70,12 @@ class Ledger:
         )
         if not whole or not 0 <= number < self.next:
             raise UnknownError(
-                f"unknown decision {quote(number)}: this agent has made no such decision"
+                f"unknown decision {quote(number)}: this agent has made no such decision",
+                about=(("decision", quote(number)),),
             )
         if number not in self.out:
-            raise ConflictError(f"decision {number} was told or forgotten already")
+            settled = f"decision {number} was told or forgotten already"
+            raise ConflictError(settled, about=(("decision", int(number)),))
         return self.out[number]
 
     def settle(self, number: int, reward: float | None) -> list[tuple[int, float]]:

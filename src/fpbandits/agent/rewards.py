@@ -16,7 +16,7 @@ import numpy as np
 from fpbandits.core.arrays import TOLERANCE
 from fpbandits.core.checks import number_text
 from fpbandits.engine.ready import Ready
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, Name, quote
 
 _NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
@@ -26,7 +26,7 @@ _LARGEST = 1e100
 _told_odd_rewards: WeakSet[Ready] = WeakSet()
 
 
-def unit_reward(ready: Ready, arm: int, reward: float, place: str) -> float:
+def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
     """Return a reward on [0, 1], or say why it cannot be one; ``place`` is where it came from."""
     rewards = ready.problem.rewards
     low, high = rewards.range
@@ -36,25 +36,29 @@ def unit_reward(ready: Ready, arm: int, reward: float, place: str) -> float:
             raise TypeError
         value = float(reward)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{place}: the reward must be a number, not {quote(reward)}") from None
+        wanted = f"the reward must be a number, not {quote(reward)}"
+        raise InputError(wanted, place=place) from None
     if not low <= value <= high or not math.isfinite(value):
         raise InputError(
-            f"{place}: the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a "
-            f"problem whose rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}"
+            f"the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a problem whose "
+            f"rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}",
+            place=place,
         )
     unit = (value - rewards.zero) / rewards.width
     if abs(unit) > _LARGEST:
         raise InputError(
-            f"{place}: the reward {quote(reward)} is too large to be added up: it may be at most "
-            f"{_LARGEST:g} deviations from what models expect"
+            f"the reward {quote(reward)} is too large to be added up: it may be at most "
+            f"{_LARGEST:g} deviations from what models expect",
+            place=place,
         )
     if ready.looks_at_laws:
         try:
             rewards.statistics_of(arm, unit)
         except InputError as error:
             raise InputError(
-                f"{place}: the reward {error}, so no model allows it; {ready.policy.name} with "
-                "likelihood=means would count it by its mean"
+                f"the reward {error.reason}, so no model allows it; {ready.policy.name} with "
+                "likelihood=means would count it by its mean",
+                place=place,
             ) from None
     return unit
 

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, Name, Place, quote, unknown
 
 Numbers = Sequence[Any] | np.ndarray[Any, Any]
 """Nested sequences of numbers, or an array: every number is checked."""
@@ -67,7 +67,7 @@ def is_real(value: object) -> bool:
 def flag(what: str, value: object) -> bool:
     """Return a truth value as a bool."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{what} must be True or False, not {quote(value)}")
+        raise InputError(f"{what} must be True or False, not {quote(value)}", about=(what,))
     return bool(value)
 
 
@@ -80,9 +80,8 @@ def checked_path(given: object) -> Path:
     # 255 bytes are what file systems take for a name, 4,095 what the system takes for a path.
     lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
     if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
-        raise InputError(
-            f"{quote(str(checked))}: this path is longer than any that a file can have"
-        )
+        place = (quote(str(checked)),)
+        raise InputError("this path is longer than any that a file can have", place=place)
     return checked
 
 
@@ -94,57 +93,61 @@ def whole_number(
     >>> whole_number("horizon", 1e6, least=1)
     1000000
     """
+    about = (what,)
     if not is_real(value):
-        raise InputError(f"{what} must be a whole number, not {quote(value)}")
+        raise InputError(f"{what} must be a whole number, not {quote(value)}", about=about)
     real: Any = value
     try:
         integer = int(real)
         whole = bool(integer == real)
     except (OverflowError, ValueError):  # it is infinite, or not a number
         whole = False
+    wanted = None
     if not whole:
-        raise InputError(f"{what} is {quote(value)}: it must be a whole number")
-    if integer < least:
-        raise InputError(f"{what} is {quote(value)}: it must be at least {least}")
+        wanted = "be a whole number"
+    elif integer < least:
+        wanted = f"be at least {least}"
     # More cannot even be written down, as results and agents must be.
-    if integer >= 10**_MOST_DIGITS:
-        raise InputError(f"{what} is {quote(value)}: it must have at most {_MOST_DIGITS:,} digits")
-    if most is not None and integer > most:
-        reason = f", {why}" if why else ""
-        raise InputError(f"{what} is {quote(value)}: it must be at most {most:,}{reason}")
+    elif integer >= 10**_MOST_DIGITS:
+        wanted = f"have at most {_MOST_DIGITS:,} digits"
+    elif most is not None and integer > most:
+        wanted = f"be at most {most:,}{f', {why}' if why else ''}"
+    if wanted is not None:
+        raise InputError(f"{what} is {quote(value)}: it must {wanted}", about=about)
     return integer
 
 
-def number(value: object, place: str, *, row: int | None = None) -> float:
+def number(value: object, *place: Name) -> float:
     """Return a finite float, or say what stands in its place."""
     if isinstance(value, bool | np.bool_):
-        raise InputError(f"{place}: expected a number, not the boolean {value}", row=row)
+        raise InputError(f"expected a number, not the boolean {value}", place=place)
     if not is_real(value):
         kind = "the text " if isinstance(value, str) else ""
-        raise InputError(f"{place}: expected a number, not {kind}{quote(value)}", row=row)
+        raise InputError(f"expected a number, not {kind}{quote(value)}", place=place)
     given: Any = value
     try:
         real = float(given)
     except OverflowError:
         real = math.inf
     if not math.isfinite(real):
-        raise InputError(f"{place}: {quote(value)} is not a finite number", row=row)
+        raise InputError(f"{quote(value)} is not a finite number", place=place)
     return real
 
 
-def checked_name(owner: str, name: object, *, row: int | None = None) -> str:
+def checked_name(owner: Name, name: object, *, most: int = _LONGEST_NAME) -> str:
     """Return a name that can be shown anywhere, or say what is wrong with it."""
+    place: Place = (owner,)
     if not isinstance(name, str):
-        raise InputError(f"{owner}: its name must be a text, not {quote(name)}", row=row)
+        raise InputError(f"its name must be a text, not {quote(name)}", place=place)
     name = plain_text(name)
     if not name.strip():
-        raise InputError(f"{owner}: its name is empty", row=row)
-    if len(name) > _LONGEST_NAME:
-        raise InputError(f"{owner}: its name has {len(name):,} of {_LONGEST_NAME} letters", row=row)
+        raise InputError("its name is empty", place=place)
+    if len(name) > most:
+        raise InputError(f"its name has {len(name):,} of {most} letters", place=place)
     if visible(name) != name:
-        raise InputError(f"{owner}: its name {quote(name)} has a control character", row=row)
+        raise InputError(f"its name {quote(name)} has a control character", place=place)
     if name != name.strip():
-        raise InputError(f"{owner}: its name {quote(name)} has spaces around it", row=row)
+        raise InputError(f"its name {quote(name)} has spaces around it", place=place)
     return name
 
 
@@ -152,7 +155,7 @@ def known_name(kind: str, name: object, known: Collection[str]) -> str:
     """Return the name of something that is known, or say that nothing has it."""
     if not isinstance(name, str):
         article = "an" if kind[0] in "aeiou" else "a"
-        raise InputError(f"{article} {kind} is named by a text, not {quote(name)}")
+        raise InputError(f"{article} {kind} is named by a text, not {quote(name)}", about=(kind,))
     name = plain_text(name)
     if name not in known:
         raise unknown(kind, name, known)
@@ -177,17 +180,20 @@ def _spelled_out(letter: str) -> str:
 def checked_range(given: object) -> Range:
     """Return the lowest and the highest reward, if they can be mapped to 0 and 1."""
     ends: Any = given
+    about = ("range",)
     if not is_list(ends) or len(ends) != 2:
-        raise InputError(f"range must be [lowest, highest], not {quote(given)}")
+        raise InputError(f"range must be [lowest, highest], not {quote(given)}", about=about)
     low, high = (number(value, "range") for value in plain_list(ends))
+    found = f"range {range_text((low, high))}"
     if not low < high:
-        raise InputError(f"range {range_text((low, high))}: the lowest must be below the highest")
+        raise InputError(f"{found}: the lowest must be below the highest", about=about)
     width, size = high - low, max(-low, high)
     # Regret is a multiple of the width, and must stay a number too.
     if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
-            f"range {range_text((low, high))}: floating point cannot map it to [0, 1] with "
-            "twelve digits; shift or scale the rewards"
+            f"{found}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
+            "the rewards",
+            about=about,
         )
     return low, high
 

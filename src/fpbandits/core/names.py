@@ -1,4 +1,4 @@
-"""The names of a problem, checked once, and the words for a place in its table.
+"""The names of a problem, checked once, and the places in its table.
 
 The table has a row per model and a column per arm. With contexts a column is a *pair* of a
 context and an arm: all arms in the first context, then all in the second, and so on.
@@ -6,14 +6,14 @@ context and an arm: all arms in the first context, then all in the second, and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 
 from fpbandits.core.checks import Numbers, checked_name, is_list, plain_list, plain_text
-from fpbandits.errors import InputError, counted, quote, unknown
+from fpbandits.errors import InputError, Place, counted, quote, unknown
 
 
 class Naming(TypedDict, total=False):
@@ -49,7 +49,7 @@ class Naming(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Names:
-    """The checked names of a problem, and the words for a place in its table."""
+    """The checked names of a problem, and the places in its table."""
 
     name: str
     arms: tuple[str, ...]
@@ -64,31 +64,33 @@ class Names:
         arms, truth = naming.get("arms"), naming.get("truth")
         context_names = () if contexts is None else _checked_names("context", contexts)
         if contexts is not None and not context_names:
-            raise InputError("there are no contexts: name at least one, or leave the field out")
+            none = "there are no contexts: name at least one, or leave the field out"
+            raise InputError(none, about=("contexts",))
         if len(rows) == 0:
-            raise InputError("there are no models: Θ must hold at least one")
+            raise InputError("there are no models: Θ must hold at least one", about=("models",))
         if models is None:
             models = [f"theta{i}" for i in range(1, len(rows) + 1)]
         model_names = _checked_names("model", models)
         if len(model_names) != len(rows):
-            raise InputError(f"there are {len(model_names)} model names for {len(rows)} rows")
+            found = f"there are {len(model_names)} model names for {len(rows)} rows"
+            raise InputError(found, about=("models",))
         if arms is None:
             first = rows[0]
             if contexts is not None:
-                first = _in_contexts(first, context_names, model_names[0], 0)[0]
+                first = _in_contexts(first, context_names, model_names[0])[0]
             if not is_list(first):
                 raise InputError(
-                    f"model {quote(model_names[0])}: expected a value for every arm, "
-                    f"not {quote(first)}",
-                    row=0,
+                    f"expected a value for every arm, not {quote(first)}",
+                    place=(("model", model_names[0]),),
                 )
             arms = [f"arm{i}" for i in range(1, len(first) + 1)]
         arm_names = _checked_names("arm", arms)
         if not arm_names:
-            raise InputError("there are no arms: a problem needs at least one")
+            raise InputError("there are no arms: a problem needs at least one", about=("arms",))
         if truth is not None:
             if not isinstance(truth, str):
-                raise InputError(f"truth must be a model's name, not {quote(truth)}")
+                wanted = f"truth must be a model's name, not {quote(truth)}"
+                raise InputError(wanted, about=("truth",))
             truth = plain_text(truth)
             if truth not in model_names:
                 raise unknown("true model", truth, model_names)
@@ -100,11 +102,11 @@ class Names:
         """How many values a model has: one for each arm, in every context."""
         return len(self.arms) * max(1, len(self.contexts))
 
-    def place(self, row: int, column: int) -> str:
-        """Return the words for a place in the table."""
+    def place(self, row: int, column: int) -> Place:
+        """Return where a number of the table stands."""
         context, arm = divmod(int(column), len(self.arms))
-        within = f"context {quote(self.contexts[context])}, " if self.contexts else ""
-        return f"model {quote(self.models[row])}, {within}arm {quote(self.arms[arm])}"
+        within: Place = (("context", self.contexts[context]),) if self.contexts else ()
+        return ("model", self.models[row]), *within, ("arm", self.arms[arm])
 
     def flat(self, rows: Numbers) -> Numbers:
         """Return rows of one value per column from rows of one list per context."""
@@ -115,11 +117,11 @@ class Names:
             return rows.reshape(shape[0], self.columns, *rows.shape[3:])
         flat: list[Any] = []
         for row, by_context in enumerate(rows):
-            lists = _in_contexts(by_context, self.contexts, self.models[row], row)
+            lists = _in_contexts(by_context, self.contexts, self.models[row])
             values: list[Any] = []
             for context, given in zip(self.contexts, lists, strict=True):
-                whose = f"model {quote(self.models[row])}, context {quote(context)}"
-                values.extend(self._one_for_each_arm(whose, given, row))
+                whose = ("model", self.models[row]), ("context", context)
+                values.extend(self._one_for_each_arm(whose, given))
             flat.append(values)
         return flat
 
@@ -127,52 +129,45 @@ class Names:
         """Return one model's values if there is one for each column."""
         if self.contexts and is_list(values) and len(values) == self.columns:
             return values  # by `flat`, which found one for each arm in every context
-        return self._one_for_each_arm(f"model {quote(self.models[row])}", values, row)
+        return self._one_for_each_arm((("model", self.models[row]),), values)
 
-    def _one_for_each_arm(self, whose: str, values: object, row: int) -> Numbers:
+    def _one_for_each_arm(self, whose: Place, values: object) -> Numbers:
         arms = counted(len(self.arms), "arm")
         if not is_list(values):
             wanted = f"expected a list with a value for each of the {arms}"
-            raise InputError(f"{whose}: {wanted}, not {quote(values)}", row=row)
+            raise InputError(f"{wanted}, not {quote(values)}", place=whose)
         try:
             given = plain_list(values)
         except InputError as error:
-            raise InputError(f"{whose}: {error}", row=row) from None
+            raise error.at(*whose) from None
         if len(given) < len(self.arms):
             missing = f"no value for arm {quote(self.arms[len(given)])}"
-            raise InputError(
-                f"{whose} has {len(given)} of {len(self.arms)} values: {missing}", row=row
-            )
+            found = f"it has {len(given)} of {len(self.arms)} values: {missing}"
+            raise InputError(found, place=whose)
         if len(given) > len(self.arms):
             last = f"nothing follows arm {quote(self.arms[-1])}"
-            raise InputError(f"{whose} has {len(given)} values for {arms}: {last}", row=row)
+            raise InputError(f"it has {len(given)} values for {arms}: {last}", place=whose)
         return given
 
 
-def _in_contexts(given: object, contexts: tuple[str, ...], model: str, row: int) -> list[Any]:
+def _in_contexts(given: object, contexts: tuple[str, ...], model: str) -> list[Any]:
     """Return what a model says of each context, in their order."""
-    whose = f"model {quote(model)}"
+    whose: Place = (("model", model),)
     if isinstance(given, Mapping):
         for name in given:
             if name not in contexts:
-                raise unknown("context", str(name), contexts).at(whose)
+                raise unknown("context", str(name), contexts).at(*whose)
         for name in contexts:
             if name not in given:
-                raise InputError(f"{whose}: nothing is said of context {quote(name)}", row=row)
+                raise InputError(f"nothing is said of context {quote(name)}", place=whose)
         return [given[name] for name in contexts]
+    every = counted(len(contexts), "context")
     if not is_list(given):
-        raise InputError(
-            f"{whose}: expected a list of values for each of the "
-            f"{counted(len(contexts), 'context')}, not {quote(given)}",
-            row=row,
-        )
+        wanted = f"expected a list of values for each of the {every}"
+        raise InputError(f"{wanted}, not {quote(given)}", place=whose)
     lists = plain_list(given)
     if len(lists) != len(contexts):
-        raise InputError(
-            f"{whose}: {there_are(len(lists), 'list')} of values for "
-            f"{counted(len(contexts), 'context')}",
-            row=row,
-        )
+        raise InputError(f"{there_are(len(lists), 'list')} of values for {every}", place=whose)
     return list(lists)
 
 
@@ -182,22 +177,33 @@ def there_are(count: int, what: str) -> str:
 
 
 def _checked_names(kind: str, names: object) -> tuple[str, ...]:
-    seen: dict[str, int] = {}
     given: Any = names
     # Whatever has an order will do, such as a dictionary, its keys or a generator; the names of a
     # set would land on any column.
     unordered = isinstance(names, Set) and not isinstance(names, KeysView)
     lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
     if not isinstance(names, Iterable) or lone or unordered:
-        raise InputError(f"{kind} names must be a list of texts, not {quote(names)}")
-    for place, name in enumerate(given):
-        row = place if kind == "model" else None
-        checked = checked_name(f"{kind} {place + 1}", name, row=row)
-        if checked in seen:
-            raise InputError(
-                f"duplicate {kind} name {quote(name)}: {kind}s {seen[checked] + 1} and "
-                f"{place + 1} must differ",
-                row=row,
-            )
-        seen[checked] = place
+        wanted = f"{kind} names must be a list of texts, not {quote(names)}"
+        raise InputError(wanted, about=(f"{kind}s",))
+    seen: dict[str, int] = {}
+    for error in wrong_names(kind, given, seen):
+        raise error
     return tuple(seen)
+
+
+def wrong_names(kind: str, names: Iterable[object], seen: dict[str, int]) -> Iterator[InputError]:
+    """Yield what is wrong with names; those that are right are put into ``seen``, with numbers."""
+    for number, name in enumerate(names, 1):
+        try:
+            checked = checked_name((kind, number), name)
+        except InputError as error:
+            yield error
+            continue
+        if checked in seen:
+            yield InputError(
+                f"duplicate {kind} name {quote(name)}: {kind}s {seen[checked]} and {number} must "
+                "differ",
+                about=((kind, number),),
+            )
+        else:
+            seen[checked] = number

@@ -30,7 +30,7 @@ def with_old_keywords_refused(function: Callable[_P, _R]) -> Callable[_P, _R]:
 def refuse_old_keywords(name: str, keywords: dict[str, Any]) -> None:
     """Name the new word if one of an earlier version is among the keywords."""
     for word in RENAMED.keys() & keywords.keys():
-        raise InputError(f"{name}: {word}= is now {RENAMED[word]}=")
+        raise InputError(f"{word}= is now {RENAMED[word]}=", place=(name,), about=(word,))
 
 
 class OldAttributesRefused:
@@ -52,7 +52,8 @@ def with_new_keys(table: Mapping[str, Any]) -> dict[str, Any]:
     """
     for key in table.keys() & RENAMED.keys():
         if RENAMED[key] in table:
-            raise InputError(f"{key} and {RENAMED[key]} mean the same: give {RENAMED[key]} alone")
+            alone = f"{key} and {RENAMED[key]} mean the same: give {RENAMED[key]} alone"
+            raise InputError(alone, about=(key,))
     return {RENAMED.get(key, key): value for key, value in table.items()}
 
 

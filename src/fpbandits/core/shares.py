@@ -16,25 +16,27 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
     if given is None:
         return tuple(1 / len(contexts) for _ in contexts)
     if not contexts:
-        raise InputError("shares say how often each context comes, and there are no contexts")
+        raise _wrong("shares say how often each context comes, and there are no contexts")
     if not is_list(given):
-        raise InputError(f"shares must be a list with a number per context, not {quote(given)}")
+        raise _wrong(f"shares must be a list with a number per context, not {quote(given)}")
     if len(given) != len(contexts):
-        raise InputError(
-            f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}"
-        )
+        raise _wrong(f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}")
     numbers = [
-        number(share, f"share of {quote(context)}")
+        number(share, ("shares", context))
         for share, context in zip(plain_list(given), contexts, strict=True)
     ]
     for share, context in zip(numbers, contexts, strict=True):
         if not share > 0:
-            raise InputError(
+            raise _wrong(
                 f"the share of context {quote(context)} is {number_text(share)}: it must be above 0"
             )
     if abs(sum(numbers) - 1) > 1e-9:
-        raise InputError(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
+        raise _wrong(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
     return tuple(numbers)
+
+
+def _wrong(reason: str) -> InputError:
+    return InputError(reason, about=("shares",))
 
 
 def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] | None:
@@ -42,17 +44,21 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
     if given is None:
         return None
     if not isinstance(given, Mapping):
-        raise InputError(f"prior gives weights by name, as {{'theta1': 3}}, not {quote(given)}")
+        wanted = "prior gives weights by name, as {'theta1': 3}"
+        raise InputError(f"{wanted}, not {quote(given)}", about=("prior",))
     weights = dict.fromkeys(models, 1.0)
     for name, weight in given.items():
         if name not in weights:
             raise unknown("model", name, models).at("prior")
-        weights[plain_text(name)] = number(weight, f"prior of {quote(name)}")
+        weights[plain_text(name)] = number(weight, ("prior", name))
         if not weights[name] >= 0:
-            raise InputError(f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more")
+            raise InputError(
+                f"prior of {quote(name)} is {quote(weight)}: it must be 0 or more",
+                about=(("prior", name),),
+            )
     shares = np.array(list(weights.values()))
     if not shares.any():
-        raise InputError("the prior leaves no model possible")
+        raise InputError("the prior leaves no model possible", about=("prior",))
     # What are shares already stay as they are, so that a saved problem comes back bit for bit.
     if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
         # By a power of two, which rounds nothing: the sum of large weights must not overflow.

@@ -36,8 +36,9 @@ def shown(path: Path) -> str:
     return text if text.isprintable() and len(text) <= 200 else quote(text)
 
 
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+def _failed(path: Path, what: str, error: Exception) -> StorageError:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return StorageError(f"{what} ({reason})", place=(shown(path),))
 
 
 def write_aside(path: Path, content: bytes) -> None:
@@ -65,7 +66,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         for path in contents:
             asides[path].replace(path)
     except (OSError, ValueError) as error:
-        raise StorageError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
+        raise _failed(path, "cannot be written", error) from None
     finally:
         for aside_path in asides.values():
             aside_path.unlink(missing_ok=True)
@@ -89,7 +90,7 @@ def written_aside(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
-        raise StorageError(f"{shown(path)}: cannot be written ({_reason(error)})") from None
+        raise _failed(path, "cannot be written", error) from None
     finally:
         aside.unlink(missing_ok=True)
 
@@ -108,37 +109,45 @@ def make_folder(path: Path) -> None:
         if not os.access(path, os.W_OK):
             raise PermissionError(13, "Permission denied")
     except (OSError, ValueError) as error:
-        raise StorageError(f"{shown(path)}: cannot be written to ({_reason(error)})") from None
+        raise _failed(path, "cannot be written to", error) from None
 
 
 def refuse_link(path: Path) -> None:
     """Refuse a link where the package writes in place: it could lead to someone else's files."""
     if path.is_symlink():
-        raise StorageError(f"{shown(path)}: is a link, and links are not followed here: remove it")
+        link = "is a link, and links are not followed here: remove it"
+        raise StorageError(link, place=(shown(path),))
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
     """Return the content of a regular file, ``most`` bytes at the most, or say why not."""
+    place = (shown(path),)
     try:
         # A pipe or a device could keep us waiting for ever.
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(f"{shown(path)}: not a regular file")
+            raise InputError("not a regular file", place=place)
         with path.open("rb") as file:
             content = file.read() if most is None else file.read(most + 1)
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{shown(path)}: there is no such file") from None
+        raise InputError("there is no such file", place=place) from None
     except (OSError, ValueError) as error:
-        raise StorageError(f"{shown(path)}: cannot be read ({_reason(error)})") from None
+        raise _failed(path, "cannot be read", error) from None
     except (MemoryError, OverflowError):
-        raise StorageError(f"{shown(path)}: too large to be read into memory") from None
+        raise StorageError("too large to be read into memory", place=place) from None
+    check_size(content, most, path)
+    return content
+
+
+def check_size(content: bytes, most: int | None, path: Path) -> None:
+    """Refuse a file that has more than ``most`` bytes."""
     if most is not None and len(content) > most:
         raise InputError(
-            f"{shown(path)}: larger than {most // 2**20} MiB, the most that is read of a "
-            f"{path.suffix.lower()} file"
+            f"larger than {most // 2**20} MiB, the most that is read of a {path.suffix.lower()} "
+            "file",
+            place=(shown(path),),
         )
-    return content
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
@@ -161,7 +170,8 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
     except StorageError as error:
         raise error.at(shown(path)) from None
     except (ValueError, RecursionError):
-        raise DamagedError(f"{shown(path)}: damaged (it is cut off, or not JSON)") from None
+        cut_off = "damaged (it is cut off, or not JSON)"
+        raise DamagedError(cut_off, place=(shown(path),)) from None
 
 
 def text_to_cell(text: str) -> str:
@@ -213,10 +223,10 @@ def locked(folder: Path) -> Iterator[None]:
             written = read_whole(owner, 2**20).decode()[:60].strip()
             name = written if written and written.isprintable() else name
         raise ConflictError(
-            f"{shown(folder)}: {name} is at work there: wait for it, or name another folder"
+            f"{name} is at work there: wait for it, or name another folder", place=(shown(folder),)
         ) from None
     except (OSError, NotImplementedError) as error:
-        raise StorageError(f"{shown(folder)}: cannot be locked ({_reason(error)})") from None
+        raise _failed(folder, "cannot be locked", error) from None
     try:
         remove_asides(folder, owner.name)
         with suppress(StorageError):  # it is for people only

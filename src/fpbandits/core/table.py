@@ -44,17 +44,16 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
                 matrix[row] = values
             else:
                 matrix[row] = [
-                    number(value, names.place(row, column), row=row)
-                    for column, value in enumerate(values)
+                    number(value, *names.place(row, column)) for column, value in enumerate(values)
                 ]
     # Not a number fails both comparisons, so this finds it too.
     for row, column in np.argwhere(~((matrix >= low) & (matrix <= high)))[:1]:
         place, mean = names.place(row, column), float(matrix[row, column])
-        number(mean, place, row=int(row))
+        number(mean, *place)
         raise InputError(
-            f"{place}: mean {number_text(mean)} is outside the range {range_text(limits)}"
+            f"mean {number_text(mean)} is outside the range {range_text(limits)}"
             f"{other_units(limits)}",
-            row=int(row),
+            place=place,
         )
     matrix.setflags(write=False)
     return matrix

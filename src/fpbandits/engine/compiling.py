@@ -233,7 +233,8 @@ def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
         raise InputError(
-            f"{policy.name}: its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
+            "its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it",
+            place=(policy.name,),
         )
     if problem.contexts and policy.contexts.value == "refused":
         raise InputError(
@@ -247,7 +248,7 @@ def prepare(policy: Policy, problem: Problem) -> Any:
         return known
     if not (isinstance(known, tuple) and hasattr(made, "_fields")):
         raise InputError(
-            f"{policy.name}: prepare returned {quote(known)}: it must be a named tuple"
+            f"prepare returned {quote(known)}: it must be a named tuple", place=(policy.name,)
         )
     own: Any = _own_type(kind, made)
     return own(*known)
@@ -303,6 +304,7 @@ def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     ]
     why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(
-        f"{policy.name}: its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
-        "Python is a PlainPolicy"
+        f"its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
+        "Python is a PlainPolicy",
+        place=(policy.name,),
     )

@@ -31,7 +31,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.policy import Contexts, Policy, Tally, in_context
-from fpbandits.errors import Error, InputError, listed, quote
+from fpbandits.errors import Error, InputError, listed, quote, said
 from fpbandits.problem.problem import Problem
 
 
@@ -145,8 +145,9 @@ def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
     except (TypeError, ValueError):
         pass
     raise InputError(
-        f"{policy.name}: choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
-        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+        f"choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
+        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}",
+        place=(policy.name,),
     )
 
 
@@ -165,6 +166,7 @@ def _failure(policy: PlainPolicy, where: str, error: Exception) -> Error:
         return error
     last = traceback.extract_tb(error.__traceback__)[-1]
     return InputError(
-        f"{policy.name}: its own code failed in {where}: {type(error).__name__}: "
-        f"{' '.join(str(error).split())[:200]} ({last.filename}, line {last.lineno})"
+        f"its own code failed in {where}: {type(error).__name__}: {said(error)} "
+        f"({last.filename}, line {last.lineno})",
+        place=(policy.name,),
     )

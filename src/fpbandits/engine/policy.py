@@ -199,11 +199,11 @@ class Policy(ABC):
             if isinstance(option.default, str):
                 continue  # a word, which whoever has it checks
             if not is_real(value):
-                raise InputError(f"{self.name}: {option.name} must be a number, not {quote(value)}")
+                wanted = f"{option.name} must be a number, not {quote(value)}"
+                raise InputError(wanted, place=(self.name,), about=(option.name,))
             if not 0 <= value <= 1e100:
-                raise InputError(
-                    f"{self.name}: {option.name} is {quote(value)}: it must be 0 or more"
-                )
+                wanted = f"{option.name} is {quote(value)}: it must be 0 or more"
+                raise InputError(wanted, place=(self.name,), about=(option.name,))
             object.__setattr__(self, option.name, float(value))
 
     @abstractmethod
@@ -349,15 +349,16 @@ def check_policy(given: object) -> Policy:
     options = {option.name for option in fields(given)}
     if any(key not in options and not hasattr(kind, key) for key in vars(given)):
         raise InputError(
-            f"{kind.__name__}: a policy's options are the fields of a frozen dataclass: put "
-            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each"
+            "a policy's options are the fields of a frozen dataclass: put "
+            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each",
+            place=(kind.__name__,),
         )
     if not isinstance(getattr(kind, "name", None), str) or ":" in kind.name:
-        raise InputError(f"{kind.__name__}: a policy has a name, a text without colons")
+        raise InputError("a policy has a name, a text without colons", place=(kind.__name__,))
     try:
         hash(given)
     except Exception as error:  # lists are not hashable, nor is some of NumPy
         raise InputError(
-            f"{given.name}: an option must not be a list or the like ({error})"
+            f"an option must not be a list or the like ({error})", place=(given.name,)
         ) from None
     return given

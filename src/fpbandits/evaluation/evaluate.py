@@ -189,7 +189,8 @@ def _check_enough(read: Log, counts: Any, usable: int, least: float, where: str)
     if decisions >= _FEWEST_DECISIONS and units >= _FEWEST_UNITS:
         return
     raise InputError(
-        f"{where}: of {counted(len(read.reward), 'row')} {usable:,} could be used (the least "
-        f"propensity is {least:.2g}), and {decisions:,} of {counted(units, 'unit')} were decided "
-        f"alike: too few to tell. It takes {_FEWEST_DECISIONS} of {_FEWEST_UNITS} units or more"
+        f"of {counted(len(read.reward), 'row')} {usable:,} could be used (the least propensity is "
+        f"{least:.2g}), and {decisions:,} of {counted(units, 'unit')} were decided alike: too few "
+        f"to tell. It takes {_FEWEST_DECISIONS} of {_FEWEST_UNITS} units or more",
+        place=(where,),
     )

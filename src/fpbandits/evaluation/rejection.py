@@ -19,7 +19,7 @@ import numpy as np
 from fpbandits.agent.rewards import unit_reward
 from fpbandits.core.arrays import Bools, Counts, Floats
 from fpbandits.engine.ready import NO_STREAM, Ready
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError
 from fpbandits.logs.log import Log
 
 _Written = tuple[Counts, Floats]
@@ -140,16 +140,15 @@ def check_rewards(ready: Ready, log: Log) -> None:
     if large.any():
         row = int(large.argmax())
         raise InputError(
-            f"the reward {log.reward[row]:g} is beyond {_LARGEST:g}: scale the rewards", row=row
+            f"the reward {log.reward[row]:g} is beyond {_LARGEST:g}: scale the rewards",
+            place=(("index", row),),
         )
     kinds = np.stack([log.pair.astype(np.float64), log.reward], axis=1)
     _, first = np.unique(kinds, axis=0, return_index=True)
     for row in np.sort(first).tolist():
         pair = int(log.pair[row])
-        try:
-            unit_reward(ready, pair, float(log.reward[row]), quote(log.pair_names[pair]))
-        except InputError as error:
-            raise InputError(str(error), row=row) from None
+        place = ("index", row), ("arm", log.pair_names[pair])
+        unit_reward(ready, pair, float(log.reward[row]), *place)
 
 
 def sums_by_unit(log: Log, rows: Bools | None = None) -> tuple[Floats, Floats]:

@@ -41,7 +41,8 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         row = int(wrong.argmax())
         value = number_text(float(propensity[row]))
         raise InputError(
-            f"the propensity {value} is not a probability, above 0 and at most 1", row=row
+            f"the propensity {value} is not a probability, above 0 and at most 1",
+            place=(("index", row),),
         )
     certain = propensity == 1
     if certain.all():
@@ -53,7 +54,7 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         raise InputError(
             "the propensity is 1: this decision was not random, so it cannot tell what another "
             "would have earned. Leave out whatever was not randomised",
-            row=int(certain.argmax()),
+            place=(("index", int(certain.argmax())),),
         )
 
 

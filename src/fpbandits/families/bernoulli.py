@@ -75,7 +75,8 @@ class BernoulliEstimator(Estimator):
         """Take rewards for the ends of the range; without one, for 0 and a value of each pair."""
         if rewards.range is not None:
             if "value" in given:
-                raise InputError("value says what each arm can pay: leave out the range")
+                needless = "value says what each arm can pay: leave out the range"
+                raise InputError(needless, about=("range",))
             bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
         elif "value" in given:
             bottom, top = 0.0, np.asarray(given["value"], np.float64)

@@ -47,24 +47,19 @@ class Beta(MeansFamily):
         matrix = checked_means(rows, names, range)
         for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
             raise InputError(
-                f"{names.place(row, column)}: the mean {number_text(matrix[row, column])} of a "
-                f"beta arm must lie strictly inside the range {checks.range_text(range)}",
-                row=int(row),
+                f"the mean {number_text(matrix[row, column])} of a beta arm must lie strictly "
+                f"inside the range {checks.range_text(range)}",
+                place=names.place(row, column),
             )
-        given = fields["concentration"]
-        c = checks.number(given, "concentration")
-        if not 0 < c <= 1e15:
-            raise InputError(
-                f"concentration is {quote(given)}: it must be above 0 and at most 1e15"
-            )
+        c = _concentration(fields["concentration"])
         family = cls(means=matrix, concentration=c, range=range)
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
         for row, column in np.argwhere(shapes < 1e-6)[:1]:
             raise InputError(
-                f"{names.place(row, column)}: with concentration {number_text(c)} the mean "
-                f"{number_text(matrix[row, column])} is too near to the end of the range for a "
-                "beta law; use bernoulli or discrete rewards",
-                row=int(row),
+                f"with concentration {number_text(c)} the mean {number_text(matrix[row, column])} "
+                "is too near to the end of the range for a beta law; use bernoulli or discrete "
+                "rewards",
+                place=names.place(row, column),
             )
         return family
 
@@ -116,6 +111,14 @@ class Beta(MeansFamily):
         return log_gamma_bregman(a[others], a[truth]) + log_gamma_bregman(b[others], b[truth])
 
 
+def _concentration(given: object) -> float:
+    c = checks.number(given, "concentration")
+    if not 0 < c <= 1e15:
+        wanted = "it must be above 0 and at most 1e15"
+        raise InputError(f"concentration is {quote(given)}: {wanted}", about=("concentration",))
+    return c
+
+
 class BetaEstimator(Estimator):
     """Means by their log-odds, and the concentration that all share, from Σ ln r and Σ ln(1 − r).
 
@@ -147,11 +150,7 @@ class BetaEstimator(Estimator):
         least = max(float(gaps[gaps > 0].min()) / (2 * (limits[1] - limits[0])), _LEAST)
         concentration = given.get("concentration")
         if concentration is not None:
-            concentration = checks.number(concentration, "concentration")
-            if not 0 < concentration <= 1e15:
-                raise InputError(
-                    f"concentration is {quote(concentration)}: it must be above 0 and at most 1e15"
-                )
+            concentration = _concentration(concentration)
         return cls(limits, concentration, least)
 
     @property

@@ -134,16 +134,18 @@ class Discrete(RewardFamily):
 
 def _support(given: Any, limits: Range) -> Floats:
     if not checks.is_list(given) or len(given) == 0:
-        raise InputError(f"support must be a list of the possible rewards, not {quote(given)}")
+        wanted = f"support must be a list of the possible rewards, not {quote(given)}"
+        raise InputError(wanted, about=("support",))
     values: dict[float, None] = {}
     for value in (checks.number(value, "support") for value in checks.plain_list(given)):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
-                f"support: {number_text(value)} is outside the range {checks.range_text(limits)}"
-                f"{other_units(limits)}"
+                f"{number_text(value)} is outside the range {checks.range_text(limits)}"
+                f"{other_units(limits)}",
+                place=("support",),
             )
         if value in values:
-            raise InputError(f"support: {number_text(value)} stands there twice")
+            raise InputError(f"{number_text(value)} stands there twice", place=("support",))
         values[value] = None
     return np.array(list(values))
 
@@ -161,30 +163,20 @@ def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
             for column, law in enumerate(names.check_count(row, by_arm)):
                 place = names.place(row, column)
                 if not checks.is_list(law):
-                    raise InputError(
-                        f"{place}: expected a list of {values} probabilities, not {quote(law)}",
-                        row=row,
-                    )
+                    wanted = f"expected a list of {values} probabilities, not {quote(law)}"
+                    raise InputError(wanted, place=place)
                 law = checks.plain_list(law)
                 if len(law) != values:
-                    raise InputError(
-                        f"{place}: {len(law)} probabilities for a support of {values} values",
-                        row=row,
-                    )
-                laws[row, column] = [checks.number(p, place, row=row) for p in law]
+                    found = f"{len(law)} probabilities for a support of {values} values"
+                    raise InputError(found, place=place)
+                laws[row, column] = [checks.number(p, *place) for p in law]
     for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
-        raise InputError(
-            f"{names.place(row, column)}: {number_text(laws[row, column, value])} is not a "
-            "probability",
-            row=int(row),
-        )
+        found = f"{number_text(laws[row, column, value])} is not a probability"
+        raise InputError(found, place=names.place(row, column))
     totals = laws.sum(axis=2)
     for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
-        raise InputError(
-            f"{names.place(row, column)}: the probabilities add up to "
-            f"{number_text(totals[row, column])}, not 1",
-            row=int(row),
-        )
+        found = f"the probabilities add up to {number_text(totals[row, column])}, not 1"
+        raise InputError(found, place=names.place(row, column))
     # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.
     rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
     laws[rough] /= totals[rough, np.newaxis]

@@ -57,7 +57,7 @@ class Rewards:
         if wrong.any():
             row = int(wrong.argmax())
             value = number_text(float(self.values[row]))
-            raise InputError(f"the reward {words.format(value)}", row=row)
+            raise InputError(f"the reward {words.format(value)}", place=(("index", row),))
 
     def refuse_outside(self, limits: Range) -> None:
         """Raise an error at the first reward outside a range."""

@@ -55,13 +55,15 @@ class Gaussian(MeansFamily):
         if not 1e-100 <= deviation <= _LARGEST:
             raise InputError(
                 f"deviation is {quote(given)}: it must be above 0, the standard deviation of a "
-                "reward in your own units"
+                "reward in your own units",
+                about=("deviation",),
             )
         low, high = float(matrix.min()), float(matrix.max())
         if high - low > _FURTHEST * deviation:
             raise InputError(
                 f"the means lie between {number_text(low)} and {number_text(high)}, more than a "
-                f"million times the deviation {number_text(deviation)} apart: one reward tells all"
+                f"million times the deviation {number_text(deviation)} apart: one reward tells all",
+                about=("deviation",),
             )
         return cls(means=matrix, deviation=deviation, zero=(low + high) / 2)
 
@@ -126,7 +128,7 @@ class GaussianEstimator(Estimator):
     @classmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> GaussianEstimator:
         if rewards.range is not None:
-            raise InputError("gaussian rewards have no range: leave it out")
+            raise InputError("gaussian rewards have no range: leave it out", about=("range",))
         rewards.refuse(np.abs(rewards.values) > 1e15, "{} is beyond 1e15: scale the rewards")
         scale = float(rewards.values.std())
         if not scale > 1e-12 * float(np.abs(rewards.values).max()):
@@ -135,7 +137,8 @@ class GaussianEstimator(Estimator):
         if deviation is not None:
             deviation = checks.number(deviation, "deviation")
             if not deviation > 0:
-                raise InputError(f"deviation is {quote(deviation)}: it must be above 0")
+                wanted = f"deviation is {quote(deviation)}: it must be above 0"
+                raise InputError(wanted, about=("deviation",))
         return cls(float(rewards.values.mean()), scale, deviation)
 
     @property

@@ -47,7 +47,8 @@ class TwoPoint(RewardFamily):
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> TwoPoint:
         if range != (0.0, 1.0):
-            raise InputError("value says what each arm can pay: leave out the range")
+            needless = "value says what each arm can pay: leave out the range"
+            raise InputError(needless, about=("range",))
         value = _values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
         return cls(value=value, probabilities=checked_means(rows, names, (0.0, 1.0)), range=limits)
@@ -126,7 +127,7 @@ class TwoPoint(RewardFamily):
     def of_means(self, means: Numbers, names: Names) -> TwoPoint:
         """Take each mean for its arm's probability times its value."""
         given = names.check_count(0, means)
-        chances = [checks.number(mean, names.place(0, arm)) for arm, mean in enumerate(given)]
+        chances = [checks.number(mean, *names.place(0, arm)) for arm, mean in enumerate(given)]
         return self.checked([(chances / self.value).tolist()], names, (0.0, 1.0), value=self.value)
 
     def divergence(self, truth: int, others: Ints) -> Floats:
@@ -141,14 +142,17 @@ class TwoPoint(RewardFamily):
 
 def _values(given: Any, names: Names) -> Floats:
     if not checks.is_list(given):
-        raise InputError(f"value must be a list with what each arm can pay, not {quote(given)}")
+        wanted = f"value must be a list with what each arm can pay, not {quote(given)}"
+        raise InputError(wanted, about=("value",))
     values = checks.plain_list(given)
     if len(values) not in (len(names.arms), names.columns):
-        raise InputError(f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}")
+        found = f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}"
+        raise InputError(found, about=("value",))
     everyone = names.arms * (len(values) // len(names.arms))
     numbers = np.array(
-        [checks.number(v, f"value of {quote(a)}") for v, a in zip(values, everyone, strict=True)]
+        [checks.number(v, ("value", a)) for v, a in zip(values, everyone, strict=True)]
     )
     for arm in np.flatnonzero(numbers == 0)[:1]:
-        raise InputError(f"value: arm {quote(everyone[arm])} pays 0 at best: leave it out")
+        nothing = f"arm {quote(everyone[arm])} pays 0 at best: leave it out"
+        raise InputError(nothing, place=("value",))
     return np.tile(numbers, names.columns // len(numbers))

@@ -113,17 +113,20 @@ def _check_sizes(log: Log, types: int | None, where: str) -> None:
     """Refuse a log in which there is nothing to find."""
     if len(log.units) == 1:
         raise InputError(
-            f"{where}: all rewards are of one unit, {log.units[0]!r}: types are told apart by "
-            "comparing units"
+            f"all rewards are of one unit, {log.units[0]!r}: types are told apart by comparing "
+            "units",
+            place=(where,),
         )
     if len(log.arms) == 1:
         raise InputError(
-            f"{where}: all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from"
+            f"all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from",
+            place=(where,),
         )
     if types is not None and types > len(log.units):
         raise InputError(
-            f"{where}: {counted(types, 'type')} for {counted(len(log.units), 'unit')}: there "
-            "cannot be more types than units"
+            f"{counted(types, 'type')} for {counted(len(log.units), 'unit')}: there cannot be "
+            "more types than units",
+            place=(where,),
         )
 
 

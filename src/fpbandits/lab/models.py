@@ -16,6 +16,7 @@ from fpbandits.families import FAMILIES
 from fpbandits.lab import sheet as sheets
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.parts import Notice, button, heading
+from fpbandits.lab.reading import field_names
 from fpbandits.lab.workbook import LARGEST, TOO_LARGE, Workbook, problem_from_upload
 
 _FIELDS = {
@@ -229,7 +230,7 @@ class ModelsPart:
         sheet = self._book.sheet
         self._name.value, self._family.value = sheet.name, sheet.family
         self._contexts.value = ", ".join(sheet.contexts)
-        wanted = {*sheets.field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
+        wanted = {*field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
         wrong = {mark.name: mark.message for mark in self._book.marks if mark.part == "field"}
         for mark in self._book.marks:
             if mark.part == "context":

@@ -1,9 +1,7 @@
-"""A set of models as someone types it: cells of text, and what the library says of them.
+"""A set of models as someone types it: cells of text, and how they are edited.
 
 A `Sheet` never changes: an edit returns another one, so that going back is to take the one before.
-`read` makes a `Problem` of it, or marks: places, each with the message that the library gives.
-Every check is the library's own; to find all bad cells and not only the first, rows and then cells
-are given to it one by one.
+What the library makes of it is in `reading`.
 
 In a sheet the columns of a model are pairs of a context and an arm, as in a `Problem`. What is on
 the screen is one context of it: its first row holds the names of the arms, its first column those
@@ -14,48 +12,20 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fpbandits.core.checks import checked_name
-from fpbandits.core.names import Names, Naming
-from fpbandits.core.shares import checked_prior
 from fpbandits.errors import InputError, counted
-from fpbandits.families import FAMILIES
 from fpbandits.problem.problem import Problem
 
 MOST_MODELS, MOST_CELLS = 5_000, 200_000
 """More than this is not for editing by hand."""
 
-MOST_MARKS = 100
-"""More bad cells than this are not read one by one."""
-
 HEAD = -1
 """The row of the arms' names."""
-
-Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
-
-
-class Mark(NamedTuple):
-    """What is wrong, and where: ``column`` of a cell is a pair; ``name`` is that of a field."""
-
-    part: Part
-    message: str
-    row: int = 0
-    column: int = 0
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the library makes of a sheet: a problem, or what is wrong."""
-
-    problem: Problem | None
-    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,161 +98,6 @@ def _check_size(models: int, columns: int) -> None:
             f"table on a page (at most {MOST_MODELS:,} models, {MOST_CELLS:,} means): use analyze "
             "and simulate"
         )
-
-
-def field_names(family: str) -> tuple[str, ...]:
-    """Return the fields that a family takes beside its table, those that it must have first."""
-    kind = FAMILIES[family]
-    return *kind.fields, *kind.optional, *(["range"] if kind.takes_range else [])
-
-
-def read(sheet: Sheet) -> Reading:
-    """Return the problem that a sheet describes, or marks at all that is wrong with it."""
-    marks = [
-        *_bad_names("arm", sheet.arms),
-        *_bad_names("model", sheet.models),
-        *_bad_names("context", sheet.contexts),
-    ]
-    if marks:
-        return Reading(None, tuple(marks))
-    rows = [[_value(text) for text in row] for row in sheet.cells]
-    try:
-        return Reading(_problem(sheet, rows, _prior(sheet)))
-    except InputError as error:
-        marks = [*_bad_cells(sheet, rows), *_bad_weights(sheet)]
-        return Reading(None, tuple(marks) or (_elsewhere(sheet, str(error)),))
-
-
-def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> Problem:
-    """Have the library make a problem of a sheet whose cells hold these values."""
-    fields = {name: _field(name, text) for name, text in sheet.fields.items() if text.strip()}
-    naming: Naming = {
-        "name": sheet.name,
-        "arms": sheet.arms,
-        "models": sheet.models,
-        "prior": prior,
-        "truth": sheet.truth,
-    }
-    table: Sequence[Any] = rows
-    if sheet.contexts:
-        naming["contexts"] = sheet.contexts
-        if "shares" in fields:
-            naming["shares"] = fields["shares"]
-        starts = range(0, len(rows[0]), len(sheet.arms))
-        table = [[row[start : start + len(sheet.arms)] for start in starts] for row in rows]
-    own = {name: fields[name] for name in field_names(sheet.family) if name in fields}
-    if "range" in own:
-        naming["range"] = own.pop("range")
-    return Problem.of_family(sheet.family, table, own, **naming)
-
-
-def _field(name: str, text: str) -> Any:
-    """Return what a field says; all but these two are lists, even of one number."""
-    value = _value(text)
-    return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
-
-
-def _value(text: str) -> Any:
-    """Return a number, or a list of several, or the text itself if it holds anything else."""
-    parts = [_number(part) for part in re.split(r"[,;\s]+", text.strip())]
-    if any(part is None for part in parts):
-        return text
-    return parts[0] if len(parts) == 1 else parts
-
-
-def _number(text: str) -> float | None:
-    try:
-        # Python takes 1_000 for a number, and nobody else does.
-        return None if "_" in text else float(text)
-    except ValueError:
-        return None
-
-
-def _bad_names(kind: Literal["arm", "model", "context"], names: Sequence[str]) -> list[Mark]:
-    marks, seen = [], set[str]()
-    for place, name in enumerate(names):
-        row, column = (place, 0) if kind == "model" else (0, place)
-        try:
-            checked_name(f"{kind} {place + 1}", name)
-            if name in seen:
-                _check_all(kind, names[: place + 1])
-        except InputError as error:
-            marks.append(Mark(kind, str(error), row, column))
-        seen.add(name)
-    return marks
-
-
-def _check_all(kind: Literal["arm", "model", "context"], names: Sequence[str]) -> None:
-    """Let the library say that names are not alone."""
-    if kind == "arm":
-        Names.of([[0] * len(names)], {"arms": names})
-    elif kind == "model":
-        Names.of([[0]] * len(names), {"models": names})
-    else:
-        Names.of([[[0]] * len(names)], {"contexts": names})
-
-
-def _prior(sheet: Sheet) -> dict[str, Any] | None:
-    weights = zip(sheet.models, sheet.prior, strict=True)
-    return {name: _value(text) for name, text in weights if text.strip()} or None
-
-
-def _bad_weights(sheet: Sheet) -> Iterator[Mark]:
-    for row, (name, text) in enumerate(zip(sheet.models, sheet.prior, strict=True)):
-        if text.strip():
-            try:
-                # Beside another model, since a weight of 0 is wrong for all together only.
-                checked_prior({name: _value(text)}, (name, f"other than {name}"))
-            except InputError as error:
-                yield Mark("prior", str(error), row=row)
-
-
-def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[Mark]:
-    """Find the cells that the library refuses, each as a problem of its own."""
-    marks: list[Mark] = []
-    for row, values in enumerate(rows):
-        if len(marks) >= MOST_MARKS:
-            break
-        alone = replace(sheet, models=(sheet.models[row],), truth=None)
-        if _refusal(alone, [values]) is None:
-            continue
-        for column, value in enumerate(values):
-            message = _refusal(_one_cell(alone, column), [[value]])
-            # Where a field is wrong, every cell is refused for it, in words that name no cell.
-            if message is not None and message.startswith("model "):
-                marks.append(Mark("cell", message, row, column))
-    return marks
-
-
-def _refusal(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> str | None:
-    try:
-        _problem(sheet, rows)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def _one_cell(sheet: Sheet, column: int) -> Sheet:
-    """Return the sheet with the context and the arm of one column, and no others."""
-    context, arm = divmod(column, len(sheet.arms))
-    fields = _without(sheet.fields, "shares")
-    value = _value(fields.get("value", ""))
-    if isinstance(value, list) and arm < len(value):
-        fields["value"] = repr(value[arm])
-    contexts = sheet.contexts[context : context + 1]
-    return replace(sheet, arms=(sheet.arms[arm],), contexts=contexts, fields=fields)
-
-
-def _without(fields: Mapping[str, str], name: str) -> dict[str, str]:
-    return {each: text for each, text in fields.items() if each != name}
-
-
-def _elsewhere(sheet: Sheet, message: str) -> Mark:
-    """Mark the field that a message speaks of, or else the table as a whole."""
-    for name in (*field_names(sheet.family), "shares"):
-        if re.search(rf"\b{name}\b", message):
-            return Mark("field", message, name=name)
-    return Mark("table", message)
 
 
 def edited(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
@@ -460,5 +275,7 @@ def with_contexts(sheet: Sheet, names: Sequence[str]) -> Sheet:
             tuple(text for place in places or [0] for text in own[place * arms :][:arms])
             for own in sheet.cells
         ),
-        fields=sheet.fields if renamed else _without(sheet.fields, "shares"),
+        fields={
+            field: text for field, text in sheet.fields.items() if renamed or field != "shares"
+        },
     )

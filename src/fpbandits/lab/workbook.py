@@ -6,13 +6,13 @@ last that could be read, and at `Workbook.marks`, which are at what is wrong wit
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from fpbandits.errors import Error, InputError
-from fpbandits.lab.sheet import Mark, Sheet, read, sheet_of
-from fpbandits.problem.files import SIZE_LIMITS, load_problem, problem_to_toml
+from fpbandits.errors import InputError
+from fpbandits.lab.reading import Mark, read
+from fpbandits.lab.sheet import Sheet, sheet_of
+from fpbandits.problem.files import SIZE_LIMITS, problem_from_bytes, problem_to_toml
 from fpbandits.problem.problem import Problem
 
 LARGEST = max(SIZE_LIMITS.values())
@@ -79,16 +79,7 @@ class Workbook:
 
 def problem_from_upload(name: str, content: bytes) -> Problem:
     """Read a problem file that came by way of the browser, or say what is wrong with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        # Its own name, since the ending says how to read it and the stem may name the problem.
-        path = Path(folder, Path(name).name or "problem")
-        try:
-            path.write_bytes(content)
-            return load_problem(path)
-        except Error as error:
-            raise InputError(str(error).replace(f"{folder}/", "")) from None
-        except (OSError, ValueError):
-            raise InputError("the file has a name that cannot be written: rename it") from None
+    return problem_from_bytes(content, Path(Path(name).name or "problem"))
 
 
 def file_name(name: str) -> str:

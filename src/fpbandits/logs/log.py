@@ -24,7 +24,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_name, checked_path, number_text
 from fpbandits.core.storage import shown
-from fpbandits.errors import Error, InputError, quote, unknown
+from fpbandits.errors import Error, InputError, Place, quote, unknown
 from fpbandits.families.estimator import Codes
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
@@ -50,8 +50,8 @@ class Log:
     pair: Codes
     reward: Floats
     extra: Mapping[str, Floats]
-    place: Callable[[int], str]
-    """The words for a row."""
+    place: Callable[[int], Place]
+    """Where a row is, by its number from 0."""
 
     @property
     def pairs(self) -> int:
@@ -67,11 +67,19 @@ class Log:
 
     @contextmanager
     def naming_rows(self) -> Iterator[None]:
-        """Put the place in front of an error that concerns a row."""
+        """Let an error that concerns a row say where that is."""
         try:
             yield
         except InputError as error:
-            raise error if error.row is None else error.at(self.place(error.row)) from None
+            raise _placed(error, self.place) or error from None
+
+
+def _placed(error: Error, place: Callable[[int], Place]) -> Error | None:
+    """Return an error that concerns a row with the row's own place, if it does."""
+    match error.place:
+        case (("index", int(row)), *_):
+            return error.at(*place(row), dropping=1)
+    return None
 
 
 def read_log(
@@ -98,29 +106,27 @@ def read_log(
     names = [*roles.values(), *numbers]
     for role, name in [*roles.items(), *(("a further column", name) for name in numbers)]:
         if not isinstance(name, str) or not name:
-            raise InputError(f"{role} must be a column's name, not {quote(name)}")
+            raise InputError(f"{role} must be a column's name, not {quote(name)}", about=(role,))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the column {quote(twice)} is given two roles: each needs one of its own")
+        roles_of = f"the column {quote(twice)} is given two roles: each needs one of its own"
+        raise InputError(roles_of, about=(("column", twice),))
     known = {"arm": arms, "context": contexts}
-    where = "the log"
-    place: Callable[[int], str] = "the log: row {:,}, counted from 0".format
+    where, path, by_lines = "the log", Path(), False
+
+    def place(row: int) -> Place:
+        return where, ("row", line_of(path, row)) if by_lines else ("index", row)
+
     try:
         if isinstance(source, str | os.PathLike):
             path = checked_path(source)
-            where, place = shown(path), _in_file(path)
+            where, by_lines = shown(path), path.suffix.lower() != ".parquet"
             chunks = file_chunks(path, names, progress)
         else:
             chunks = frame_chunks(source, names)
         return _collected(chunks, roles, tuple(numbers), known, place)
     except Error as error:
-        raise error.at(where if error.row is None else place(error.row)) from None
-
-
-def _in_file(path: Path) -> Callable[[int], str]:
-    if path.suffix.lower() == ".parquet":
-        return lambda row: f"{shown(path)}: row {row:,}, counted from 0"
-    return lambda row: f"{shown(path)}: row {line_of(path, row)}"
+        raise _placed(error, place) or error.at(where) from None
 
 
 def _collected(
@@ -128,7 +134,7 @@ def _collected(
     roles: Mapping[str, str],
     numbers: tuple[str, ...],
     known: Mapping[str, Sequence[str] | None],
-    place: Callable[[int], str],
+    place: Callable[[int], Place],
 ) -> Log:
     """Turn chunks of columns into numbers."""
     labels = {role: _Labels(role) for role in roles if role != "reward"}
@@ -148,7 +154,7 @@ def _collected(
         pair = context * np.int32(len(arms)) + arm
     for kind, names in (("arm", arms), ("context", contexts)):
         for name in names:
-            checked_name(f"{kind} {quote(name)}", name)
+            checked_name((kind, name), name)
     return Log(
         list(labels["unit"].codes),
         arms,
@@ -213,7 +219,7 @@ class _Labels:
         return str(value)
 
     def _refuse(self, row: int) -> None:
-        raise InputError(f"the {self.role} is missing", row=self._rows + row)
+        raise InputError(f"the {self.role} is missing", place=(("index", self._rows + row),))
 
     def all(self) -> Codes:
         """Return the numbers of all rows."""
@@ -231,7 +237,7 @@ class _Labels:
         for name, number in self.codes.items():
             if name not in place_of:
                 row = int((self.all() == number).argmax())
-                raise InputError(str(unknown(self.role, name, order)), row=row)
+                raise unknown(self.role, name, order).at(("index", row))
             places[number] = place_of[name]
         return tuple(order), places[self.all()]
 
@@ -269,7 +275,7 @@ class _Reals:
             given = values[row]
             nothing = given is None or given != given
             words = "is missing" if nothing else f"is {quote(given)}: expected a finite number"
-            raise InputError(f"the {self.role} {words}", row=self._rows + row)
+            raise self._wrong(words, row)
         self._parts.append(reals)
         self._rows += len(reals)
 
@@ -287,9 +293,11 @@ class _Reals:
                 empty = value is None or (isinstance(value, str) and not value.strip())
                 missing = empty or type(value).__name__ == "NAType"
                 what = "is missing" if missing else f"is {quote(value)}"
-                words = f"the {self.role} {what}: expected a number"
-                raise InputError(words, row=self._rows + row) from None
+                raise self._wrong(f"{what}: expected a number", row) from None
         raise AssertionError("some value is no number")
+
+    def _wrong(self, words: str, row: int) -> InputError:
+        return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
 
     def all(self) -> Floats:
         """Return the numbers of all rows."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.extras import needed_for
-from fpbandits.errors import InputError, StorageError, listed, quote, unknown
+from fpbandits.errors import InputError, StorageError, listed, quote, said, unknown
 
 Progress = Callable[[str, float, float], None]
 
@@ -42,7 +42,8 @@ def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
         parts.append(np.asarray(column) if to_numpy is None else np.asarray(to_numpy()))
     for name, part in zip(names, parts, strict=True):
         if part.ndim != 1 or len(part) != len(parts[0]):
-            raise InputError(f"the column {quote(name)} has not one value per row")
+            uneven = f"the column {quote(name)} has not one value per row"
+            raise InputError(uneven, about=(("column", name),))
     yield parts
 
 
@@ -51,7 +52,7 @@ def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
         if name not in there:
             raise unknown("column", name, list(map(str, there)))
         if list(there).count(name) > 1:
-            raise InputError(f"there are two columns {quote(name)}")
+            raise InputError(f"there are two columns {quote(name)}", about=(("column", name),))
 
 
 def file_chunks(
@@ -89,7 +90,7 @@ def _parquet_chunks(
                     progress("reading the log", done / rows, 0.0)
                 yield [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
     except (pyarrow.ArrowException, OSError) as error:
-        raise StorageError(f"cannot be read as Parquet ({str(error)[:100]})") from None
+        raise StorageError(f"cannot be read as Parquet ({said(error, 100)})") from None
 
 
 @contextmanager
@@ -124,15 +125,16 @@ def _csv_chunks(
                 if min(map(len, rows), default=len(header)) < len(header):
                     short = next(i for i, row in enumerate(rows) if len(row) < len(header))
                     have = f"has {len(rows[short])} of {len(header)} fields"
-                    raise InputError(have, row=done + short)
+                    raise InputError(have, place=(("index", done + short),))
                 done += len(rows)
                 if progress is not None:
                     progress("reading the log", min(1.0, raw.tell() / size), 0.0)
                 yield [[row[place] for row in rows] for place in places]
         except UnicodeDecodeError:
-            raise InputError(_undecodable(path)) from None
+            raise _undecodable(path) from None
         except csv.Error as error:
-            raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+            place = (("row", reader.line_num),)
+            raise InputError(f"not valid CSV: {error}", place=place) from None
 
 
 def line_of(path: Path, row: int) -> int:
@@ -144,12 +146,13 @@ def line_of(path: Path, row: int) -> int:
         return int(reader.line_num)
 
 
-def _undecodable(path: Path) -> str:
+def _undecodable(path: Path) -> InputError:
     """Say where the first byte is that is not UTF-8."""
     with path.open("rb") as raw:
         for number, line in enumerate(raw, 1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                return f"row {number}: byte 0x{line[error.start]:02x} is not UTF-8 text"
-    return "it is not UTF-8 text"
+                found = f"byte 0x{line[error.start]:02x} is not UTF-8 text"
+                return InputError(found, place=(("row", number),))
+    return InputError("it is not UTF-8 text")

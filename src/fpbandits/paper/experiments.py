@@ -236,7 +236,7 @@ def find_experiments(folder: Path) -> dict[str, Result]:
     if results.keys() != EXPERIMENTS.keys() or not all(
         experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
     ):
-        raise ConflictError(f"{shown(folder)}: holds other experiments than this version has")
+        raise ConflictError("holds other experiments than this version has", place=(shown(folder),))
     return results
 
 

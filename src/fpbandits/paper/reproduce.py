@@ -89,7 +89,9 @@ def reproduce(
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
     if holds_runs(out):
-        raise ConflictError(f"{shown(out)}: holds runs of something else: name another folder")
+        raise ConflictError(
+            "holds runs of something else: name another folder", place=(shown(out),)
+        )
     folder = (source or out) / "results"
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
@@ -99,7 +101,9 @@ def reproduce(
         _keep(episodes, folder)
     else:
         if not folder.is_dir():
-            raise InputError(f"{shown(source)}: there is no folder results in it, as reports have")
+            raise InputError(
+                "there is no folder results in it, as reports have", place=(shown(source),)
+            )
         results = find_experiments(folder)
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
     material = Material(results, analyses(), numbers(), episodes)
@@ -171,7 +175,9 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
         content = json.loads(read_whole(path))
         arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
         if content["schema"] != _SCHEMA or content["seed"] != seed:
-            raise StorageError(f"{shown(path)}: written by another version, or for another seed")
+            raise StorageError(
+                "written by another version, or for another seed", place=(shown(path),)
+            )
         played = {arm for cycle in arms for arm in cycle}
         if len(played) < 2 or not played <= {0, 1, 2, 3}:
             raise ValueError
@@ -179,4 +185,4 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
     except Error:
         raise
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise StorageError(f"{shown(path)}: not a whole record of a run") from None
+        raise StorageError("not a whole record of a run", place=(shown(path),)) from None

@@ -24,7 +24,7 @@ import numpy as np
 
 from fpbandits.core.storage import read_whole, shown
 from fpbandits.engine.policy import Policy
-from fpbandits.errors import InputError, unknown
+from fpbandits.errors import InputError, said, unknown
 
 _INSTALLED = tuple(
     str(Path(sysconfig.get_path(place)).resolve())
@@ -54,7 +54,8 @@ def load_class(path: Path, name: str) -> type[Policy]:
     }
     if name not in known:
         if not known:
-            raise InputError(f"{shown(path)}: there is no policy in it: a class of PlainPolicy")
+            none = "there is no policy in it: a class of PlainPolicy"
+            raise InputError(none, place=(shown(path),))
         raise unknown("policy", name, known).at(shown(path))
     return known[name]
 
@@ -72,10 +73,8 @@ def _imported(path: Path, mark: str) -> ModuleType:
         del sys.modules[name]
         if not isinstance(error, Exception):
             raise
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"{shown(path)}: cannot be imported ({type(error).__name__}: {reason})"
-        ) from error
+        reason = f"cannot be imported ({type(error).__name__}: {said(error)})"
+        raise InputError(reason, place=(shown(path),)) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module

@@ -10,7 +10,7 @@ from typing import Any
 
 from fpbandits.core.checks import checked_name, plain_text
 from fpbandits.engine.policy import Policy, check_policy
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, quote, said, unknown
 from fpbandits.policies.own import load_class
 
 Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
@@ -76,13 +76,13 @@ def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:
                 )
             raise unknown(f"option of {kind.name}", key, known)
         if key in values:
-            raise InputError(f"policy {quote(kind.name)}: {key} is given twice")
+            raise InputError(f"{key} is given twice", place=(("policy", kind.name),))
         try:
             values[key] = kind.option(key, text)
         except (ValueError, KeyError):
             raise InputError(
-                f"policy {quote(kind.name)}: expected {key}={kind.expected(key)}, not "
-                f"{quote(option)}"
+                f"expected {key}={kind.expected(key)}, not {quote(option)}",
+                place=(("policy", kind.name),),
             ) from None
     return values
 
@@ -92,7 +92,7 @@ def made(kind: type[Policy], options: dict[str, Any]) -> Policy:
     try:
         return kind(**options)
     except TypeError as error:
-        raise InputError(f"policy {quote(kind.name)}: {error}") from None
+        raise InputError(said(error), place=(("policy", kind.name),)) from None
 
 
 def _kind(word: str) -> tuple[type[Policy], list[str]]:
@@ -106,6 +106,6 @@ def _kind(word: str) -> tuple[type[Policy], list[str]]:
     name, *rest = word.split(":")
     if name not in POLICIES:
         if name.endswith(".py"):
-            raise InputError(f"policy {quote(word)}: name its class too, as {name}:MyPolicy")
+            raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))
         raise unknown("policy", name, POLICIES)
     return POLICIES[name], rest

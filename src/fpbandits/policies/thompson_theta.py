@@ -83,23 +83,25 @@ class ThompsonTheta(LikelihoodPolicy):
             weights = dict(given)
         except (TypeError, ValueError):
             raise InputError(
-                f"{self.name}: a prior gives weights by name, as {{'theta1': 3, 'theta2': 1}}, not "
-                f"{quote(self.prior)}"
+                f"a prior gives weights by name, as {{'theta1': 3, 'theta2': 1}}, not "
+                f"{quote(self.prior)}",
+                place=(self.name,),
             ) from None
         for model, weight in weights.items():
             if not isinstance(model, str):
                 raise InputError(
-                    f"{self.name}: a prior names models by texts, not by {quote(model)}"
+                    f"a prior names models by texts, not by {quote(model)}", place=(self.name,)
                 )
             if not is_real(weight) or not 0 <= weight <= _LARGEST:
                 raise InputError(
-                    f"{self.name}: the prior of {quote(model)} is {quote(weight)}: it must be a "
-                    "number, 0 or more"
+                    f"the prior of {quote(model)} is {quote(weight)}: it must be a "
+                    "number, 0 or more",
+                    place=(self.name,),
                 )
         names = list(map(plain_text, weights))
         prior = tuple(zip(names, map(float, weights.values()), strict=True))
         if not any(weight for _, weight in prior):
-            raise InputError(f"{self.name}: the prior leaves no model possible")
+            raise InputError("the prior leaves no model possible", place=(self.name,))
         object.__setattr__(self, "prior", prior)
 
     @classmethod

@@ -39,7 +39,7 @@ import numpy as np
 from fpbandits.core.checks import checked_path
 from fpbandits.core.names import Naming
 from fpbandits.core.renamed import with_new_keys
-from fpbandits.core.storage import read_whole, shown, write_aside
+from fpbandits.core.storage import check_size, read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families import FAMILIES
 from fpbandits.problem.builtin import BUILT_IN, built_in
@@ -77,7 +77,13 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     if not os.fspath(source):
         raise InputError(f"no problem is named: give a file, or one of {', '.join(BUILT_IN)}")
     path = checked_path(source)
-    text = read_text(path)
+    return problem_from_bytes(read_whole(path, _size_limit(path)), path)
+
+
+def problem_from_bytes(content: bytes, path: Path) -> Problem:
+    """Read a problem from the content of a file; its path names it and says how to read it."""
+    check_size(content, _size_limit(path), path)
+    text = _decoded(content, path)
     try:
         if path.suffix.lower() == ".toml":
             return problem_from_toml(text, path.stem)
@@ -118,17 +124,24 @@ def _kind(path: Path) -> str:
 
 def read_text(path: Path) -> str:
     """Read a .toml or .csv file, if it is one, is UTF-8 and not too large."""
+    return _decoded(read_whole(path, _size_limit(path)), path)
+
+
+def _size_limit(path: Path) -> int:
     try:
-        limit = SIZE_LIMITS[_kind(path)]
+        return SIZE_LIMITS[_kind(path)]
     except InputError as error:
         raise error.at(shown(path)) from None
-    content = read_whole(path, limit)
+
+
+def _decoded(content: bytes, path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InputError(
-            f"{shown(path)}: row {line}: byte 0x{content[error.start]:02x} is not UTF-8 text"
+            f"byte 0x{content[error.start]:02x} is not UTF-8 text",
+            place=(shown(path), ("row", line)),
         ) from None
 
 
@@ -148,8 +161,9 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:
         if "overwrite" in str(error):
             line = re.search(r"at line (\d+)", str(error))
-            row = line[1] if line else len(text.splitlines())
-            raise InputError(f"row {row}: a name is given for the second time") from None
+            row = int(line[1]) if line else len(text.splitlines())
+            twice = "a name is given for the second time"
+            raise InputError(twice, place=(("row", row),)) from None
         hint = "; a number begins with a digit there: 0.5, not .5" if _BARE.search(text) else ""
         raise InputError(f"not valid TOML: {error}{hint}") from None
 
@@ -159,7 +173,8 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     table = with_new_keys(table)
     name_of_family = table.get("reward", "bernoulli")
     if not isinstance(name_of_family, str):
-        raise InputError(f"reward must be a family's name, not {quote(name_of_family)}")
+        wanted = f"reward must be a family's name, not {quote(name_of_family)}"
+        raise InputError(wanted, about=("reward",))
     if name_of_family not in FAMILIES:
         raise unknown("reward family", name_of_family, FAMILIES)
     family = FAMILIES[name_of_family]
@@ -169,19 +184,19 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
             continue
         for other in FAMILIES.values():
             if field in other.fields + other.optional:
-                raise InputError(
-                    f"field {quote(field)} goes with reward = {quote(other.name)} only"
-                )
+                elsewhere = f"field {quote(field)} goes with reward = {quote(other.name)} only"
+                raise InputError(elsewhere, about=(field,))
         raise unknown("field", field, fields)
     for field in ("models", *family.fields):
         if field not in table:
-            raise InputError(f"the field {quote(field)} is missing")
+            raise InputError(f"the field {quote(field)} is missing", about=(field,))
     rows = table["models"]
     if not isinstance(rows, dict):
-        raise InputError(f"models must be a table of name = [values], not {quote(rows)}")
+        wanted = f"models must be a table of name = [values], not {quote(rows)}"
+        raise InputError(wanted, about=("models",))
     for field in ("arms", "range", "contexts", "shares"):
         if not isinstance(table.get(field, []), list):
-            raise InputError(f"{field} must be a list, not {quote(table[field])}")
+            raise InputError(f"{field} must be a list, not {quote(table[field])}", about=(field,))
     naming: Naming = {"models": list(rows), "name": name}
     for key in _NAMING:
         if key in table:

@@ -177,16 +177,19 @@ class Problem(OldAttributesRefused):
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
         for keyword in naming:
             known_name("keyword", keyword, Naming.__annotations__)
-        if not isinstance(fields, Mapping) or set(fields) - set(kind.optional) != set(kind.fields):
+        given = set(fields) if isinstance(fields, Mapping) else set[str]()
+        wrong = (given - set(kind.optional)) ^ set(kind.fields)
+        if wrong or not isinstance(fields, Mapping):
             raise InputError(
                 f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
-                f"{quote(fields)}"
+                f"{quote(fields)}",
+                about=tuple(sorted(map(str, wrong))[:1]),
             )
         rows = checked_rows(rows)
         names = Names.of(rows, naming)
         rows = names.flat(rows)
         if "range" in naming and not kind.takes_range:
-            raise InputError(f"{kind.name} rewards have no range: leave it out")
+            raise InputError(f"{kind.name} rewards have no range: leave it out", about=("range",))
         limits = checked_range(naming.get("range", (0, 1)))
         rewards = kind.checked(rows, names, limits, **fields)
         prior = checked_prior(naming.get("prior"), names.models)

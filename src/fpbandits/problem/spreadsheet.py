@@ -23,7 +23,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import checked_name, checked_range
 from fpbandits.core.storage import cell_to_text, text_to_cell
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, Name, Place, quote
 from fpbandits.problem.problem import Problem
 
 _RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
@@ -55,7 +55,8 @@ def problem_from_csv(text: str, name: str) -> Problem:
     """Read a problem from CSV, and call it so."""
     table = _read(text)
     if table.arms and not table.rows:
-        raise InputError("there are no models: expected a row for each below the header")
+        none = "there are no models: expected a row for each below the header"
+        raise InputError(none, about=("models",))
     if not table.arms:
         raise InputError("the file is empty: expected a header model,<arm>,<arm>…")
     models, contexts, means = table.names, None, table.means
@@ -74,14 +75,15 @@ def problem_from_csv(text: str, name: str) -> Problem:
             name=name,
         )
     except InputError as error:
-        row = table.header
-        if error.row is not None:
-            own = places[error.row]
-            low, high = table.limits
-            found = table.means[own]
-            wrong = ~((found >= low) & (found <= high)).all(axis=1)
-            row = table.rows[own[wrong.argmax()]]
-        raise error.at(f"row {row}") from None
+        named = dict(name for name in error.place if not isinstance(name, str))
+        row, model = table.header, named.get("model")
+        if model is not None:
+            number = model - 1 if isinstance(model, int) else models.index(model)
+            context = (
+                contexts.index(str(named["context"])) if contexts and "context" in named else 0
+            )
+            row = table.rows[places[number, context]]
+        raise error.at(("row", row)) from None
 
 
 def _read(text: str) -> _Table:
@@ -112,7 +114,7 @@ def _read(text: str) -> _Table:
                 means = _means(cells, table.arms, row, first)
             table.values.extend(means)
     except csv.Error as error:
-        raise InputError(f"row {reader.line_num}: not valid CSV: {error}") from None
+        raise InputError(f"not valid CSV: {error}", place=(("row", reader.line_num),)) from None
     return table
 
 
@@ -122,8 +124,10 @@ def _places(table: _Table, models: list[str], contexts: list[str]) -> Ints:
     for place, pair in enumerate(zip(table.names, table.contexts, strict=True)):
         if pair in found:
             raise InputError(
-                f"row {table.rows[place]}: model {quote(pair[0])}, context {quote(pair[1])} is "
-                f"there for the second time: it is in row {table.rows[found[pair]]} already"
+                f"model {quote(pair[0])}, context {quote(pair[1])} is there for the second time: "
+                f"it is in row {table.rows[found[pair]]} already",
+                place=(("row", table.rows[place]),),
+                about=(("model", pair[0]), ("context", pair[1])),
             )
         found[pair] = place
     for model in models:
@@ -131,7 +135,8 @@ def _places(table: _Table, models: list[str], contexts: list[str]) -> Ints:
             if (model, context) not in found:
                 row = table.rows[table.names.index(model)]
                 raise InputError(
-                    f"row {row}: model {quote(model)}: there is no row for context {quote(context)}"
+                    f"there is no row for context {quote(context)}",
+                    place=(("row", row), ("model", model)),
                 )
     return np.array([[found[name, context] for context in contexts] for name in models])
 
@@ -144,30 +149,32 @@ def _range(text: str, row: int) -> Sequence[float]:
             raise ValueError
         return checked_range([float(found[1]), float(found[2])])
     except InputError as error:
-        raise error.at(f"row {row}") from None
+        raise error.at(("row", row)) from None
     except ValueError:
         raise InputError(
-            f"row {row}: above the header only a line like # range = 0, 15 may stand, not "
-            f"{quote(text)}"
+            f"above the header only a line like # range = 0, 15 may stand, not {quote(text)}",
+            place=(("row", row),),
         ) from None
 
 
 def _header(cells: list[str], row: int) -> tuple[list[str], bool]:
     """Return the arms, and whether there are contexts."""
     first, *arms = (cell.strip() for cell in cells)
+    place: Place = (("row", row),)
     if first not in ("model", "parameter"):  # as earlier versions wrote it
         hint = ", separated by commas" if ";" in first or "\t" in first else ""
-        raise InputError(
-            f"row {row}: the header must be model,<arm>,<arm>…{hint}; it starts with {quote(first)}"
-        )
+        wanted = f"the header must be model,<arm>,<arm>…{hint}"
+        raise InputError(f"{wanted}; it starts with {quote(first)}", place=place)
     with_contexts = arms[:1] == [_CONTEXT]
     if with_contexts:
         del arms[0]
     if not arms:
         start = f"model,{_CONTEXT}" if with_contexts else "model"
-        raise InputError(f"row {row}: the header names no arms: {start},<arm>,<arm>…")
+        raise InputError(f"the header names no arms: {start},<arm>,<arm>…", place=place)
     if not all(arms):
-        raise InputError(f"row {row}: arm {arms.index('') + 1} has no name in the header")
+        number = arms.index("") + 1
+        unnamed = f"arm {number} has no name in the header"
+        raise InputError(unnamed, place=place, about=(("arm", number),))
     return list(map(cell_to_text, arms)), with_contexts
 
 
@@ -176,16 +183,13 @@ def _context(cells: list[str], row: int) -> str:
     try:
         return checked_name("its context", context)
     except InputError as error:
-        place = f"row {row}: model {quote(cell_to_text(cells[0].strip()))}"
-        raise error.at(place) from None
+        raise error.at(("row", row), ("model", cell_to_text(cells[0].strip()))) from None
 
 
 def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[float]:
     """Read one row with care, to say what is wrong with it and where."""
     given = [cell.strip() for cell in cells]
-    place = f"row {row}: model {quote(given[0])}"
-    if first == 2:
-        place += f", context {quote(given[1])}"
+    place: list[Name] = [("row", row), *zip(("model", "context"), given[:first], strict=False)]
     given = given[first:]
     means = []
     for arm, cell in zip(arms, given, strict=False):
@@ -195,14 +199,14 @@ def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[floa
             means.append(float(cell))
         except ValueError:
             what = f"not the text {quote(cell)}" if cell else "but there is no value"
-            raise InputError(f"{place}, arm {quote(arm)}: expected a number, {what}") from None
+            wanted = f"expected a number, {what}"
+            raise InputError(wanted, place=(*place, ("arm", arm))) from None
     if len(given) < len(arms):
-        raise InputError(f"{place}: no value for arm {quote(arms[len(given)])}")
+        raise InputError(f"no value for arm {quote(arms[len(given)])}", place=tuple(place))
     if len(given) > len(arms):
-        raise InputError(
-            f"{place}: {len(given)} values for {len(arms)} arms: nothing follows arm "
-            f"{quote(arms[-1])}"
-        )
+        last = f"nothing follows arm {quote(arms[-1])}"
+        found = f"{len(given)} values for {len(arms)} arms"
+        raise InputError(f"{found}: {last}", place=tuple(place))
     return means
 
 

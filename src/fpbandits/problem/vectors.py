@@ -21,12 +21,14 @@ def products(weights: Numbers, features: Numbers) -> Floats:
         table = np.array([]) if not is_list(given) else _numbers(given, what)
         if table.ndim not in dimensions or not table.size:
             whose = "arm" if what == "features" else "model"
-            raise InputError(f"{what} must be a list of numbers per {whose}, not {quote(given)}")
+            wanted = f"{what} must be a list of numbers per {whose}, not {quote(given)}"
+            raise InputError(wanted, about=(what,))
         vectors.append(table)
     if vectors[0].shape[-1] != vectors[1].shape[-1]:
         raise InputError(
             f"{vectors[0].shape[-1]} weights per model for {vectors[1].shape[-1]} features "
-            "per arm: they must be as many"
+            "per arm: they must be as many",
+            about=("weights",),
         )
     means: Floats = np.tensordot(vectors[0], vectors[1], axes=(-1, -1))
     return means
@@ -43,7 +45,8 @@ def _numbers(given: Any, what: str) -> Floats:
     try:
         table = np.array(plain_list(given))
     except ValueError:  # lists of different lengths
-        raise InputError(f"{what} must be equally many numbers in each row") from None
+        equal = f"{what} must be equally many numbers in each row"
+        raise InputError(equal, about=(what,)) from None
     if table.dtype.kind not in "fiu" or not np.isfinite(table).all():
-        raise InputError(f"{what} must be numbers, not {quote(given)}")
+        raise InputError(f"{what} must be numbers, not {quote(given)}", about=(what,))
     return table.astype(np.float64)

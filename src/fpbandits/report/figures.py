@@ -89,11 +89,12 @@ def check_figure_path(path: Path) -> None:
     check_drawing()
     if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{shown(path)}: unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+            f"unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}",
+            place=(shown(path),),
         )
     if not path.parent.is_dir():
         raise InputError(
-            f"{shown(path)}: there is no folder {quote(str(path.parent))} to write it to"
+            f"there is no folder {quote(str(path.parent))} to write it to", place=(shown(path),)
         )
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from fpbandits.core.checks import number
-from fpbandits.errors import Error, InputError, TooLargeError, quote, unknown
+from fpbandits.errors import Error, InputError, TooLargeError, quote, said, unknown
 from fpbandits.service.experiment import LONGEST_NAME, Experiment, short_name
+from fpbandits.service.statuses import UnreadableError
 from fpbandits.service.step import Ask, Forget, Request, Tell, decision_of
 
 MOST_ITEMS = 1_000
@@ -20,10 +21,6 @@ LARGEST_EXPERIMENT = 2**23
 """Bytes of a body; a problem's text may be longer."""
 
 
-class UnreadableError(InputError):
-    """A body is not JSON."""
-
-
 def parsed(body: bytes) -> Any:
     """Read JSON as the standard has it: no NaN, and no number that is none."""
     try:
@@ -31,7 +28,7 @@ def parsed(body: bytes) -> Any:
     except RecursionError:
         raise UnreadableError("the body is nested too deeply") from None
     except ValueError as error:  # not UTF-8, too, and whole numbers of thousands of digits
-        raise UnreadableError(f"the body is not JSON: {' '.join(str(error).split())}") from None
+        raise UnreadableError(f"the body is not JSON: {said(error)}") from None
 
 
 def _no_number(word: str) -> NoReturn:
@@ -85,9 +82,11 @@ def read_forget(experiment: Experiment, item: Any) -> Forget:
 
 def _decision(name: object) -> tuple[str, int]:
     if not isinstance(name, str):
-        raise InputError(f"decision must be a text such as '3@user-17', not {quote(name)}")
+        wanted = f"decision must be a text such as '3@user-17', not {quote(name)}"
+        raise InputError(wanted, about=("decision",))
     if len(name) > LONGEST_NAME + 20:
-        raise InputError(f"decision has {len(name):,} letters: no decision is called so")
+        long = f"decision has {len(name):,} letters: no decision is called so"
+        raise InputError(long, about=("decision",))
     unit, count = decision_of(name)
     return short_name("decision", unit), count
 
@@ -100,9 +99,9 @@ def _fields(item: Any, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         )
     for field in required:
         if field not in item:
-            raise InputError(f"the field {quote(field)} is missing")
+            raise InputError(f"the field {quote(field)} is missing", about=(field,))
     if len(item) > len(required):
         for field in item:
             if field not in required and field not in optional:
-                raise InputError(str(unknown("field", field, required + optional)))
+                raise unknown("field", field, required + optional)
     return item

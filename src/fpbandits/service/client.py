@@ -18,28 +18,11 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote as escaped
 
 from fpbandits.core.extras import needed_for
-from fpbandits.errors import (
-    ConflictError,
-    Error,
-    InputError,
-    RefusedError,
-    TooLargeError,
-    UnavailableError,
-    UnknownError,
-    quote,
-)
+from fpbandits.errors import Error, InputError, UnavailableError, quote, said
+from fpbandits.service.statuses import kind_of
 
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
-
-_KINDS: dict[int, type[Error]] = {
-    401: RefusedError,
-    403: RefusedError,
-    404: UnknownError,
-    409: ConflictError,
-    413: TooLargeError,
-    503: UnavailableError,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +163,7 @@ class Client:
                 for line in response.iter_lines():
                     yield json.loads(line)
         except self._failures as error:
-            raise UnavailableError(f"{self._http.base_url}: {error}") from None
+            raise self._unreached(error) from None
 
     def close(self) -> None:
         """Let go of connections."""
@@ -202,9 +185,10 @@ class Client:
         if not bodies:
             return []
         items = self._call("POST", path, list(bodies))
-        return [
-            _error(item["status"], item["error"]) if "error" in item else item for item in items
-        ]
+        return [_error(item["status"], item) if "error" in item else item for item in items]
+
+    def _unreached(self, error: Exception) -> UnavailableError:
+        return UnavailableError(said(error), place=(str(self._http.base_url),))
 
     def _call(
         self, method: str, path: str, body: object = None, timeout: float | None = None
@@ -218,8 +202,7 @@ class Client:
                     method, path, json=body, timeout=timeout or self._timeout
                 )
             except self._failures as error:
-                what = str(error) or type(error).__name__
-                failure = UnavailableError(f"{self._http.base_url}: {what}")
+                failure = self._unreached(error)
             except ValueError as error:  # a NaN is no JSON
                 raise InputError(f"this cannot be sent as JSON: {error}") from None
             else:
@@ -248,13 +231,12 @@ def _served(answer: Mapping[str, Any]) -> Served:
 
 def _failure(response: Any) -> Error:
     try:
-        words = str(response.json()["error"])
+        return _error(response.status_code, response.json())
     except (ValueError, LookupError, TypeError):  # someone in between has answered
         words = f"{response.status_code} {response.reason_phrase}"
-    return _error(response.status_code, words)
+        return kind_of(response.status_code)(words)
 
 
-def _error(status: int, words: str) -> Error:
-    if status >= 500:
-        return _KINDS.get(status, UnavailableError if status in (502, 504) else Error)(words)
-    return _KINDS.get(status, InputError)(words)
+def _error(status: int, answer: Mapping[str, Any]) -> Error:
+    """Return the error that a service answered with; its sentence says where, too."""
+    return kind_of(status)(str(answer["error"]), about=tuple(map(str, answer.get("place", ()))))

@@ -20,7 +20,7 @@ from fpbandits.agent.agent import Agent, Late
 from fpbandits.core.checks import checked_name, known_name, number, whole_number
 from fpbandits.core.renamed import with_new_options
 from fpbandits.engine.policy import Policy
-from fpbandits.errors import InputError, TooLargeError, quote, unknown
+from fpbandits.errors import InputError, TooLargeError, listed, quote, unknown
 from fpbandits.policies import DEFAULT, POLICIES
 from fpbandits.policies.parsing import made, options_of
 from fpbandits.problem.files import SIZE_LIMITS, problem_from_toml
@@ -99,17 +99,11 @@ class Experiment:
         if given is None and not contexts:
             return None
         if not contexts:
-            raise InputError(f"{self.name} has no contexts: leave it out")
+            raise InputError(f"{self.name} has no contexts: leave it out", about=("context",))
         if given is None:
-            raise InputError(f"{self.name} has contexts: say which, one of {_few(contexts)}")
-        try:
-            return known_name("context", given, contexts)
-        except InputError as error:  # to a caller it is a value that cannot be
-            raise InputError(str(error)) from None
-
-
-def _few(names: tuple[str, ...]) -> str:
-    return ", ".join(map(quote, names[:8])) + (", …" if len(names) > 8 else "")
+            which = f"{self.name} has contexts: say which, one of {listed(contexts)}"
+            raise InputError(which, about=("context",))
+        return known_name("context", given, contexts)
 
 
 def checked_experiment(name: object, body: object) -> Experiment:
@@ -120,37 +114,44 @@ def checked_experiment(name: object, body: object) -> Experiment:
     """
     title = short_name("the experiment", name)
     if "/" in title:
-        raise InputError(f"the experiment: its name {quote(title)} stands in addresses: no /")
+        slash = f"its name {quote(title)} stands in addresses: no /"
+        raise InputError(slash, place=("the experiment",))
     if not isinstance(body, dict):
         raise InputError(f"an experiment is an object with {', '.join(_FIELDS)}, not {quote(body)}")
     for field in body:
         if field not in _FIELDS:
-            raise InputError(str(unknown("field", str(field), _FIELDS)))
+            raise unknown("field", str(field), _FIELDS)
     text = body.get("problem")
     if not isinstance(text, str):
-        raise InputError(f"problem must be the text of a TOML file, not {quote(text)}")
+        wanted = f"problem must be the text of a TOML file, not {quote(text)}"
+        raise InputError(wanted, about=("problem",))
     if len(text) > SIZE_LIMITS[".toml"]:
-        raise TooLargeError(f"problem has more than {SIZE_LIMITS['.toml']:,} letters")
+        long = f"problem has more than {SIZE_LIMITS['.toml']:,} letters"
+        raise TooLargeError(long, about=("problem",))
     try:
         text.encode()
         problem = problem_from_toml(text, title)
     except UnicodeEncodeError as error:
-        raise InputError(f"problem: letter {error.start + 1} is half of one") from None
+        half = f"letter {error.start + 1} is half of one"
+        raise InputError(half, place=("problem",)) from None
     except InputError as error:
-        raise InputError(f"problem: {error}") from None
+        raise error.at("problem") from None
     late = body.get("late", "in-order")
     if late not in get_args(Late):
-        raise InputError(f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}")
+        wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
+        raise InputError(wanted, about=("late",))
     wait, default = body.get("reward_wait"), body.get("default_reward")
     if wait is not None:
         wait = number(wait, "reward_wait")
         if not 0 < wait <= LONGEST_WAIT:
             raise InputError(
-                f"reward_wait is {wait:g}: it must be above 0 and at most {LONGEST_WAIT:g} seconds"
+                f"reward_wait is {wait:g}: it must be above 0 and at most {LONGEST_WAIT:g} seconds",
+                about=("reward_wait",),
             )
     if default is not None:
         if wait is None:
-            raise InputError("default_reward needs reward_wait: it counts when that has passed")
+            lone = "default_reward needs reward_wait: it counts when that has passed"
+            raise InputError(lone, about=("default_reward",))
         default = number(default, "default_reward")
     policy = policy_of(body.get("policy"))
     seed = whole_number("seed", body.get("seed", 0), most=2**63 - 1)
@@ -165,10 +166,7 @@ def checked_experiment(name: object, body: object) -> Experiment:
     experiment = Experiment(
         0, title, problem, policy, seed, late, wait, default, json.dumps(definition)
     )
-    try:
-        _try(experiment)
-    except InputError as error:
-        raise InputError(str(error)) from None
+    _try(experiment)
     return experiment
 
 
@@ -187,10 +185,7 @@ def _try(experiment: Experiment) -> None:
 
 def short_name(owner: str, name: object) -> str:
     """Return a name of an experiment, a unit or a key, or say what is wrong with it."""
-    checked = checked_name(owner, name)
-    if len(checked) > LONGEST_NAME:
-        raise InputError(f"{owner}: its name has {len(checked):,} of {LONGEST_NAME} letters")
-    return checked
+    return checked_name(owner, name, most=LONGEST_NAME)
 
 
 def policy_of(word: object) -> Policy:
@@ -198,11 +193,8 @@ def policy_of(word: object) -> Policy:
     if word is None:
         return DEFAULT()
     if not isinstance(word, str):
-        raise InputError(f"policy must be a text such as 'frugal', not {quote(word)}")
+        wanted = f"policy must be a text such as 'frugal', not {quote(word)}"
+        raise InputError(wanted, about=("policy",))
     name, *options = word.split(":")
-    if name not in POLICIES:
-        raise InputError(str(unknown("policy", name, POLICIES)))
-    try:
-        return made(POLICIES[name], options_of(POLICIES[name], options))
-    except InputError as error:
-        raise InputError(str(error)) from None
+    kind = POLICIES[known_name("policy", name, POLICIES)]
+    return made(kind, options_of(kind, options))

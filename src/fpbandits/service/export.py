@@ -44,8 +44,8 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
     ending = path.suffix.lower()
     if ending not in (".parquet", ".csv"):
         raise InputError(
-            f"{shown(path)}: unknown file ending {quote(path.suffix)}: the log is written as "
-            ".parquet or .csv"
+            f"unknown file ending {quote(path.suffix)}: the log is written as .parquet or .csv",
+            place=(shown(path),),
         )
     (kept,) = experiments_of(store, experiment)
     found = Experiment.from_definition(kept.id, kept.name, kept.definition)

@@ -1,18 +1,7 @@
 """The service over HTTP: what the contract of `docs/service.md` says, no more.
 
 Each request is read, checked and handed to the desk; the answer is JSON. Whatever goes wrong is
-``{"error": one line}``, with a status by the kind of error:
-
-=====  ===========================================================================
-400    what cannot be read
-401    no token, or an unknown one
-403    a token for other work
-404    an experiment, a unit or a decision that there is not
-409    at odds with what is there: another experiment, another reward
-413    more than is taken at once
-422    a value that cannot be
-503    the store does not answer, or too many wait: ``Retry-After``
-=====  ===========================================================================
+``{"error": one line, "place": [names]}``, with a status by the kind of error: see `statuses`.
 
 A list of requests is answered with a list, item by item; an item that is wrong has ``error`` and
 ``status`` of its own, and the others are served.
@@ -48,27 +37,16 @@ from fpbandits.errors import (
     StorageError,
     TooLargeError,
     UnavailableError,
-    UnknownError,
     quote,
 )
 from fpbandits.service import bodies, shapes
 from fpbandits.service.desk import PATIENCE, Desk, Work
 from fpbandits.service.experiment import Experiment, checked_experiment, short_name
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
+from fpbandits.service.statuses import ForbiddenError, MissingError, UnreadableError, status_of
 from fpbandits.service.step import Expire, Unit, decision_name
 from fpbandits.service.store import Kept, Logged, Store
 from fpbandits.service.tokens import Role, Tokens, is_loopback
-
-_STATUS = (
-    (bodies.UnreadableError, 400),
-    (RefusedError, 401),
-    (UnknownError, 404),
-    (ConflictError, 409),
-    (TooLargeError, 413),
-    (InputError, 422),
-    (UnavailableError, 503),
-    (Error, 500),
-)
 
 _READERS: dict[str, bodies.Reader] = {
     "decisions": bodies.read_ask,
@@ -92,10 +70,6 @@ _encode = json.JSONEncoder(allow_nan=False).encode
 _logger = logging.getLogger("fpbandits.service")
 
 _T = TypeVar("_T")
-
-
-class _ForbiddenError(RefusedError):
-    """A token that is known, for other work than this."""
 
 
 class Service:
@@ -177,9 +151,7 @@ class Service:
         if found is None:
             raise RefusedError("a token is needed: Authorization: Bearer TOKEN")
         if role == "admin" and found != "admin":
-            raise _ForbiddenError(
-                "this token is for deciding, and this needs one for administering"
-            )
+            raise ForbiddenError("this token is for deciding, and this needs one for administering")
 
     async def experiment(self, name: str) -> Experiment:
         """Return an experiment that takes requests."""
@@ -217,7 +189,8 @@ class Service:
         """Return an experiment as the store keeps it."""
         kept = self.store.experiment(name) if _can_be(name) else None
         if kept is None:
-            raise UnknownError(f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one")
+            unknown = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
+            raise MissingError(unknown, about=(("experiment", name),))
         return kept
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
@@ -240,7 +213,7 @@ class Service:
         except Error as error:
             return _failure(error)
         except ClientDisconnect:
-            return _json({"error": "the body broke off"}, 400)
+            return _failure(UnreadableError("the body broke off"))
         except Exception:
             return _bug()
 
@@ -264,7 +237,8 @@ class Service:
         """Tell all about a unit, as of its last event."""
         row = self.store.unit((experiment.id, name)) if _can_be(name) else None
         if row is None or row.state is None:
-            raise UnknownError(f"unknown unit {quote(name)}: nothing was decided for it yet")
+            unknown = f"unknown unit {quote(name)}: nothing was decided for it yet"
+            raise MissingError(unknown, about=(("unit", name),))
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
         plausible: dict[str, float | None] | None
         try:
@@ -331,11 +305,11 @@ def _refuse_pages(request: Request) -> None:
         name = urlsplit(f"//{host}").hostname or ""
         elsewhere = origin is not None and urlsplit(origin).netloc != host
     except ValueError:  # half a bracket
-        raise _ForbiddenError("without tokens, Host and Origin must be addresses") from None
+        raise ForbiddenError("without tokens, Host and Origin must be addresses") from None
     if not is_loopback(name):
-        raise _ForbiddenError("without tokens, only requests to a loopback address are served")
+        raise ForbiddenError("without tokens, only requests to a loopback address are served")
     if elsewhere:
-        raise _ForbiddenError("without tokens, pages from elsewhere are not served")
+        raise ForbiddenError("without tokens, pages from elsewhere are not served")
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -353,20 +327,18 @@ def _json(content: object, status: int = 200) -> Response:
     return Response(_encode(content).encode(), status, media_type="application/json")
 
 
-def _status(error: Error) -> int:
-    if isinstance(error, _ForbiddenError):
-        return 403
-    return next(status for kind, status in _STATUS if isinstance(error, kind))
+def _failed(error: Error) -> dict[str, Any]:
+    return {"error": " ".join(str(error).split()), "place": error.path}
 
 
 def _item(outcome: dict[str, Any] | Error) -> dict[str, Any]:
     if isinstance(outcome, Error):
-        return {"error": str(outcome), "status": _status(outcome)}
+        return {**_failed(outcome), "status": status_of(outcome)}
     return outcome
 
 
 def _failure(error: Error) -> Response:
-    response = _json({"error": " ".join(str(error).split())}, _status(error))
+    response = _json(_failed(error), status_of(error))
     if response.status_code == 503:
         response.headers["retry-after"] = "1"
     if response.status_code == 401:
@@ -377,7 +349,7 @@ def _failure(error: Error) -> Response:
 def _bug() -> Response:
     """Answer what must not happen; the log says what did."""
     _logger.exception("a request failed")
-    return _json({"error": "this request failed inside; the server's log says how"}, 500)
+    return _failure(Error("this request failed inside; the server's log says how"))
 
 
 def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PATIENCE) -> Any:
@@ -400,11 +372,11 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
     @app.exception_handler(HTTPException)
     async def missed(request: Request, error: HTTPException) -> Response:
         words = f"{request.method} {quote(request.url.path)}: {error.detail}"
-        return _json({"error": words}, error.status_code)
+        return _json(_failed(Error(words)), error.status_code)
 
     @app.exception_handler(ClientDisconnect)
     async def gone(request: Request, error: ClientDisconnect) -> Response:
-        return _json({"error": "the body broke off"}, 400)
+        return _failure(UnreadableError("the body broke off"))
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
@@ -458,7 +430,8 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
         service.allow(request, "admin")
         after = request.query_params.get("after", "0")
         if not after.isascii() or not after.isdigit():
-            raise InputError(f"after is {quote(after)}: expected a whole number")
+            wanted = f"after is {quote(after)}: expected a whole number"
+            raise InputError(wanted, about=("after",))
         place = whole_number("after", int(after[:30]), most=2**63 - 1)
         return await service.log(await service.experiment(name), place)
 

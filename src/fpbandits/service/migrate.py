@@ -79,7 +79,7 @@ def _observed(experiment: Experiment, name: str, rows: list[Row], now: float) ->
         try:
             unit.observe(row["arm"], row["context"], row["reward"], number, now)
         except InputError as error:
-            raise InputError(f"{quote(name)}, reward {number + 1}: {error}") from None
+            raise error.at(("unit", name), ("reward", number + 1)) from None
     return unit
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from fpbandits.core.extras import needed_for
-from fpbandits.errors import InputError, StorageError, UnavailableError, quote
+from fpbandits.errors import InputError, StorageError, UnavailableError, quote, said
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
     KIND,
@@ -131,16 +131,18 @@ class PostgresStore(Store):
         row = connection.execute(self._text("installed")).fetchone()
         if row == (False,):
             if not make:
-                raise InputError(f"{self._where}: there is no store; fpbandits serve makes one")
+                none = "there is no store; fpbandits serve makes one"
+                raise InputError(none, place=(self._where,))
             connection.execute(self._text("schema"))
             connection.execute(self._text("describe"), (KIND, SCHEMA))
         about = connection.execute(self._text("about")).fetchone()
         if about is None or about[0] != KIND:
-            raise StorageError(f"{self._where}: this holds no store of fpbandits")
+            raise StorageError("this holds no store of fpbandits", place=(self._where,))
         if about[1] != SCHEMA:
             raise StorageError(
-                f"{self._where}: written with schema {about[1]}, and this version of fpbandits "
-                f"reads schema {SCHEMA}"
+                f"written with schema {about[1]}, and this version of fpbandits "
+                f"reads schema {SCHEMA}",
+                place=(self._where,),
             )
 
     def _text(self, name: str) -> bytes:
@@ -152,11 +154,9 @@ class PostgresStore(Store):
         try:
             yield
         except psycopg.Error as error:
-            said = " ".join(str(error).split()) or type(error).__name__
-            message = f"{self._where}: {said[:200]}"
-            if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-                raise UnavailableError(message) from None
-            raise StorageError(message) from None
+            passing = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+            kind = UnavailableError if passing else StorageError
+            raise kind(said(error), place=(self._where,)) from None
 
     @contextmanager
     def transaction(
@@ -165,7 +165,7 @@ class PostgresStore(Store):
         with self._failing():
             opened = self._opened(asked, touched, keys) or self._opened(asked, touched, keys)
             if opened is None:
-                raise UnavailableError(f"{self._where}: the connection broke twice")
+                raise UnavailableError("the connection broke twice", place=(self._where,))
             try:
                 yield opened
                 opened.commit()
@@ -253,7 +253,7 @@ class PostgresStore(Store):
     def _alone_reading(self) -> Iterator[None]:
         """Wait until nobody else reads, but not behind many whom nobody answers."""
         if not self._reading.acquire(timeout=self._patience):
-            raise UnavailableError(f"{self._where}: others wait for an answer")
+            raise UnavailableError("others wait for an answer", place=(self._where,))
         try:
             yield
         finally:

@@ -33,8 +33,12 @@ def _or_list(shape: Shape) -> Shape:
     return {"anyOf": [shape, {"type": "array", "items": shape, "maxItems": MOST_ITEMS}]}
 
 
-_ERROR = _object(("error",), error={"type": "string"})
-_ITEM_ERROR = _object(("error", "status"), error={"type": "string"}, status={"type": "integer"})
+_FAILED: dict[str, Shape] = {
+    "error": {"type": "string"},
+    "place": {"type": "array", "items": {"type": "string"}},
+}
+_ERROR = _object(("error", "place"), **_FAILED)
+_ITEM_ERROR = _object(("error", "place", "status"), **_FAILED, status={"type": "integer"})
 
 _WORDS = {
     400: "It cannot be read.",

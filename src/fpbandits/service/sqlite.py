@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 from fpbandits.core.storage import shown
-from fpbandits.errors import StorageError, UnavailableError
+from fpbandits.errors import StorageError, UnavailableError, said
 from fpbandits.service.step import Event
 from fpbandits.service.store import (
     SCHEMA,
@@ -72,11 +72,12 @@ class SqliteStore(Store):
             ((tables,),) = writer.execute("SELECT count(*) FROM sqlite_schema")
             if kind == _APPLICATION and schema != SCHEMA:
                 raise StorageError(
-                    f"{shown(self._path)}: written with schema {schema}, and this version of "
-                    f"fpbandits reads schema {SCHEMA}"
+                    f"written with schema {schema}, and this version of "
+                    f"fpbandits reads schema {SCHEMA}",
+                    place=(shown(self._path),),
                 )
             if kind != _APPLICATION and (tables or not make):
-                raise StorageError(f"{shown(self._path)}: this holds no store of fpbandits")
+                raise StorageError("this holds no store of fpbandits", place=(shown(self._path),))
             if kind != _APPLICATION:
                 for statement in self._sql["schema"].split(";\n"):
                     writer.execute(statement)
@@ -94,10 +95,9 @@ class SqliteStore(Store):
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
-            message = f"{shown(self._path)}: {error}"
-            if code is not None and code & 0xFF in _PASSING:
-                raise UnavailableError(message) from None
-            raise StorageError(message) from None
+            passing = code is not None and code & 0xFF in _PASSING
+            kind = UnavailableError if passing else StorageError
+            raise kind(said(error), place=(shown(self._path),)) from None
 
     @contextmanager
     def transaction(

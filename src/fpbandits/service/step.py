@@ -28,8 +28,9 @@ from typing import Any, NamedTuple
 
 from fpbandits import __version__
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import ConflictError, InputError, UnknownError, quote
+from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.statuses import MissingError
 
 DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED = KINDS = (
     "decision",
@@ -125,7 +126,10 @@ def decision_of(name: str) -> tuple[str, int]:
     """
     number, at, unit = name.partition("@")
     if not at or not unit or not (number.isascii() and number.isdigit()) or len(number) > 18:
-        raise UnknownError(f"unknown decision {quote(name)}: expected one such as '3@user-17'")
+        raise MissingError(
+            f"unknown decision {quote(name)}: expected one such as '3@user-17'",
+            about=(("decision", name),),
+        )
     return unit, int(number)
 
 
@@ -221,7 +225,8 @@ class Unit:
                 raise ConflictError(
                     f"the key {quote(request.key)} of {quote(self.name)} was used in the context "
                     f"{quote(event.context)}, not {quote(request.context)}: a key is for one "
-                    "request"
+                    "request",
+                    about=("key",),
                 )
             return self._decision(event)
         decision = self.agent.ask(request.context)
@@ -252,10 +257,8 @@ class Unit:
             raise self._unknown(number) from None
         except ConflictError:
             return self._tell_again(number, reward, now)
-        except InputError as error:
-            words = str(error).removeprefix(f"decision {number}: ")
-            name = decision_name(self.name, number)
-            raise InputError(f"decision {quote(name)}: {words}") from None
+        except InputError as error:  # of the agent's decision, which has another name here
+            raise error.at(*self._place(number), dropping=1) from None
         self._settled(number)
         self._note(REWARD, number, now, reward=reward)
         return self._status(number, "told")
@@ -265,22 +268,15 @@ class Unit:
         earlier = self._settlements_of(number)
         told = earlier.get(REWARD) or earlier.get(LATE)
         if told is not None and told.reward != reward:
-            raise ConflictError(
-                f"decision {quote(decision_name(self.name, number))} was told the reward "
-                f"{told.reward!r} before, and now {reward!r}: the first one stays"
-            )
+            before = f"was told the reward {told.reward!r} before, and now {reward!r}"
+            raise self._conflict(number, f"{before}: the first one stays")
         if FORGOT in earlier:
-            raise ConflictError(
-                f"decision {quote(decision_name(self.name, number))} was forgotten: its reward can "
-                "no longer count"
-            )
+            raise self._conflict(number, "was forgotten: its reward can no longer count")
         if told is None:
             low, high = self.experiment.problem.rewards.range
             if not low <= reward <= high:
-                raise InputError(
-                    f"decision {quote(decision_name(self.name, number))}: the reward {reward!r} is "
-                    f"outside the range [{low:g}, {high:g}]"
-                )
+                outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
+                raise InputError(outside, place=self._place(number))
             self._note(LATE, number, now, reward=reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
@@ -292,10 +288,8 @@ class Unit:
         except ConflictError:
             earlier = self._settlements_of(number)
             if REWARD in earlier:
-                raise ConflictError(
-                    f"decision {quote(decision_name(self.name, number))} was told its reward: it "
-                    "cannot be forgotten"
-                ) from None
+                told = "was told its reward: it cannot be forgotten"
+                raise self._conflict(number, told) from None
             return self._status(number, "forgotten" if FORGOT in earlier else "late")
         self._settled(number)
         self._note(FORGOT, number, now)
@@ -324,9 +318,16 @@ class Unit:
     def _status(self, number: int, status: str) -> Answer:
         return {"decision": decision_name(self.name, number), "status": status}
 
-    def _unknown(self, number: int) -> UnknownError:
-        name = decision_name(self.name, number)
-        return UnknownError(f"unknown decision {quote(name)}: no such decision was made")
+    def _place(self, number: int) -> Place:
+        return (("decision", decision_name(self.name, number)),)
+
+    def _unknown(self, number: int) -> MissingError:
+        unknown = f"unknown decision {quote(decision_name(self.name, number))}"
+        return MissingError(f"{unknown}: no such decision was made", about=self._place(number))
+
+    def _conflict(self, number: int, words: str) -> ConflictError:
+        decision = f"decision {quote(decision_name(self.name, number))}"
+        return ConflictError(f"{decision} {words}", about=self._place(number))
 
     def _note(
         self,

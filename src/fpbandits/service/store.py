@@ -203,4 +203,4 @@ def statements(name: str) -> dict[str, str]:
 def existing(path: Path) -> None:
     """Say that a store is not there, if so."""
     if not path.exists():
-        raise InputError(f"{path}: there is no such store; fpbandits serve makes one")
+        raise InputError("there is no such store; fpbandits serve makes one", place=(str(path),))

@@ -51,7 +51,7 @@ def read_tokens(path: Path) -> Tokens:
     try:
         text = read_whole(path, _LARGEST).decode()
     except UnicodeDecodeError:
-        raise InputError(f"{shown(path)}: not UTF-8 text") from None
+        raise InputError("not UTF-8 text", place=(shown(path),)) from None
     lines: list[tuple[Role, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -60,18 +60,18 @@ def read_tokens(path: Path) -> Tokens:
         word, _, rest = line.strip().partition(" ")
         role = next((role for role in ROLES if role == word), None)
         if role is None:
-            raise InputError(
-                f"{shown(path)}: row {number}: a line begins with {' or '.join(ROLES)}"
-            )
+            wanted = f"a line begins with {' or '.join(ROLES)}"
+            raise InputError(wanted, place=(shown(path), ("row", number)))
         kept = rest.split()[0] if rest.split() else ""
         if not _HASH.fullmatch(kept):
             raise InputError(
-                f"{shown(path)}: row {number}: after {role} comes the SHA-256 of the token, 64 "
-                "hexadecimal digits; fpbandits token makes both"
+                f"after {role} comes the SHA-256 of the token, 64 hexadecimal digits; fpbandits "
+                "token makes both",
+                place=(shown(path), ("row", number)),
             )
         lines.append((role, kept))
     if not lines:
-        raise InputError(f"{shown(path)}: it holds no token; fpbandits token makes one")
+        raise InputError("it holds no token; fpbandits token makes one", place=(shown(path),))
     return Tokens(lines)
 
 

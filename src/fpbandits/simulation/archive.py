@@ -15,7 +15,7 @@ import numpy as np
 
 from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
-from fpbandits.errors import StorageError
+from fpbandits.errors import StorageError, said
 from fpbandits.problem.files import problem_from_toml, problem_to_toml
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import RunSpec
@@ -121,5 +121,5 @@ def load_result(path: Path) -> Result:
     except StorageError as error:
         raise error.at(shown(path)) from None
     except Exception as error:  # damaged archives raise whatever their decoders do
-        reason = " ".join(str(error).split())
-        raise StorageError(f"{shown(path)}: not a whole result file ({reason})") from None
+        reason = f"not a whole result file ({said(error)})"
+        raise StorageError(reason, place=(shown(path),)) from None

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fpbandits.core.extras import needed_for
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, quote, said
 
 PATIENCE = 10
 """How many seconds a scheduler has to answer."""
@@ -50,9 +50,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
             f"no Dask scheduler answers at {quote(address)} within {PATIENCE} s{_LIKE}"
         ) from None
     except Exception as error:  # encryption that is not set up, transports that are not installed
-        reason = " ".join(str(error).split())[:120]
         raise InputError(
-            f"{quote(address)} is no Dask scheduler's address: {reason}{_LIKE}"
+            f"{quote(address)} is no Dask scheduler's address: {said(error, 120)}{_LIKE}"
         ) from None
     try:
         if not client.nthreads():

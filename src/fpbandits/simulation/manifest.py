@@ -79,11 +79,13 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest, if it is as it was written, and holds all that it should."""
     manifest = read_json(path, KIND, READ)
     if not _is_whole(manifest):
-        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+        raise DamagedError("damaged (its checksum is another)", place=(shown(path),))
     if manifest["schema"] == 1 and _are(dict, manifest.get("cells")):
         manifest["cells"] = [with_new_keys(cell) for cell in manifest["cells"]]
     if not _is_sound(manifest):
-        raise StorageError(f"{shown(path)}: fields are missing, or are not what they should be")
+        raise StorageError(
+            "fields are missing, or are not what they should be", place=(shown(path),)
+        )
     return manifest
 
 

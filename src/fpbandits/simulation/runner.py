@@ -126,8 +126,8 @@ def _play_missing(
                 store.write()
             if isinstance(error, LostWorkersError):
                 raise LostWorkersError(
-                    f"{error}; finished runs are kept in {shown(store.folder)}, and the same "
-                    "question goes on from there"
+                    f"{error.reason}; finished runs are kept in {shown(store.folder)}, and the "
+                    "same question goes on from there"
                 ) from error
         raise
     if store is not None:

@@ -112,13 +112,14 @@ class Store:
             return None
         if found["schema"] != SCHEMA:
             raise ConflictError(
-                f"{shown(self.folder)}: holds runs of an earlier version, which load_results reads "
-                "and nothing adds to: name another folder"
+                "holds runs of an earlier version, which load_results reads "
+                "and nothing adds to: name another folder",
+                place=(shown(self.folder),),
             )
         if found["question"] != self._manifest["question"]:
             raise ConflictError(
-                f"{shown(self.folder)}: holds other runs ({difference(found, self._manifest)})"
-                ": name another folder"
+                f"holds other runs ({difference(found, self._manifest)}): name another folder",
+                place=(shown(self.folder),),
             )
         return found
 
@@ -182,8 +183,9 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     folder = checked_path(folder)
     if not holds_runs(folder) and _run_files(folder):
         raise StorageError(
-            f"{shown(folder / _MANIFEST)}: is gone: the command that began these runs, given once "
-            "more, takes them up and writes it again"
+            "is gone: the command that began these runs, given once "
+            "more, takes them up and writes it again",
+            place=(shown(folder / _MANIFEST),),
         )
     manifest = read_manifest(folder / _MANIFEST)
     cells = [(entry, spec_of(entry, manifest)) for entry in manifest["cells"]]
@@ -193,16 +195,18 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
             (spec.runs, len(spec.times), problems[entry["problem"]].pairs) for entry, spec in cells
         )
     except InputError as error:
-        raise StorageError(f"{shown(folder / _MANIFEST)}: {error}") from None
+        place = (shown(folder / _MANIFEST), *error.place)
+        raise StorageError(error.reason, place=place) from None
     except (MemoryError, ValueError, OverflowError):
-        raise StorageError(f"{shown(folder)}: so many runs do not fit into memory") from None
+        raise StorageError("so many runs do not fit into memory", place=(shown(folder),)) from None
     for path in _run_files(folder):
         _put_runs(path, manifest, tables)
     missing = sum(runs.size for runs in tables.missing())
     if missing and not partial:
         raise InputError(
-            f"{shown(folder)}: {counted(missing, 'run')} of {tables.total:,} are not finished: "
-            "the command that began them goes on from there"
+            f"{counted(missing, 'run')} of {tables.total:,} are not finished: "
+            "the command that began them goes on from there",
+            place=(shown(folder),),
         )
     results = {}
     for number, (entry, spec) in enumerate(cells):
@@ -265,7 +269,7 @@ def _put_runs(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
     """Put the runs of a file into tables; return False if another version played them."""
     content = read_whole(path)
     if _checksum(content) != path.stem:
-        raise DamagedError(f"{shown(path)}: damaged (its checksum is another)")
+        raise DamagedError("damaged (its checksum is another)", place=(shown(path),))
     try:
         header, arrays = from_npz(content, _KIND, READ)
         if header["question"] != manifest["question"]:
@@ -279,7 +283,7 @@ def _put_runs(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
         raise error.at(shown(path)) from None
     except Exception as error:  # archives raise whatever their decoders do
         # Written so, since its checksum is right: not for us to remove.
-        raise StorageError(f"{shown(path)}: not a chunk of runs ({quote(error)})") from None
+        raise StorageError(f"not a chunk of runs ({quote(error)})", place=(shown(path),)) from None
 
 
 def _unpacked(ranges: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:

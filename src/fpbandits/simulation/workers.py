@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fpbandits.core.arrays import Bools, Counts
-from fpbandits.errors import InputError, LostWorkersError
+from fpbandits.errors import InputError, LostWorkersError, said
 from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.cluster import dask_workers
 from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_progress
@@ -284,5 +284,6 @@ def _reply(future: Future[_Reply]) -> _Reply:
 
 
 def _lost(error: BaseException) -> LostWorkersError:
-    reason = " ".join(str(error).split()) or "their scheduler is gone, or someone stopped them"
-    return LostWorkersError(f"the workers are lost ({type(error).__name__}: {reason[:200]})")
+    kind = type(error).__name__
+    reason = said(error, otherwise="their scheduler is gone, or someone stopped them")
+    return LostWorkersError(f"the workers are lost ({kind}: {reason})")

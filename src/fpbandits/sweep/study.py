@@ -81,7 +81,7 @@ class Study:
 def load_study(path: Path, *, runs: float | None = None) -> Study:
     """Read a study file; ``runs``, if given, stands for the file's own."""
     if path.suffix.lower() != ".toml":
-        raise InputError(f"{shown(path)}: a study is a .toml file")
+        raise InputError("a study is a .toml file", place=(shown(path),))
     text = read_text(path)
     try:
         return _study(text, path, runs)
@@ -94,23 +94,25 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     for field in table:
         if field in ("truth", "truths"):
             raise InputError(
-                f"field {quote(field)}: a truth goes with its problem, as in "
-                'problems = [{ problem = "paper:two", truth = "all" }]'
+                "a truth goes with its problem, as in "
+                'problems = [{ problem = "paper:two", truth = "all" }]',
+                place=(("field", field),),
             )
         if field not in _FIELDS:
             raise unknown("field", field, _FIELDS)
     if "problems" not in table:
-        raise InputError("the field 'problems' is missing: a list of files or built-in names")
+        missing = "the field 'problems' is missing: a list of files or built-in names"
+        raise InputError(missing, about=("problems",))
     name = table.get("name", file.stem)
     if not isinstance(name, str):
-        raise InputError(f"name is a text, not {quote(name)}")
+        raise InputError(f"name is a text, not {quote(name)}", about=("name",))
     checked_name("the study", name)
     policies, options = _policies(_as_list("policies", table.get("policies", DEFAULT.name)), file)
     horizons = _whole_numbers("horizon", table.get("horizons", 10**5), least=1)
     seeds = _whole_numbers("seed", table.get("seeds", 0), least=0)
     shuffle = table.get("shuffle", False)
     if not isinstance(shuffle, bool):
-        raise InputError(f"shuffle is true or false, not {quote(shuffle)}")
+        raise InputError(f"shuffle is true or false, not {quote(shuffle)}", about=("shuffle",))
     runs = table.get("runs", 100) if runs is None else runs
     spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle)
 
@@ -187,14 +189,14 @@ def _whole_numbers(what: str, given: Any, *, least: int) -> list[int]:
     ]
     for value in values:
         if values.count(value) > 1:
-            raise InputError(f"the {what} {value} is given twice")
+            raise InputError(f"the {what} {value} is given twice", about=(f"{what}s",))
     return values
 
 
 def _as_list(what: str, value: Any) -> list[Any]:
     values = value if isinstance(value, list) else [value]
     if not values:
-        raise InputError(f"{what} is an empty list: give it a value")
+        raise InputError(f"{what} is an empty list: give it a value", about=(what,))
     return values
 
 
@@ -207,13 +209,15 @@ def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]
         policy = parse_policy(_from_folder_of(file, word))
         # A policy's own name for itself is the same however its options were written.
         if str(policy) in found:
-            raise InputError(f"the policy {quote(str(policy))} is given twice")
+            twice = f"the policy {quote(str(policy))} is given twice"
+            raise InputError(twice, about=(("policy", str(policy)),))
         found[str(policy)] = policy
         options |= {field.name: None for field in fields(policy) if f":{field.name}=" in word}
     for option in options:
         if option in (*_NUMBERS, *_NAMES, "seed", "runs"):
             raise InputError(
-                f"{quote(option)} is a column of its own: a policy's option needs another name"
+                f"{quote(option)} is a column of its own: a policy's option needs another name",
+                about=(option,),
             )
     return list(found.values()), list(options)
 
@@ -233,8 +237,8 @@ def _words(entry: Any) -> Iterator[str]:
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise InputError(
-                    f"policy {quote(entry['policy'])}: {key} is a number or a text, or a list "
-                    f"of them, not {quote(value)}"
+                    f"{key} is a number or a text, or a list of them, not {quote(value)}",
+                    place=(("policy", entry["policy"]),),
                 )
     for chosen in product(*options.values()):
         settings = [f"{key}={value}" for key, value in zip(options, chosen, strict=True)]
@@ -254,14 +258,15 @@ def _from_folder_of(file: Path, word: str) -> str:
 def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
     """Yield every problem with every truth that it is to be played under."""
     for index, entry in enumerate(_as_list("problems", given), 1):
-        where = f"problem {index}"
+        where = ("problem", index)
         table = {"problem": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
-            raise InputError(f"{where} must be a file, a built-in name or a table: {quote(entry)}")
-        table = with_new_keys(table)
-        rest = {key: value for key, value in table.items() if key != "truth"}
+            wanted = f"it must be a file, a built-in name or a table, not {quote(entry)}"
+            raise InputError(wanted, place=(where,))
         try:
-            for problem in _loaded(rest, where, file):
+            table = with_new_keys(table)
+            rest = {key: value for key, value in table.items() if key != "truth"}
+            for problem in _loaded(rest, f"problem {index}", file):
                 for truth in _truths(problem, table.get("truth")):
                     yield problem, truth
         except Error as error:
@@ -286,7 +291,9 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
         try:
             paths = sorted(file.parent.glob(source))
         except (NotImplementedError, ValueError):
-            raise InputError(f"{quote(source)}: expected a pattern like mine/*.toml") from None
+            raise InputError(
+                "expected a pattern like mine/*.toml", place=(quote(source),)
+            ) from None
         paths = [path for path in paths if realpath(path) != realpath(file)]
     if not paths:
         raise InputError(f"no file is called like {quote(source)}")

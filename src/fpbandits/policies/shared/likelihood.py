@@ -68,18 +68,21 @@ class LikelihoodPolicy(ThetaPolicy):
         super().__post_init__()
         if not isinstance(self.likelihood, str) or self.likelihood not in (LAW, MEANS):
             raise InputError(
-                f"{self.name}: likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}"
+                f"likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}",
+                place=(self.name,),
             )
         rate, alarm = getattr(self, "change_rate", 0.0), getattr(self, "false_alarm", 0.0)
         if rate > 1:
             raise InputError(
-                f"{self.name}: change_rate is {rate:g}: it is the probability of a change before "
-                "each play, at most 1"
+                f"change_rate is {rate:g}: it is the probability of a change before "
+                "each play, at most 1",
+                place=(self.name,),
             )
         if alarm >= 1:
             raise InputError(
-                f"{self.name}: false_alarm is {alarm:g}: it is the probability of giving up models "
-                "that are right, below 1, as 0.001"
+                f"false_alarm is {alarm:g}: it is the probability of giving up models "
+                "that are right, below 1, as 0.001",
+                place=(self.name,),
             )
 
     @property
@@ -93,8 +96,9 @@ class LikelihoodPolicy(ThetaPolicy):
             return theta(problem, LINEAR)
         if not problem.rewards.bounded:
             raise InputError(
-                f"{self.name}: likelihood={MEANS} takes rewards in a range, and "
-                f"{problem.rewards.name} ones have none: leave it out"
+                f"likelihood={MEANS} takes rewards in a range, and "
+                f"{problem.rewards.name} ones have none: leave it out",
+                place=(self.name,),
             )
         return theta(problem)
 

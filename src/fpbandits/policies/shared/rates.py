@@ -49,8 +49,9 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
         )
     if len(problem.models) > _MOST_MODELS:
         raise InputError(
-            f"{problem.name}: {len(problem.models):,} models are too many for a policy "
-            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
+            f"{len(problem.models):,} models are too many for a policy "
+            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy",
+            place=(problem.name,),
         )
     structure = Structure(problem)
     # places[i]: where the i-th model, or arm, stands in the order of names.

@@ -1,0 +1,176 @@
+"""What the library makes of a sheet: a problem, or marks at all that is wrong with it.
+
+Every check is the library's own, and where a mark goes follows from its error's place. To find all
+bad cells and not only the first, rows and then cells are given to the library one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from fpbandits.core.names import Naming, wrong_names
+from fpbandits.core.shares import checked_prior
+from fpbandits.errors import InputError
+from fpbandits.families import FAMILIES
+from fpbandits.lab.sheet import Sheet
+from fpbandits.problem.problem import Problem
+
+MOST_MARKS = 100
+"""More bad cells than this are not read one by one."""
+
+Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
+
+
+class Mark(NamedTuple):
+    """What is wrong, and where: ``column`` of a cell is a pair; ``name`` is that of a field."""
+
+    part: Part
+    message: str
+    row: int = 0
+    column: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the library makes of a sheet: a problem, or what is wrong."""
+
+    problem: Problem | None
+    marks: tuple[Mark, ...] = ()
+
+
+def field_names(family: str) -> tuple[str, ...]:
+    """Return the fields that a family takes beside its table, those that it must have first."""
+    kind = FAMILIES[family]
+    return *kind.fields, *kind.optional, *(["range"] if kind.takes_range else [])
+
+
+def read(sheet: Sheet) -> Reading:
+    """Return the problem that a sheet describes, or marks at all that is wrong with it."""
+    names = {"arm": sheet.arms, "model": sheet.models, "context": sheet.contexts}
+    errors = [error for kind, own in names.items() for error in wrong_names(kind, own, {})]
+    if not errors:
+        rows = [[_value(text) for text in row] for row in sheet.cells]
+        try:
+            return Reading(_problem(sheet, rows, _prior(sheet)))
+        except InputError as error:
+            errors = [*_bad_cells(sheet, rows), *_bad_weights(sheet)] or [error]
+    return Reading(None, tuple(_mark(sheet, error) for error in errors))
+
+
+def _mark(sheet: Sheet, error: InputError) -> Mark:
+    """Mark the place of an error: a cell, a name, a weight, a field, or else the whole table."""
+    message = str(error)
+    match error.place:
+        case (("model", str(model)), ("arm", str(arm))):
+            return Mark("cell", message, sheet.models.index(model), sheet.arms.index(arm))
+        case (("model", str(model)), ("context", str(context)), ("arm", str(arm))):
+            column = sheet.start(sheet.contexts.index(context)) + sheet.arms.index(arm)
+            return Mark("cell", message, sheet.models.index(model), column)
+        case (("prior", str(model)),):
+            return Mark("prior", message, sheet.models.index(model))
+        case (("model", int(number)),):
+            return Mark("model", message, row=number - 1)
+        case (("arm" | "context" as part, int(number)),):
+            return Mark(part, message, column=number - 1)
+        case (str(name) | (str(name), _),) if name in (*field_names(sheet.family), "shares"):
+            return Mark("field", message, name=name)
+    return Mark("table", message)
+
+
+def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> Problem:
+    """Have the library make a problem of a sheet whose cells hold these values."""
+    fields = {name: _field(name, text) for name, text in sheet.fields.items() if text.strip()}
+    naming: Naming = {
+        "name": sheet.name,
+        "arms": sheet.arms,
+        "models": sheet.models,
+        "prior": prior,
+        "truth": sheet.truth,
+    }
+    table: Sequence[Any] = rows
+    if sheet.contexts:
+        naming["contexts"] = sheet.contexts
+        if "shares" in fields:
+            naming["shares"] = fields["shares"]
+        starts = range(0, len(rows[0]), len(sheet.arms))
+        table = [[row[start : start + len(sheet.arms)] for start in starts] for row in rows]
+    own = {name: fields[name] for name in field_names(sheet.family) if name in fields}
+    if "range" in own:
+        naming["range"] = own.pop("range")
+    return Problem.of_family(sheet.family, table, own, **naming)
+
+
+def _field(name: str, text: str) -> Any:
+    """Return what a field says; all but these two are lists, even of one number."""
+    value = _value(text)
+    return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
+
+
+def _value(text: str) -> Any:
+    """Return a number, or a list of several, or the text itself if it holds anything else."""
+    parts = [_number(part) for part in re.split(r"[,;\s]+", text.strip())]
+    if any(part is None for part in parts):
+        return text
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _number(text: str) -> float | None:
+    try:
+        # Python takes 1_000 for a number, and nobody else does.
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _prior(sheet: Sheet) -> dict[str, Any] | None:
+    weights = zip(sheet.models, sheet.prior, strict=True)
+    return {name: _value(text) for name, text in weights if text.strip()} or None
+
+
+def _bad_weights(sheet: Sheet) -> Iterator[InputError]:
+    for name, weight in (_prior(sheet) or {}).items():
+        try:
+            # Beside another model, since a weight of 0 is wrong for all together only.
+            checked_prior({name: weight}, (name, f"other than {name}"))
+        except InputError as error:
+            yield error
+
+
+def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[InputError]:
+    """Find what the library refuses cells for, each as a problem of its own."""
+    errors: list[InputError] = []
+    for row, values in enumerate(rows):
+        if len(errors) >= MOST_MARKS:
+            break
+        alone = replace(sheet, models=(sheet.models[row],), truth=None)
+        if _refusal(alone, [values]) is None:
+            continue
+        for column, value in enumerate(values):
+            error = _refusal(_one_cell(alone, column), [[value]])
+            # Where a field is wrong, every cell is refused for it.
+            if error is not None and _mark(sheet, error).part == "cell":
+                errors.append(error)
+    return errors
+
+
+def _refusal(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> InputError | None:
+    try:
+        _problem(sheet, rows)
+    except InputError as error:
+        return error
+    return None
+
+
+def _one_cell(sheet: Sheet, column: int) -> Sheet:
+    """Return the sheet with the context and the arm of one column, and no others."""
+    context, arm = divmod(column, len(sheet.arms))
+    fields = {name: text for name, text in sheet.fields.items() if name != "shares"}
+    value = _value(fields.get("value", ""))
+    if isinstance(value, list) and arm < len(value):
+        fields["value"] = repr(value[arm])
+    contexts = sheet.contexts[context : context + 1]
+    return replace(sheet, arms=(sheet.arms[arm],), contexts=contexts, fields=fields)
