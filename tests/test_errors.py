@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -212,3 +215,146 @@ def test_quotes_are_one_line_whatever_is_quoted() -> None:
     assert quote(Unshowable()) == "a Unshowable"
     assert quote(np.float64(-1)) == "-1.0"
     assert quote(10**5000) == "a number of thousands of digits"
+
+
+FOREIGN = {
+    "errors.py: said": "what others say is put on one line",
+    "problem/files.py: parse_toml": "tomllib tells a name that is given twice by its words alone",
+    "engine/compiling.py: uncompilable": "Numba has a reason among pages of text",
+    "cli/app.py: _fail": "what others say is put on one line",
+    "cli/app.py: _with_choices": "Typer tells a command from an option by its words",
+}
+"""Where a text is read: of errors that are not ours, since they are nothing but text."""
+
+
+def kinds_of(trees: Iterable[ast.Module]) -> set[str]:
+    """The names of all classes that are an `Error`."""
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    kinds = {"Error"}
+    while more := {
+        each.name
+        for each in classes
+        if each.name not in kinds
+        and any(isinstance(base, ast.Name) and base.id in kinds for base in each.bases)
+    }:
+        kinds |= more
+    return kinds
+
+
+def names_in(node: ast.AST | None) -> set[str]:
+    return {each.id for each in ast.walk(node or ast.Pass()) if isinstance(each, ast.Name)}
+
+
+def texts_of_errors(function: ast.AST) -> Callable[[ast.AST], bool]:
+    """Return what tells whether an expression is an error's text, within a function."""
+    errors = {each.name for each in ast.walk(function) if isinstance(each, ast.ExceptHandler)} | {
+        each.arg
+        for each in ast.walk(function)
+        if isinstance(each, ast.arg)
+        and any(name.endswith(("Error", "Exception")) for name in names_in(each.annotation))
+    }
+    texts: set[str] = set()
+
+    def is_text(node: ast.AST) -> bool:
+        match node:
+            case ast.Name(id=name):
+                return name in texts or name == "message"
+            case ast.Attribute(value=ast.Name(id=name), attr="reason" | "args"):
+                return name in errors
+            case ast.Attribute(attr="message"):
+                return True
+            case ast.Call(func=ast.Name(id="str" | "repr"), args=[ast.Name(id=name)]):
+                return name in errors
+            case ast.FormattedValue(value=ast.Name(id=name)):
+                return name in errors
+            case ast.JoinedStr(values=values):
+                return any(map(is_text, values))
+        return False
+
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and is_text(node.value):
+            texts |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if isinstance(node, ast.AnnAssign) and node.value is not None and is_text(node.value):
+            texts |= names_in(node.target)
+    return is_text
+
+
+def readers(function: ast.AST, kinds: set[str]) -> Iterator[ast.AST]:
+    """Yield where a function looks into an error's text, or makes another error of it."""
+    is_text = texts_of_errors(function)
+    patterns = {"search", "match", "fullmatch", "findall", "finditer", "split", "sub"}
+    for node in ast.walk(function):
+        match node:
+            case ast.Compare(left=left, comparators=others) if any(map(is_text, [left, *others])):
+                yield node
+            case ast.Attribute(value=value) | ast.Subscript(value=value) if is_text(value):
+                yield node
+            case ast.Call(func=ast.Attribute(attr=name), args=given) if name in patterns:
+                if any(map(is_text, given)):
+                    yield node
+            case ast.Call(func=ast.Call(func=ast.Name(id="type")), args=[ast.Call() as first, *_]):
+                if is_text(first):
+                    yield node
+            case ast.Call(func=ast.Name(id=kind), args=[first, *_]) if kind in kinds:
+                if isinstance(first, ast.Call) and names_in(first.func) == {"str"}:
+                    yield node
+            case ast.ExceptHandler(type=caught, name=str(name)) if names_in(caught) & kinds:
+                for each in ast.walk(node):
+                    if isinstance(each, ast.Call) and names_in(each.func) & kinds:
+                        whole = (part for given in each.args for part in ast.walk(given))
+                        if any(
+                            isinstance(part, ast.FormattedValue)
+                            and names_in(part.value) == {name}
+                            and isinstance(part.value, ast.Name)
+                            for part in whole
+                        ):
+                            yield each
+
+
+def where_texts_are_read(sources: Mapping[str, str]) -> set[str]:
+    """Return the functions of files that read errors' texts."""
+    trees = {file: ast.parse(text) for file, text in sources.items()}
+    kinds = kinds_of(trees.values())
+    return {
+        f"{file}: {function.name}"
+        for file, tree in trees.items()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        if any(readers(function, kinds))
+    }
+
+
+def test_nothing_looks_into_an_errors_text() -> None:
+    folder = Path(fpbandits.__file__).parent
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
+    found = where_texts_are_read({name: path.read_text() for name, path in files.items()})
+    assert found == FOREIGN.keys()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if 'range' in str(error): pass",
+        "if str(error) == 'it is wrong': pass",
+        "if str(error).startswith('model '): pass",
+        "words = str(error).removeprefix('decision 3: ')",
+        "words = str(error)\n        row = words.split(' ')[1]",
+        "re.search('row', f'{error}')",
+        "pattern.match(str(error))",
+        "str(error)[:20]",
+        "if error.reason == 'it is wrong': pass",
+        "error.args[0]",
+        "raise InputError(str(error)) from None",
+        "raise InputError(f'problem: {error}') from None",
+        "raise type(error)(str(error)) from None",
+        "raise InputError(str(unknown('field', 'x', [])))",
+    ],
+)
+def test_reading_of_texts_is_found(body: str) -> None:
+    source = f"def do():\n    try:\n        it()\n    except InputError as error:\n        {body}\n"
+    kind = "class InputError(Error): pass\n"
+    assert where_texts_are_read({"a.py": kind + source}) == {"a.py: do"}
+    fine = "raise error.at('a.toml')", "show(str(error))", "if error.place: pass"
+    for body in fine:
+        source = f"def do():\n    try: it()\n    except InputError as error:\n        {body}\n"
+        assert not where_texts_are_read({"a.py": kind + source})

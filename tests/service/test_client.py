@@ -42,7 +42,7 @@ def test_ask_tell_forget_and_look(client: fpb.Client) -> None:
     assert client.unit("ask")["plays"] == {"arm1": 1, "arm2": 0}
     with pytest.raises(fpb.ConflictError, match="told the reward"):
         client.tell(decision, 0.0)
-    with pytest.raises(fpb.UnknownError, match="^unknown decision '9@ask'") as unknown:
+    with pytest.raises(fpb.UnknownError, match=r"^unknown decision '9@ask'") as unknown:
         client.tell("9@ask", 0.0)
     assert unknown.value.place == ("decision", "9@ask")
     with pytest.raises(fpb.InputError, match="outside the range"):

@@ -328,7 +328,7 @@ def _json(content: object, status: int = 200) -> Response:
 
 
 def _failed(error: Error) -> dict[str, Any]:
-    return {"error": " ".join(str(error).split()), "place": error.path}
+    return {"error": str(error), "place": error.path}
 
 
 def _item(outcome: dict[str, Any] | Error) -> dict[str, Any]:
