@@ -221,7 +221,6 @@ FOREIGN = {
     "errors.py: said": "what others say is put on one line",
     "problem/files.py: parse_toml": "tomllib tells a name that is given twice by its words alone",
     "engine/compiling.py: uncompilable": "Numba has a reason among pages of text",
-    "cli/app.py: _fail": "what others say is put on one line",
     "cli/app.py: _with_choices": "Typer tells a command from an option by its words",
 }
 """Where a text is read: of errors that are not ours, since they are nothing but text."""
@@ -258,7 +257,7 @@ def texts_of_errors(function: ast.AST) -> Callable[[ast.AST], bool]:
     def is_text(node: ast.AST) -> bool:
         match node:
             case ast.Name(id=name):
-                return name in texts or name == "message"
+                return name in texts
             case ast.Attribute(value=ast.Name(id=name), attr="reason" | "args"):
                 return name in errors
             case ast.Attribute(attr="message"):

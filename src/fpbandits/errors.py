@@ -24,7 +24,8 @@ pricing.toml: model 'loyal', arm '12 EUR': expected a number
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import Self
@@ -95,6 +96,21 @@ class Error(Exception):
         names = ((name,) if isinstance(name, str) else name for name in self.place)
         # Whoever sends a name of a million letters does not get them all back.
         return [str(each)[:1000] for name in names for each in name]
+
+
+@contextmanager
+def within(*names: Name) -> Iterator[None]:
+    """Put names in front of the place of an error that is raised in this block.
+
+    >>> with within("pricing.toml"):
+    ...     raise InputError("there are no models")
+    Traceback (most recent call last):
+    fpbandits.errors.InputError: pricing.toml: there are no models
+    """
+    try:
+        yield
+    except Error as error:
+        raise error.at(*names) from None
 
 
 def _words(place: Place) -> list[str]:
@@ -191,6 +207,24 @@ def listed(names: Iterable[str], most: int = 8) -> str:
     """
     first = list(islice(names, most + 1))
     return ", ".join([*map(quote, first[:most]), *(["…"] if len(first) > most else [])])
+
+
+def wrong_type(what: str, value: object, wanted: str) -> InputError:
+    """Say that a value is of another type than its name asks for.
+
+    >>> print(wrong_type("range", 3, "[lowest, highest]"))
+    range must be [lowest, highest], not 3
+    """
+    return InputError(f"{what} must be {wanted}, not {quote(value)}", about=(what,))
+
+
+def wrong_value(what: str, value: object, wanted: str) -> InputError:
+    """Say that a value is one that cannot be.
+
+    >>> print(wrong_value("seed", -1, "be at least 0"))
+    seed is -1: it must be at least 0
+    """
+    return InputError(f"{what} is {quote(value)}: it must {wanted}", about=(what,))
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:

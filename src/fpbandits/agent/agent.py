@@ -47,7 +47,7 @@ from fpbandits.core.storage import check_kind, read_json, shown, write_aside
 from fpbandits.core.streams import HISTORY, PLANS, TOLD, agent_stream
 from fpbandits.engine.policy import COUNTERS, MISFITS, Policy, Tally
 from fpbandits.engine.ready import NO_STREAM, ready
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, listed, quote
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, listed, quote, within
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.own import code_of
 from fpbandits.policies.parsing import the_policy
@@ -127,10 +127,8 @@ class Agent(OldAttributesRefused):
     ) -> None:
         problem = the_problem(problem)
         if not isinstance(late, str) or late not in get_args(Late):
-            raise InputError(
-                f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}",
-                about=("late",),
-            )
+            wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
+            raise InputError(wanted, about=("late",))
         # Where a policy does not apply, this says so.
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
@@ -350,10 +348,8 @@ class Agent(OldAttributesRefused):
         """Read an agent that `save` wrote; see `from_state`."""
         file = checked_path(path)
         state = read_json(file, "agent", READ)
-        try:
+        with within(shown(file)):
             return cls.from_state(state, problem, policy)
-        except Error as error:
-            raise error.at(shown(file)) from None
 
     @classmethod
     def _restored(cls, state: dict[str, Any], problem: Problem, policy: Policy) -> Agent:

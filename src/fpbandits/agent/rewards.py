@@ -41,25 +41,22 @@ def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
     if not low <= value <= high or not math.isfinite(value):
         raise InputError(
             f"the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a problem whose "
-            f"rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}",
-            place=place,
-        )
+            f"rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}"
+        ).at(*place)
     unit = (value - rewards.zero) / rewards.width
     if abs(unit) > _LARGEST:
         raise InputError(
             f"the reward {quote(reward)} is too large to be added up: it may be at most "
-            f"{_LARGEST:g} deviations from what models expect",
-            place=place,
-        )
+            f"{_LARGEST:g} deviations from what models expect"
+        ).at(*place)
     if ready.looks_at_laws:
         try:
             rewards.statistics_of(arm, unit)
         except InputError as error:
             raise InputError(
                 f"the reward {error.reason}, so no model allows it; {ready.policy.name} with "
-                "likelihood=means would count it by its mean",
-                place=place,
-            ) from None
+                "likelihood=means would count it by its mean"
+            ).at(*place) from None
     return unit
 
 

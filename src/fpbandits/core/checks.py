@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE
-from fpbandits.errors import InputError, Name, Place, quote, unknown
+from fpbandits.errors import InputError, Name, quote, unknown, wrong_type, wrong_value
 
 Numbers = Sequence[Any] | np.ndarray[Any, Any]
 """Nested sequences of numbers, or an array: every number is checked."""
@@ -67,7 +67,7 @@ def is_real(value: object) -> bool:
 def flag(what: str, value: object) -> bool:
     """Return a truth value as a bool."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{what} must be True or False, not {quote(value)}", about=(what,))
+        raise wrong_type(what, value, "True or False")
     return bool(value)
 
 
@@ -80,8 +80,8 @@ def checked_path(given: object) -> Path:
     # 255 bytes are what file systems take for a name, 4,095 what the system takes for a path.
     lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
     if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
-        place = (quote(str(checked)),)
-        raise InputError("this path is longer than any that a file can have", place=place)
+        longer = "this path is longer than any that a file can have"
+        raise InputError(longer, place=(quote(str(checked)),))
     return checked
 
 
@@ -93,27 +93,23 @@ def whole_number(
     >>> whole_number("horizon", 1e6, least=1)
     1000000
     """
-    about = (what,)
     if not is_real(value):
-        raise InputError(f"{what} must be a whole number, not {quote(value)}", about=about)
+        raise wrong_type(what, value, "a whole number")
     real: Any = value
     try:
         integer = int(real)
         whole = bool(integer == real)
     except (OverflowError, ValueError):  # it is infinite, or not a number
         whole = False
-    wanted = None
     if not whole:
-        wanted = "be a whole number"
-    elif integer < least:
-        wanted = f"be at least {least}"
+        raise wrong_value(what, value, "be a whole number")
+    if integer < least:
+        raise wrong_value(what, value, f"be at least {least}")
     # More cannot even be written down, as results and agents must be.
-    elif integer >= 10**_MOST_DIGITS:
-        wanted = f"have at most {_MOST_DIGITS:,} digits"
-    elif most is not None and integer > most:
-        wanted = f"be at most {most:,}{f', {why}' if why else ''}"
-    if wanted is not None:
-        raise InputError(f"{what} is {quote(value)}: it must {wanted}", about=about)
+    if integer >= 10**_MOST_DIGITS:
+        raise wrong_value(what, value, f"have at most {_MOST_DIGITS:,} digits")
+    if most is not None and integer > most:
+        raise wrong_value(what, value, f"be at most {most:,}{f', {why}' if why else ''}")
     return integer
 
 
@@ -136,18 +132,17 @@ def number(value: object, *place: Name) -> float:
 
 def checked_name(owner: Name, name: object, *, most: int = _LONGEST_NAME) -> str:
     """Return a name that can be shown anywhere, or say what is wrong with it."""
-    place: Place = (owner,)
     if not isinstance(name, str):
-        raise InputError(f"its name must be a text, not {quote(name)}", place=place)
+        raise InputError(f"its name must be a text, not {quote(name)}", place=(owner,))
     name = plain_text(name)
     if not name.strip():
-        raise InputError("its name is empty", place=place)
+        raise InputError("its name is empty", place=(owner,))
     if len(name) > most:
-        raise InputError(f"its name has {len(name):,} of {most} letters", place=place)
+        raise InputError(f"its name has {len(name):,} of {most} letters", place=(owner,))
     if visible(name) != name:
-        raise InputError(f"its name {quote(name)} has a control character", place=place)
+        raise InputError(f"its name {quote(name)} has a control character", place=(owner,))
     if name != name.strip():
-        raise InputError(f"its name {quote(name)} has spaces around it", place=place)
+        raise InputError(f"its name {quote(name)} has spaces around it", place=(owner,))
     return name
 
 
@@ -180,20 +175,19 @@ def _spelled_out(letter: str) -> str:
 def checked_range(given: object) -> Range:
     """Return the lowest and the highest reward, if they can be mapped to 0 and 1."""
     ends: Any = given
-    about = ("range",)
     if not is_list(ends) or len(ends) != 2:
-        raise InputError(f"range must be [lowest, highest], not {quote(given)}", about=about)
+        raise wrong_type("range", given, "[lowest, highest]")
     low, high = (number(value, "range") for value in plain_list(ends))
     found = f"range {range_text((low, high))}"
     if not low < high:
-        raise InputError(f"{found}: the lowest must be below the highest", about=about)
+        raise InputError(f"{found}: the lowest must be below the highest", about=("range",))
     width, size = high - low, max(-low, high)
     # Regret is a multiple of the width, and must stay a number too.
     if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
             f"{found}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
             "the rewards",
-            about=about,
+            about=("range",),
         )
     return low, high
 

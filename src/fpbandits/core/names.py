@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from fpbandits.core.checks import Numbers, checked_name, is_list, plain_list, plain_text
-from fpbandits.errors import InputError, Place, counted, quote, unknown
+from fpbandits.errors import InputError, Place, counted, quote, unknown, within, wrong_type
 
 
 class Naming(TypedDict, total=False):
@@ -64,33 +64,28 @@ class Names:
         arms, truth = naming.get("arms"), naming.get("truth")
         context_names = () if contexts is None else _checked_names("context", contexts)
         if contexts is not None and not context_names:
-            none = "there are no contexts: name at least one, or leave the field out"
-            raise InputError(none, about=("contexts",))
+            raise InputError("there are no contexts: name at least one, or leave the field out")
         if len(rows) == 0:
             raise InputError("there are no models: Θ must hold at least one", about=("models",))
         if models is None:
             models = [f"theta{i}" for i in range(1, len(rows) + 1)]
         model_names = _checked_names("model", models)
         if len(model_names) != len(rows):
-            found = f"there are {len(model_names)} model names for {len(rows)} rows"
-            raise InputError(found, about=("models",))
+            raise InputError(f"there are {len(model_names)} model names for {len(rows)} rows")
         if arms is None:
             first = rows[0]
             if contexts is not None:
                 first = _in_contexts(first, context_names, model_names[0])[0]
             if not is_list(first):
-                raise InputError(
-                    f"expected a value for every arm, not {quote(first)}",
-                    place=(("model", model_names[0]),),
-                )
+                wanted = f"expected a value for every arm, not {quote(first)}"
+                raise InputError(wanted, place=(("model", model_names[0]),))
             arms = [f"arm{i}" for i in range(1, len(first) + 1)]
         arm_names = _checked_names("arm", arms)
         if not arm_names:
             raise InputError("there are no arms: a problem needs at least one", about=("arms",))
         if truth is not None:
             if not isinstance(truth, str):
-                wanted = f"truth must be a model's name, not {quote(truth)}"
-                raise InputError(wanted, about=("truth",))
+                raise wrong_type("truth", truth, "a model's name")
             truth = plain_text(truth)
             if truth not in model_names:
                 raise unknown("true model", truth, model_names)
@@ -136,10 +131,8 @@ class Names:
         if not is_list(values):
             wanted = f"expected a list with a value for each of the {arms}"
             raise InputError(f"{wanted}, not {quote(values)}", place=whose)
-        try:
+        with within(*whose):
             given = plain_list(values)
-        except InputError as error:
-            raise error.at(*whose) from None
         if len(given) < len(self.arms):
             missing = f"no value for arm {quote(self.arms[len(given)])}"
             found = f"it has {len(given)} of {len(self.arms)} values: {missing}"
@@ -183,8 +176,7 @@ def _checked_names(kind: str, names: object) -> tuple[str, ...]:
     unordered = isinstance(names, Set) and not isinstance(names, KeysView)
     lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
     if not isinstance(names, Iterable) or lone or unordered:
-        wanted = f"{kind} names must be a list of texts, not {quote(names)}"
-        raise InputError(wanted, about=(f"{kind}s",))
+        raise wrong_type(f"{kind} names", names, "a list of texts")
     seen: dict[str, int] = {}
     for error in wrong_names(kind, given, seen):
         raise error

@@ -8,7 +8,7 @@ import numpy as np
 
 from fpbandits.core.checks import is_list, number, number_text, plain_list, plain_text
 from fpbandits.core.names import there_are
-from fpbandits.errors import InputError, counted, quote, unknown
+from fpbandits.errors import InputError, counted, quote, unknown, wrong_type
 
 
 def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
@@ -18,7 +18,7 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
     if not contexts:
         raise _wrong("shares say how often each context comes, and there are no contexts")
     if not is_list(given):
-        raise _wrong(f"shares must be a list with a number per context, not {quote(given)}")
+        raise wrong_type("shares", given, "a list with a number per context")
     if len(given) != len(contexts):
         raise _wrong(f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}")
     numbers = [

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote, within
 
 _ASIDE = ".aside"
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -36,9 +36,9 @@ def shown(path: Path) -> str:
     return text if text.isprintable() and len(text) <= 200 else quote(text)
 
 
-def _failed(path: Path, what: str, error: Exception) -> StorageError:
+def _failed(what: str, error: Exception) -> StorageError:
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return StorageError(f"{what} ({reason})", place=(shown(path),))
+    return StorageError(f"{what} ({reason})")
 
 
 def write_aside(path: Path, content: bytes) -> None:
@@ -66,7 +66,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         for path in contents:
             asides[path].replace(path)
     except (OSError, ValueError) as error:
-        raise _failed(path, "cannot be written", error) from None
+        raise _failed("cannot be written", error).at(shown(path)) from None
     finally:
         for aside_path in asides.values():
             aside_path.unlink(missing_ok=True)
@@ -90,7 +90,7 @@ def written_aside(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
-        raise _failed(path, "cannot be written", error) from None
+        raise _failed("cannot be written", error).at(shown(path)) from None
     finally:
         aside.unlink(missing_ok=True)
 
@@ -109,45 +109,42 @@ def make_folder(path: Path) -> None:
         if not os.access(path, os.W_OK):
             raise PermissionError(13, "Permission denied")
     except (OSError, ValueError) as error:
-        raise _failed(path, "cannot be written to", error) from None
+        raise _failed("cannot be written to", error).at(shown(path)) from None
 
 
 def refuse_link(path: Path) -> None:
     """Refuse a link where the package writes in place: it could lead to someone else's files."""
     if path.is_symlink():
         link = "is a link, and links are not followed here: remove it"
-        raise StorageError(link, place=(shown(path),))
+        raise StorageError(link).at(shown(path))
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
     """Return the content of a regular file, ``most`` bytes at the most, or say why not."""
-    place = (shown(path),)
-    try:
-        # A pipe or a device could keep us waiting for ever.
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError("not a regular file", place=place)
-        with path.open("rb") as file:
-            content = file.read() if most is None else file.read(most + 1)
-    except InputError:
-        raise
-    except FileNotFoundError:
-        raise InputError("there is no such file", place=place) from None
-    except (OSError, ValueError) as error:
-        raise _failed(path, "cannot be read", error) from None
-    except (MemoryError, OverflowError):
-        raise StorageError("too large to be read into memory", place=place) from None
-    check_size(content, most, path)
-    return content
+    with within(shown(path)):
+        try:
+            # A pipe or a device could keep us waiting for ever.
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise InputError("not a regular file")
+            with path.open("rb") as file:
+                content = file.read() if most is None else file.read(most + 1)
+        except InputError:
+            raise
+        except FileNotFoundError:
+            raise InputError("there is no such file") from None
+        except (OSError, ValueError) as error:
+            raise _failed("cannot be read", error) from None
+        except (MemoryError, OverflowError):
+            raise StorageError("too large to be read into memory") from None
+        check_size(content, most, path.suffix)
+        return content
 
 
-def check_size(content: bytes, most: int | None, path: Path) -> None:
+def check_size(content: bytes, most: int | None, ending: str) -> None:
     """Refuse a file that has more than ``most`` bytes."""
     if most is not None and len(content) > most:
-        raise InputError(
-            f"larger than {most // 2**20} MiB, the most that is read of a {path.suffix.lower()} "
-            "file",
-            place=(shown(path),),
-        )
+        size = f"{most // 2**20} MiB"
+        raise InputError(f"larger than {size}, the most that is read of a {ending.lower()} file")
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
@@ -165,13 +162,11 @@ def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, A
 def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]:
     """Read a JSON file that this package wrote."""
     content = read_whole(path)
-    try:
-        return check_kind(json.loads(content), kind, schemas)
-    except StorageError as error:
-        raise error.at(shown(path)) from None
-    except (ValueError, RecursionError):
-        cut_off = "damaged (it is cut off, or not JSON)"
-        raise DamagedError(cut_off, place=(shown(path),)) from None
+    with within(shown(path)):
+        try:
+            return check_kind(json.loads(content), kind, schemas)
+        except (ValueError, RecursionError):
+            raise DamagedError("damaged (it is cut off, or not JSON)") from None
 
 
 def text_to_cell(text: str) -> str:
@@ -226,7 +221,7 @@ def locked(folder: Path) -> Iterator[None]:
             f"{name} is at work there: wait for it, or name another folder", place=(shown(folder),)
         ) from None
     except (OSError, NotImplementedError) as error:
-        raise _failed(folder, "cannot be locked", error) from None
+        raise _failed("cannot be locked", error).at(shown(folder)) from None
     try:
         remove_asides(folder, owner.name)
         with suppress(StorageError):  # it is for people only

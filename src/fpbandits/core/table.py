@@ -20,13 +20,13 @@ from fpbandits.core.checks import (
     range_text,
 )
 from fpbandits.core.names import Names
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_type
 
 
 def checked_rows(given: object) -> Numbers:
     """Return the rows of a table, as yet unchecked, as a plain list or array."""
     if not is_list(given):
-        raise InputError(f"the rows of models must be a list or an array, not {quote(given)}")
+        raise wrong_type("the rows of models", given, "a list or an array")
     return plain_list(given)
 
 
@@ -52,9 +52,8 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
         number(mean, *place)
         raise InputError(
             f"mean {number_text(mean)} is outside the range {range_text(limits)}"
-            f"{other_units(limits)}",
-            place=place,
-        )
+            f"{other_units(limits)}"
+        ).at(*place)
     matrix.setflags(write=False)
     return matrix
 

@@ -233,9 +233,8 @@ def prepare(policy: Policy, problem: Problem) -> Any:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
         raise InputError(
-            "its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it",
-            place=(policy.name,),
-        )
+            "its rule must be compiled, and NUMBA_DISABLE_JIT forbids it: unset it"
+        ).at(policy.name)
     if problem.contexts and policy.contexts.value == "refused":
         raise InputError(
             f"{policy.name} knows nothing of contexts, and {problem.name} has "
@@ -305,6 +304,5 @@ def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]
     return InputError(
         f"its rule cannot be compiled: {why[:200]}{where}; a rule in ordinary "
-        "Python is a PlainPolicy",
-        place=(policy.name,),
-    )
+        "Python is a PlainPolicy"
+    ).at(policy.name)

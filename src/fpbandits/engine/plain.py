@@ -146,9 +146,8 @@ def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
         pass
     raise InputError(
         f"choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
-        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}",
-        place=(policy.name,),
-    )
+        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+    ).at(policy.name)
 
 
 def take_in(policy: PlainPolicy, seen: Seen, arm: int, reward: float) -> None:
@@ -167,6 +166,5 @@ def _failure(policy: PlainPolicy, where: str, error: Exception) -> Error:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return InputError(
         f"its own code failed in {where}: {type(error).__name__}: {said(error)} "
-        f"({last.filename}, line {last.lineno})",
-        place=(policy.name,),
-    )
+        f"({last.filename}, line {last.lineno})"
+    ).at(policy.name)

@@ -39,7 +39,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real
 from fpbandits.core.renamed import refuse_old_keywords
 from fpbandits.engine.compiling import jitted
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, quote, wrong_type, wrong_value
 from fpbandits.problem.problem import Problem
 
 Plan = tuple[int, int]
@@ -199,11 +199,9 @@ class Policy(ABC):
             if isinstance(option.default, str):
                 continue  # a word, which whoever has it checks
             if not is_real(value):
-                wanted = f"{option.name} must be a number, not {quote(value)}"
-                raise InputError(wanted, place=(self.name,), about=(option.name,))
+                raise wrong_type(option.name, value, "a number").at(self.name)
             if not 0 <= value <= 1e100:
-                wanted = f"{option.name} is {quote(value)}: it must be 0 or more"
-                raise InputError(wanted, place=(self.name,), about=(option.name,))
+                raise wrong_value(option.name, value, "be 0 or more").at(self.name)
             object.__setattr__(self, option.name, float(value))
 
     @abstractmethod
@@ -350,15 +348,13 @@ def check_policy(given: object) -> Policy:
     if any(key not in options and not hasattr(kind, key) for key in vars(given)):
         raise InputError(
             "a policy's options are the fields of a frozen dataclass: put "
-            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each",
-            place=(kind.__name__,),
-        )
+            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each"
+        ).at(kind.__name__)
     if not isinstance(getattr(kind, "name", None), str) or ":" in kind.name:
         raise InputError("a policy has a name, a text without colons", place=(kind.__name__,))
     try:
         hash(given)
     except Exception as error:  # lists are not hashable, nor is some of NumPy
-        raise InputError(
-            f"an option must not be a list or the like ({error})", place=(given.name,)
-        ) from None
+        unfit = f"an option must not be a list or the like ({error})"
+        raise InputError(unfit, place=(given.name,)) from None
     return given

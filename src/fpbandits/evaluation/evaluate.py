@@ -10,7 +10,7 @@ import numpy as np
 
 from fpbandits.core.checks import flag, whole_number
 from fpbandits.engine.ready import ready
-from fpbandits.errors import InputError, counted, quote
+from fpbandits.errors import InputError, counted, quote, within
 from fpbandits.evaluation.estimates import Ratio
 from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
 from fpbandits.evaluation.result import Earned, Evaluation
@@ -116,10 +116,8 @@ def evaluate(
         check_propensities(read, chances)
         for player in players.values():
             check_rewards(player, read)
-    try:
+    with within(where):
         check_balance(read, chances, uniform)
-    except InputError as error:
-        raise error.at(where) from None
     least = least_propensity(read, chances)
     coins = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     usable = usable_rows(chances, least, coins)
@@ -132,7 +130,8 @@ def evaluate(
 
         accepted = accepted_rows(player, read, usable, seed, share)
         sums, counts = sums_by_unit(read, accepted)
-        _check_enough(read, counts, int(usable.sum()), least, where)
+        with within(where):
+            _check_enough(read, counts, int(usable.sum()), least)
         ratio = Ratio.of(sums, counts)
         earned[name] = Earned(
             ratio.estimate(), ratio.above(own), int(counts.sum()), int((counts > 0).sum())
@@ -183,7 +182,7 @@ def _check_question(
         raise InputError(f"{problem.name} has no contexts: leave out the column {quote(context)}")
 
 
-def _check_enough(read: Log, counts: Any, usable: int, least: float, where: str) -> None:
+def _check_enough(read: Log, counts: Any, usable: int, least: float) -> None:
     """Refuse a log of which too little is accepted."""
     decisions, units = int(counts.sum()), int((counts > 0).sum())
     if decisions >= _FEWEST_DECISIONS and units >= _FEWEST_UNITS:
@@ -191,6 +190,5 @@ def _check_enough(read: Log, counts: Any, usable: int, least: float, where: str)
     raise InputError(
         f"of {counted(len(read.reward), 'row')} {usable:,} could be used (the least propensity is "
         f"{least:.2g}), and {decisions:,} of {counted(units, 'unit')} were decided alike: too few "
-        f"to tell. It takes {_FEWEST_DECISIONS} of {_FEWEST_UNITS} units or more",
-        place=(where,),
+        f"to tell. It takes {_FEWEST_DECISIONS} of {_FEWEST_UNITS} units or more"
     )

@@ -140,9 +140,8 @@ def check_rewards(ready: Ready, log: Log) -> None:
     if large.any():
         row = int(large.argmax())
         raise InputError(
-            f"the reward {log.reward[row]:g} is beyond {_LARGEST:g}: scale the rewards",
-            place=(("index", row),),
-        )
+            f"the reward {log.reward[row]:g} is beyond {_LARGEST:g}: scale the rewards"
+        ).at(("index", row))
     kinds = np.stack([log.pair.astype(np.float64), log.reward], axis=1)
     _, first = np.unique(kinds, axis=0, return_index=True)
     for row in np.sort(first).tolist():

@@ -40,10 +40,8 @@ def check_propensities(log: Log, propensity: Floats) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         value = number_text(float(propensity[row]))
-        raise InputError(
-            f"the propensity {value} is not a probability, above 0 and at most 1",
-            place=(("index", row),),
-        )
+        wanted = "is not a probability, above 0 and at most 1"
+        raise InputError(f"the propensity {value} {wanted}", place=(("index", row),))
     certain = propensity == 1
     if certain.all():
         raise InputError(
@@ -53,9 +51,8 @@ def check_propensities(log: Log, propensity: Floats) -> None:
     if certain.any():
         raise InputError(
             "the propensity is 1: this decision was not random, so it cannot tell what another "
-            "would have earned. Leave out whatever was not randomised",
-            place=(("index", int(certain.argmax())),),
-        )
+            "would have earned. Leave out whatever was not randomised"
+        ).at(("index", int(certain.argmax())))
 
 
 def least_propensity(log: Log, propensity: Floats) -> float:

@@ -20,7 +20,7 @@ from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_value
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.estimator import Codes, Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
@@ -48,9 +48,8 @@ class Beta(MeansFamily):
         for row, column in np.argwhere((matrix == range[0]) | (matrix == range[1]))[:1]:
             raise InputError(
                 f"the mean {number_text(matrix[row, column])} of a beta arm must lie strictly "
-                f"inside the range {checks.range_text(range)}",
-                place=names.place(row, column),
-            )
+                f"inside the range {checks.range_text(range)}"
+            ).at(*names.place(row, column))
         c = _concentration(fields["concentration"])
         family = cls(means=matrix, concentration=c, range=range)
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
@@ -58,9 +57,8 @@ class Beta(MeansFamily):
             raise InputError(
                 f"with concentration {number_text(c)} the mean {number_text(matrix[row, column])} "
                 "is too near to the end of the range for a beta law; use bernoulli or discrete "
-                "rewards",
-                place=names.place(row, column),
-            )
+                "rewards"
+            ).at(*names.place(row, column))
         return family
 
     @property
@@ -114,8 +112,7 @@ class Beta(MeansFamily):
 def _concentration(given: object) -> float:
     c = checks.number(given, "concentration")
     if not 0 < c <= 1e15:
-        wanted = "it must be above 0 and at most 1e15"
-        raise InputError(f"concentration is {quote(given)}: {wanted}", about=("concentration",))
+        raise wrong_value("concentration", given, "be above 0 and at most 1e15")
     return c
 
 

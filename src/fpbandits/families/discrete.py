@@ -17,7 +17,7 @@ from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import from_array, other_units
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, quote, wrong_type
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.estimator import Codes, Estimator, Rewards
@@ -134,16 +134,14 @@ class Discrete(RewardFamily):
 
 def _support(given: Any, limits: Range) -> Floats:
     if not checks.is_list(given) or len(given) == 0:
-        wanted = f"support must be a list of the possible rewards, not {quote(given)}"
-        raise InputError(wanted, about=("support",))
+        raise wrong_type("support", given, "a list of the possible rewards")
     values: dict[float, None] = {}
     for value in (checks.number(value, "support") for value in checks.plain_list(given)):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
                 f"{number_text(value)} is outside the range {checks.range_text(limits)}"
-                f"{other_units(limits)}",
-                place=("support",),
-            )
+                f"{other_units(limits)}"
+            ).at("support")
         if value in values:
             raise InputError(f"{number_text(value)} stands there twice", place=("support",))
         values[value] = None

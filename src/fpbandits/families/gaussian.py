@@ -24,7 +24,7 @@ from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_value
 from fpbandits.families.base import MeansFamily
 from fpbandits.families.estimator import Codes, Estimator, Rewards
 
@@ -53,11 +53,8 @@ class Gaussian(MeansFamily):
         given = fields["deviation"]
         deviation = checks.number(given, "deviation")
         if not 1e-100 <= deviation <= _LARGEST:
-            raise InputError(
-                f"deviation is {quote(given)}: it must be above 0, the standard deviation of a "
-                "reward in your own units",
-                about=("deviation",),
-            )
+            wanted = "be above 0, the standard deviation of a reward in your own units"
+            raise wrong_value("deviation", given, wanted)
         low, high = float(matrix.min()), float(matrix.max())
         if high - low > _FURTHEST * deviation:
             raise InputError(
@@ -137,8 +134,7 @@ class GaussianEstimator(Estimator):
         if deviation is not None:
             deviation = checks.number(deviation, "deviation")
             if not deviation > 0:
-                wanted = f"deviation is {quote(deviation)}: it must be above 0"
-                raise InputError(wanted, about=("deviation",))
+                raise wrong_value("deviation", deviation, "be above 0")
         return cls(float(rewards.values.mean()), scale, deviation)
 
     @property

@@ -21,7 +21,7 @@ from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
-from fpbandits.errors import InputError, counted, quote
+from fpbandits.errors import InputError, counted, quote, wrong_type
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
@@ -142,8 +142,7 @@ class TwoPoint(RewardFamily):
 
 def _values(given: Any, names: Names) -> Floats:
     if not checks.is_list(given):
-        wanted = f"value must be a list with what each arm can pay, not {quote(given)}"
-        raise InputError(wanted, about=("value",))
+        raise wrong_type("value", given, "a list with what each arm can pay")
     values = checks.plain_list(given)
     if len(values) not in (len(names.arms), names.columns):
         found = f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_range, known_name, whole_number
-from fpbandits.errors import InputError, counted
+from fpbandits.errors import InputError, counted, within
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.fitting.cells import Cells, cells_of
@@ -94,7 +94,8 @@ def fit(
     if name is None:
         name = Path(log).stem if isinstance(log, str | os.PathLike) else "fit"
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
-    _check_sizes(read, types, where)
+    with within(where):
+        _check_sizes(read, types)
     with read.naming_rows():
         rewards = Rewards(read.reward, read.pair, read.pair_names, limits)
         estimator = kind.of_log(rewards, given)
@@ -109,24 +110,21 @@ def fit(
     return _told(read, estimator, cells, sample, mixture, choice, errors, name)
 
 
-def _check_sizes(log: Log, types: int | None, where: str) -> None:
+def _check_sizes(log: Log, types: int | None) -> None:
     """Refuse a log in which there is nothing to find."""
     if len(log.units) == 1:
         raise InputError(
             f"all rewards are of one unit, {log.units[0]!r}: types are told apart by comparing "
-            "units",
-            place=(where,),
+            "units"
         )
     if len(log.arms) == 1:
         raise InputError(
-            f"all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from",
-            place=(where,),
+            f"all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from"
         )
     if types is not None and types > len(log.units):
         raise InputError(
             f"{counted(types, 'type')} for {counted(len(log.units), 'unit')}: there cannot be "
-            "more types than units",
-            place=(where,),
+            "more types than units"
         )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_name, checked_path, number_text
 from fpbandits.core.storage import shown
-from fpbandits.errors import Error, InputError, Place, quote, unknown
+from fpbandits.errors import Error, InputError, Place, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
@@ -106,7 +106,7 @@ def read_log(
     names = [*roles.values(), *numbers]
     for role, name in [*roles.items(), *(("a further column", name) for name in numbers)]:
         if not isinstance(name, str) or not name:
-            raise InputError(f"{role} must be a column's name, not {quote(name)}", about=(role,))
+            raise wrong_type(role, name, "a column's name")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         roles_of = f"the column {quote(twice)} is given two roles: each needs one of its own"

@@ -89,9 +89,7 @@ def reproduce(
     if str(out) == ".":
         raise InputError("the report needs a folder of its own: name one, such as report")
     if holds_runs(out):
-        raise ConflictError(
-            "holds runs of something else: name another folder", place=(shown(out),)
-        )
+        raise ConflictError("holds runs of something else: name another folder").at(shown(out))
     folder = (source or out) / "results"
     if source is None:
         count = whole_number("runs", runs, least=LEAST_RUNS)
@@ -101,9 +99,7 @@ def reproduce(
         _keep(episodes, folder)
     else:
         if not folder.is_dir():
-            raise InputError(
-                "there is no folder results in it, as reports have", place=(shown(source),)
-            )
+            raise InputError("there is no folder results in it, as reports have").at(shown(source))
         results = find_experiments(folder)
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
     material = Material(results, analyses(), numbers(), episodes)
@@ -175,9 +171,7 @@ def _find_episodes(folder: Path, seed: int) -> Episodes:
         content = json.loads(read_whole(path))
         arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
         if content["schema"] != _SCHEMA or content["seed"] != seed:
-            raise StorageError(
-                "written by another version, or for another seed", place=(shown(path),)
-            )
+            raise StorageError("written by another version, or for another seed").at(shown(path))
         played = {arm for cycle in arms for arm in cycle}
         if len(played) < 2 or not played <= {0, 1, 2, 3}:
             raise ValueError

@@ -80,10 +80,8 @@ def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:
         try:
             values[key] = kind.option(key, text)
         except (ValueError, KeyError):
-            raise InputError(
-                f"expected {key}={kind.expected(key)}, not {quote(option)}",
-                place=(("policy", kind.name),),
-            ) from None
+            wanted = f"expected {key}={kind.expected(key)}, not {quote(option)}"
+            raise InputError(wanted, place=(("policy", kind.name),)) from None
     return values
 
 

@@ -84,9 +84,8 @@ class ThompsonTheta(LikelihoodPolicy):
         except (TypeError, ValueError):
             raise InputError(
                 f"a prior gives weights by name, as {{'theta1': 3, 'theta2': 1}}, not "
-                f"{quote(self.prior)}",
-                place=(self.name,),
-            ) from None
+                f"{quote(self.prior)}"
+            ).at(self.name) from None
         for model, weight in weights.items():
             if not isinstance(model, str):
                 raise InputError(
@@ -95,9 +94,8 @@ class ThompsonTheta(LikelihoodPolicy):
             if not is_real(weight) or not 0 <= weight <= _LARGEST:
                 raise InputError(
                     f"the prior of {quote(model)} is {quote(weight)}: it must be a "
-                    "number, 0 or more",
-                    place=(self.name,),
-                )
+                    "number, 0 or more"
+                ).at(self.name)
         names = list(map(plain_text, weights))
         prior = tuple(zip(names, map(float, weights.values()), strict=True))
         if not any(weight for _, weight in prior):

@@ -40,7 +40,7 @@ from fpbandits.core.checks import checked_path
 from fpbandits.core.names import Naming
 from fpbandits.core.renamed import with_new_keys
 from fpbandits.core.storage import check_size, read_whole, shown, write_aside
-from fpbandits.errors import InputError, quote, unknown
+from fpbandits.errors import InputError, quote, unknown, within, wrong_type
 from fpbandits.families import FAMILIES
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem
@@ -77,19 +77,17 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
     if not os.fspath(source):
         raise InputError(f"no problem is named: give a file, or one of {', '.join(BUILT_IN)}")
     path = checked_path(source)
-    return problem_from_bytes(read_whole(path, _size_limit(path)), path)
+    return problem_from_bytes(_read(path), path)
 
 
 def problem_from_bytes(content: bytes, path: Path) -> Problem:
     """Read a problem from the content of a file; its path names it and says how to read it."""
-    check_size(content, _size_limit(path), path)
-    text = _decoded(content, path)
-    try:
+    with within(shown(path)):
+        check_size(content, SIZE_LIMITS[_kind(path)], path.suffix)
+        text = _decoded(content)
         if path.suffix.lower() == ".toml":
             return problem_from_toml(text, path.stem)
         return problem_from_csv(text, path.stem)
-    except InputError as error:
-        raise error.at(shown(path)) from None
 
 
 def the_problem(given: Problem | str | os.PathLike[str]) -> Problem:
@@ -105,10 +103,8 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     fit into CSV and is refused.
     """
     path, problem = checked_path(path), the_problem(problem)
-    try:
+    with within(shown(path)):
         text = problem_to_toml(problem) if _kind(path) == ".toml" else problem_to_csv(problem)
-    except InputError as error:
-        raise error.at(shown(path)) from None
     write_aside(path, text.encode())
 
 
@@ -124,25 +120,24 @@ def _kind(path: Path) -> str:
 
 def read_text(path: Path) -> str:
     """Read a .toml or .csv file, if it is one, is UTF-8 and not too large."""
-    return _decoded(read_whole(path, _size_limit(path)), path)
+    content = _read(path)
+    with within(shown(path)):
+        return _decoded(content)
 
 
-def _size_limit(path: Path) -> int:
-    try:
-        return SIZE_LIMITS[_kind(path)]
-    except InputError as error:
-        raise error.at(shown(path)) from None
+def _read(path: Path) -> bytes:
+    with within(shown(path)):
+        limit = SIZE_LIMITS[_kind(path)]
+    return read_whole(path, limit)
 
 
-def _decoded(content: bytes, path: Path) -> str:
+def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"byte 0x{content[error.start]:02x} is not UTF-8 text",
-            place=(shown(path), ("row", line)),
-        ) from None
+        found = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
+        raise InputError(found, place=(("row", line),)) from None
 
 
 def problem_from_toml(text: str, name: str) -> Problem:
@@ -173,8 +168,7 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     table = with_new_keys(table)
     name_of_family = table.get("reward", "bernoulli")
     if not isinstance(name_of_family, str):
-        wanted = f"reward must be a family's name, not {quote(name_of_family)}"
-        raise InputError(wanted, about=("reward",))
+        raise wrong_type("reward", name_of_family, "a family's name")
     if name_of_family not in FAMILIES:
         raise unknown("reward family", name_of_family, FAMILIES)
     family = FAMILIES[name_of_family]
@@ -192,11 +186,10 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
             raise InputError(f"the field {quote(field)} is missing", about=(field,))
     rows = table["models"]
     if not isinstance(rows, dict):
-        wanted = f"models must be a table of name = [values], not {quote(rows)}"
-        raise InputError(wanted, about=("models",))
+        raise wrong_type("models", rows, "a table of name = [values]")
     for field in ("arms", "range", "contexts", "shares"):
         if not isinstance(table.get(field, []), list):
-            raise InputError(f"{field} must be a list, not {quote(table[field])}", about=(field,))
+            raise wrong_type(field, table[field], "a list")
     naming: Naming = {"models": list(rows), "name": name}
     for key in _NAMING:
         if key in table:

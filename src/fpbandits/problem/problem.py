@@ -177,13 +177,11 @@ class Problem(OldAttributesRefused):
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
         for keyword in naming:
             known_name("keyword", keyword, Naming.__annotations__)
-        given = set(fields) if isinstance(fields, Mapping) else set[str]()
-        wrong = (given - set(kind.optional)) ^ set(kind.fields)
-        if wrong or not isinstance(fields, Mapping):
+        if not isinstance(fields, Mapping) or set(fields) - set(kind.optional) != set(kind.fields):
             raise InputError(
                 f"{kind.name} rewards take the fields [{', '.join(kind.fields)}], not "
                 f"{quote(fields)}",
-                about=tuple(sorted(map(str, wrong))[:1]),
+                about=kind.fields[:1],
             )
         rows = checked_rows(rows)
         names = Names.of(rows, naming)

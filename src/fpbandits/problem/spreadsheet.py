@@ -23,7 +23,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import checked_name, checked_range
 from fpbandits.core.storage import cell_to_text, text_to_cell
-from fpbandits.errors import InputError, Name, Place, quote
+from fpbandits.errors import InputError, quote, within
 from fpbandits.problem.problem import Problem
 
 _RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
@@ -79,10 +79,9 @@ def problem_from_csv(text: str, name: str) -> Problem:
         row, model = table.header, named.get("model")
         if model is not None:
             number = model - 1 if isinstance(model, int) else models.index(model)
-            context = (
-                contexts.index(str(named["context"])) if contexts and "context" in named else 0
-            )
-            row = table.rows[places[number, context]]
+            context = named.get("context")
+            column = contexts.index(str(context)) if contexts and context else 0
+            row = table.rows[int(places[number][column])]
         raise error.at(("row", row)) from None
 
 
@@ -95,15 +94,15 @@ def _read(text: str) -> _Table:
                 continue
             row = reader.line_num
             if not table.arms and cells[0].lstrip().startswith("#"):
-                table.limits = _range(",".join(cells), row)
+                table.limits = _range(",".join(cells))
                 continue
             if not table.arms:
-                table.arms, table.with_contexts = _header(cells, row)
+                table.arms, table.with_contexts = _header(cells)
                 table.header, first = row, 2 if table.with_contexts else 1
                 continue
             table.names.append(cell_to_text(cells[0].strip()))
             if table.with_contexts:
-                table.contexts.append(_context(cells, row))
+                table.contexts.append(_context(cells))
             table.rows.append(row)
             try:
                 means = list(map(float, cells[first:]))
@@ -111,8 +110,10 @@ def _read(text: str) -> _Table:
                 means = []
             # Python reads 1_000 as a number and "nan" as none: both are left to the slow path.
             if len(means) != len(table.arms) or "_" in "".join(cells[first:]):
-                means = _means(cells, table.arms, row, first)
+                means = _means(cells, table.arms, first)
             table.values.extend(means)
+    except InputError as error:
+        raise error.at(("row", reader.line_num)) from None
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", place=(("row", reader.line_num),)) from None
     return table
@@ -134,62 +135,55 @@ def _places(table: _Table, models: list[str], contexts: list[str]) -> Ints:
         for context in contexts:
             if (model, context) not in found:
                 row = table.rows[table.names.index(model)]
-                raise InputError(
-                    f"there is no row for context {quote(context)}",
-                    place=(("row", row), ("model", model)),
-                )
+                none = f"there is no row for context {quote(context)}"
+                raise InputError(none, place=(("row", row), ("model", model)))
     return np.array([[found[name, context] for context in contexts] for name in models])
 
 
-def _range(text: str, row: int) -> Sequence[float]:
+def _range(text: str) -> Sequence[float]:
     """Read the line ``# range = 0, 15``; a spreadsheet may have put commas behind it."""
     found = _RANGE.fullmatch(text.strip(", \t"))
     try:
         if found is None or "_" in text:
             raise ValueError
-        return checked_range([float(found[1]), float(found[2])])
-    except InputError as error:
-        raise error.at(("row", row)) from None
+        limits = float(found[1]), float(found[2])
     except ValueError:
         raise InputError(
-            f"above the header only a line like # range = 0, 15 may stand, not {quote(text)}",
-            place=(("row", row),),
+            f"above the header only a line like # range = 0, 15 may stand, not {quote(text)}"
         ) from None
+    return checked_range(limits)
 
 
-def _header(cells: list[str], row: int) -> tuple[list[str], bool]:
+def _header(cells: list[str]) -> tuple[list[str], bool]:
     """Return the arms, and whether there are contexts."""
     first, *arms = (cell.strip() for cell in cells)
-    place: Place = (("row", row),)
     if first not in ("model", "parameter"):  # as earlier versions wrote it
         hint = ", separated by commas" if ";" in first or "\t" in first else ""
-        wanted = f"the header must be model,<arm>,<arm>…{hint}"
-        raise InputError(f"{wanted}; it starts with {quote(first)}", place=place)
+        raise InputError(
+            f"the header must be model,<arm>,<arm>…{hint}; it starts with {quote(first)}"
+        )
     with_contexts = arms[:1] == [_CONTEXT]
     if with_contexts:
         del arms[0]
     if not arms:
         start = f"model,{_CONTEXT}" if with_contexts else "model"
-        raise InputError(f"the header names no arms: {start},<arm>,<arm>…", place=place)
+        raise InputError(f"the header names no arms: {start},<arm>,<arm>…")
     if not all(arms):
         number = arms.index("") + 1
-        unnamed = f"arm {number} has no name in the header"
-        raise InputError(unnamed, place=place, about=(("arm", number),))
+        raise InputError(f"arm {number} has no name in the header", about=(("arm", number),))
     return list(map(cell_to_text, arms)), with_contexts
 
 
-def _context(cells: list[str], row: int) -> str:
+def _context(cells: list[str]) -> str:
     context = cell_to_text(cells[1].strip()) if len(cells) > 1 else ""
-    try:
+    with within(("model", cell_to_text(cells[0].strip()))):
         return checked_name("its context", context)
-    except InputError as error:
-        raise error.at(("row", row), ("model", cell_to_text(cells[0].strip()))) from None
 
 
-def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[float]:
+def _means(cells: list[str], arms: list[str], first: int) -> list[float]:
     """Read one row with care, to say what is wrong with it and where."""
     given = [cell.strip() for cell in cells]
-    place: list[Name] = [("row", row), *zip(("model", "context"), given[:first], strict=False)]
+    place = tuple(zip(("model", "context"), given[:first], strict=False))
     given = given[first:]
     means = []
     for arm, cell in zip(arms, given, strict=False):
@@ -202,11 +196,10 @@ def _means(cells: list[str], arms: list[str], row: int, first: int) -> list[floa
             wanted = f"expected a number, {what}"
             raise InputError(wanted, place=(*place, ("arm", arm))) from None
     if len(given) < len(arms):
-        raise InputError(f"no value for arm {quote(arms[len(given)])}", place=tuple(place))
+        raise InputError(f"no value for arm {quote(arms[len(given)])}", place=place)
     if len(given) > len(arms):
         last = f"nothing follows arm {quote(arms[-1])}"
-        found = f"{len(given)} values for {len(arms)} arms"
-        raise InputError(f"{found}: {last}", place=tuple(place))
+        raise InputError(f"{len(given)} values for {len(arms)} arms: {last}", place=place)
     return means
 
 

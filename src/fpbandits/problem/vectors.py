@@ -11,7 +11,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import Numbers, is_list, plain_list
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_type
 
 
 def products(weights: Numbers, features: Numbers) -> Floats:
@@ -21,14 +21,12 @@ def products(weights: Numbers, features: Numbers) -> Floats:
         table = np.array([]) if not is_list(given) else _numbers(given, what)
         if table.ndim not in dimensions or not table.size:
             whose = "arm" if what == "features" else "model"
-            wanted = f"{what} must be a list of numbers per {whose}, not {quote(given)}"
-            raise InputError(wanted, about=(what,))
+            raise wrong_type(what, given, f"a list of numbers per {whose}")
         vectors.append(table)
     if vectors[0].shape[-1] != vectors[1].shape[-1]:
         raise InputError(
             f"{vectors[0].shape[-1]} weights per model for {vectors[1].shape[-1]} features "
-            "per arm: they must be as many",
-            about=("weights",),
+            "per arm: they must be as many"
         )
     means: Floats = np.tensordot(vectors[0], vectors[1], axes=(-1, -1))
     return means
@@ -45,8 +43,7 @@ def _numbers(given: Any, what: str) -> Floats:
     try:
         table = np.array(plain_list(given))
     except ValueError:  # lists of different lengths
-        equal = f"{what} must be equally many numbers in each row"
-        raise InputError(equal, about=(what,)) from None
+        raise InputError(f"{what} must be equally many numbers in each row") from None
     if table.dtype.kind not in "fiu" or not np.isfinite(table).all():
-        raise InputError(f"{what} must be numbers, not {quote(given)}", about=(what,))
+        raise wrong_type(what, given, "numbers")
     return table.astype(np.float64)

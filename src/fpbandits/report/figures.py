@@ -89,9 +89,8 @@ def check_figure_path(path: Path) -> None:
     check_drawing()
     if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}",
-            place=(shown(path),),
-        )
+            f"unknown figure ending {quote(path.suffix)}: use {' or '.join(FORMATS)}"
+        ).at(shown(path))
     if not path.parent.is_dir():
         raise InputError(
             f"there is no folder {quote(str(path.parent))} to write it to", place=(shown(path),)

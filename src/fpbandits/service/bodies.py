@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from fpbandits.core.checks import number
-from fpbandits.errors import Error, InputError, TooLargeError, quote, said, unknown
+from fpbandits.errors import Error, InputError, TooLargeError, quote, said, unknown, wrong_type
 from fpbandits.service.experiment import LONGEST_NAME, Experiment, short_name
 from fpbandits.service.statuses import UnreadableError
 from fpbandits.service.step import Ask, Forget, Request, Tell, decision_of
@@ -82,8 +82,7 @@ def read_forget(experiment: Experiment, item: Any) -> Forget:
 
 def _decision(name: object) -> tuple[str, int]:
     if not isinstance(name, str):
-        wanted = f"decision must be a text such as '3@user-17', not {quote(name)}"
-        raise InputError(wanted, about=("decision",))
+        raise wrong_type("decision", name, "a text such as '3@user-17'")
     if len(name) > LONGEST_NAME + 20:
         long = f"decision has {len(name):,} letters: no decision is called so"
         raise InputError(long, about=("decision",))

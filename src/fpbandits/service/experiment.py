@@ -14,13 +14,12 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import get_args
 
 from fpbandits.agent.agent import Agent, Late
 from fpbandits.core.checks import checked_name, known_name, number, whole_number
 from fpbandits.core.renamed import with_new_options
 from fpbandits.engine.policy import Policy
-from fpbandits.errors import InputError, TooLargeError, listed, quote, unknown
+from fpbandits.errors import InputError, TooLargeError, listed, quote, unknown, wrong_type
 from fpbandits.policies import DEFAULT, POLICIES
 from fpbandits.policies.parsing import made, options_of
 from fpbandits.problem.files import SIZE_LIMITS, problem_from_toml
@@ -123,8 +122,7 @@ def checked_experiment(name: object, body: object) -> Experiment:
             raise unknown("field", str(field), _FIELDS)
     text = body.get("problem")
     if not isinstance(text, str):
-        wanted = f"problem must be the text of a TOML file, not {quote(text)}"
-        raise InputError(wanted, about=("problem",))
+        raise wrong_type("problem", text, "the text of a TOML file")
     if len(text) > SIZE_LIMITS[".toml"]:
         long = f"problem has more than {SIZE_LIMITS['.toml']:,} letters"
         raise TooLargeError(long, about=("problem",))
@@ -137,17 +135,12 @@ def checked_experiment(name: object, body: object) -> Experiment:
     except InputError as error:
         raise error.at("problem") from None
     late = body.get("late", "in-order")
-    if late not in get_args(Late):
-        wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
-        raise InputError(wanted, about=("late",))
     wait, default = body.get("reward_wait"), body.get("default_reward")
     if wait is not None:
         wait = number(wait, "reward_wait")
         if not 0 < wait <= LONGEST_WAIT:
-            raise InputError(
-                f"reward_wait is {wait:g}: it must be above 0 and at most {LONGEST_WAIT:g} seconds",
-                about=("reward_wait",),
-            )
+            longest = f"it must be above 0 and at most {LONGEST_WAIT:g} seconds"
+            raise InputError(f"reward_wait is {wait:g}: {longest}", about=("reward_wait",))
     if default is not None:
         if wait is None:
             lone = "default_reward needs reward_wait: it counts when that has passed"
@@ -193,8 +186,7 @@ def policy_of(word: object) -> Policy:
     if word is None:
         return DEFAULT()
     if not isinstance(word, str):
-        wanted = f"policy must be a text such as 'frugal', not {quote(word)}"
-        raise InputError(wanted, about=("policy",))
+        raise wrong_type("policy", word, "a text such as 'frugal'")
     name, *options = word.split(":")
     kind = POLICIES[known_name("policy", name, POLICIES)]
     return made(kind, options_of(kind, options))

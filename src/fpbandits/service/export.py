@@ -44,9 +44,8 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
     ending = path.suffix.lower()
     if ending not in (".parquet", ".csv"):
         raise InputError(
-            f"unknown file ending {quote(path.suffix)}: the log is written as .parquet or .csv",
-            place=(shown(path),),
-        )
+            f"unknown file ending {quote(path.suffix)}: the log is written as .parquet or .csv"
+        ).at(shown(path))
     (kept,) = experiments_of(store, experiment)
     found = Experiment.from_definition(kept.id, kept.name, kept.definition)
     columns = ["unit", "arm", "context", "reward", "propensity", "time", "told", "decision"]

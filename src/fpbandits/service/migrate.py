@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
-from fpbandits.errors import ConflictError, InputError, quote
+from fpbandits.errors import ConflictError, quote, within
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import Row, rows_of
 from fpbandits.service.step import OBSERVED, Event, Unit
@@ -76,10 +76,8 @@ def _observed(experiment: Experiment, name: str, rows: list[Row], now: float) ->
     """Return a unit that has observed its history."""
     unit = Unit(experiment, name, 0, None, {}, lambda number: ())
     for number, row in enumerate(rows):
-        try:
+        with within(("unit", name), ("reward", number + 1)):
             unit.observe(row["arm"], row["context"], row["reward"], number, now)
-        except InputError as error:
-            raise error.at(("unit", name), ("reward", number + 1)) from None
     return unit
 
 

@@ -141,9 +141,8 @@ class PostgresStore(Store):
         if about[1] != SCHEMA:
             raise StorageError(
                 f"written with schema {about[1]}, and this version of fpbandits "
-                f"reads schema {SCHEMA}",
-                place=(self._where,),
-            )
+                f"reads schema {SCHEMA}"
+            ).at(self._where)
 
     def _text(self, name: str) -> bytes:
         return self._sql[name].encode()

@@ -33,10 +33,8 @@ def _or_list(shape: Shape) -> Shape:
     return {"anyOf": [shape, {"type": "array", "items": shape, "maxItems": MOST_ITEMS}]}
 
 
-_FAILED: dict[str, Shape] = {
-    "error": {"type": "string"},
-    "place": {"type": "array", "items": {"type": "string"}},
-}
+_TEXT: Shape = {"type": "string"}
+_FAILED = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
 _ERROR = _object(("error", "place"), **_FAILED)
 _ITEM_ERROR = _object(("error", "place", "status"), **_FAILED, status={"type": "integer"})
 

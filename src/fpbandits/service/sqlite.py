@@ -73,9 +73,8 @@ class SqliteStore(Store):
             if kind == _APPLICATION and schema != SCHEMA:
                 raise StorageError(
                     f"written with schema {schema}, and this version of "
-                    f"fpbandits reads schema {SCHEMA}",
-                    place=(shown(self._path),),
-                )
+                    f"fpbandits reads schema {SCHEMA}"
+                ).at(shown(self._path))
             if kind != _APPLICATION and (tables or not make):
                 raise StorageError("this holds no store of fpbandits", place=(shown(self._path),))
             if kind != _APPLICATION:

@@ -66,9 +66,8 @@ def read_tokens(path: Path) -> Tokens:
         if not _HASH.fullmatch(kept):
             raise InputError(
                 f"after {role} comes the SHA-256 of the token, 64 hexadecimal digits; fpbandits "
-                "token makes both",
-                place=(shown(path), ("row", number)),
-            )
+                "token makes both"
+            ).at(shown(path), ("row", number))
         lines.append((role, kept))
     if not lines:
         raise InputError("it holds no token; fpbandits token makes one", place=(shown(path),))

@@ -83,9 +83,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if manifest["schema"] == 1 and _are(dict, manifest.get("cells")):
         manifest["cells"] = [with_new_keys(cell) for cell in manifest["cells"]]
     if not _is_sound(manifest):
-        raise StorageError(
-            "fields are missing, or are not what they should be", place=(shown(path),)
-        )
+        raise StorageError("fields are missing, or are not what they should be").at(shown(path))
     return manifest
 
 

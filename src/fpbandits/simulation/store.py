@@ -43,7 +43,7 @@ from fpbandits.core.storage import (
     shown,
     write_aside,
 )
-from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote
+from fpbandits.errors import ConflictError, Error, InputError, StorageError, counted, quote, within
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.simulation.archive import check_fit, from_npz, to_npz
 from fpbandits.simulation.cell import Cell
@@ -113,14 +113,12 @@ class Store:
         if found["schema"] != SCHEMA:
             raise ConflictError(
                 "holds runs of an earlier version, which load_results reads "
-                "and nothing adds to: name another folder",
-                place=(shown(self.folder),),
-            )
+                "and nothing adds to: name another folder"
+            ).at(shown(self.folder))
         if found["question"] != self._manifest["question"]:
             raise ConflictError(
-                f"holds other runs ({difference(found, self._manifest)}): name another folder",
-                place=(shown(self.folder),),
-            )
+                f"holds other runs ({difference(found, self._manifest)}): name another folder"
+            ).at(shown(self.folder))
         return found
 
     def fill(self, tables: Tables) -> None:
@@ -184,9 +182,8 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     if not holds_runs(folder) and _run_files(folder):
         raise StorageError(
             "is gone: the command that began these runs, given once "
-            "more, takes them up and writes it again",
-            place=(shown(folder / _MANIFEST),),
-        )
+            "more, takes them up and writes it again"
+        ).at(shown(folder / _MANIFEST))
     manifest = read_manifest(folder / _MANIFEST)
     cells = [(entry, spec_of(entry, manifest)) for entry in manifest["cells"]]
     try:
@@ -205,9 +202,8 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     if missing and not partial:
         raise InputError(
             f"{counted(missing, 'run')} of {tables.total:,} are not finished: "
-            "the command that began them goes on from there",
-            place=(shown(folder),),
-        )
+            "the command that began them goes on from there"
+        ).at(shown(folder))
     results = {}
     for number, (entry, spec) in enumerate(cells):
         pulls, plans = tables.pulls[number], tables.plans[number]
@@ -224,10 +220,8 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 starts=tuple(entry.get("starts", (0,))),
                 versions=manifest["versions"],
             )
-            try:
+            with within(shown(folder / _MANIFEST)):
                 results[entry["name"]] = check_fit(result)
-            except StorageError as error:
-                raise error.at(shown(folder / _MANIFEST)) from None
     return results
 
 

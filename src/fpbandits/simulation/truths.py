@@ -16,7 +16,7 @@ from fpbandits.core.arrays import Ints
 from fpbandits.core.checks import is_list, plain_list, plain_text, whole_number
 from fpbandits.core.names import Names
 from fpbandits.core.streams import truth_stream
-from fpbandits.errors import InputError, listed, quote
+from fpbandits.errors import InputError, listed, wrong_type
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
 
@@ -67,7 +67,7 @@ def _one(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
             return problem.rewards, truth
         return problem.rewards.reordered(np.array([problem.index(truth)]), everything), truth
     if not is_list(truth):
-        raise InputError(f"truth must be a model's name or a list of means, not {quote(truth)}")
+        raise wrong_type("truth", truth, "a model's name or a list of means")
     names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
     (means,) = names.flat([plain_list(truth)])
     return problem.rewards.of_means(means, names), ",".join(repr(float(mean)) for mean in means)

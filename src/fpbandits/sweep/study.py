@@ -33,7 +33,7 @@ from fpbandits.core.checks import checked_name, whole_number
 from fpbandits.core.renamed import with_new_keys, with_new_options
 from fpbandits.core.storage import shown
 from fpbandits.engine.ready import refusal
-from fpbandits.errors import Error, InputError, quote, unknown
+from fpbandits.errors import InputError, quote, unknown, within
 from fpbandits.policies import DEFAULT, Policy, parse_policy
 from fpbandits.problem.files import load_problem, parse_toml, problem_from_table, read_text
 from fpbandits.problem.problem import Problem
@@ -83,10 +83,8 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
     if path.suffix.lower() != ".toml":
         raise InputError("a study is a .toml file", place=(shown(path),))
     text = read_text(path)
-    try:
+    with within(shown(path)):
         return _study(text, path, runs)
-    except Error as error:
-        raise error.at(shown(path)) from None
 
 
 def _study(text: str, file: Path, runs: float | None) -> Study:
@@ -237,9 +235,8 @@ def _words(entry: Any) -> Iterator[str]:
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise InputError(
-                    f"{key} is a number or a text, or a list of them, not {quote(value)}",
-                    place=(("policy", entry["policy"]),),
-                )
+                    f"{key} is a number or a text, or a list of them, not {quote(value)}"
+                ).at(("policy", entry["policy"]))
     for chosen in product(*options.values()):
         settings = [f"{key}={value}" for key, value in zip(options, chosen, strict=True)]
         yield ":".join([entry["policy"], *settings])
@@ -258,19 +255,16 @@ def _from_folder_of(file: Path, word: str) -> str:
 def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
     """Yield every problem with every truth that it is to be played under."""
     for index, entry in enumerate(_as_list("problems", given), 1):
-        where = ("problem", index)
         table = {"problem": entry} if isinstance(entry, str) else entry
-        if not isinstance(table, dict):
-            wanted = f"it must be a file, a built-in name or a table, not {quote(entry)}"
-            raise InputError(wanted, place=(where,))
-        try:
+        with within(("problem", index)):
+            if not isinstance(table, dict):
+                wanted = "it must be a file, a built-in name or a table"
+                raise InputError(f"{wanted}, not {quote(entry)}")
             table = with_new_keys(table)
             rest = {key: value for key, value in table.items() if key != "truth"}
             for problem in _loaded(rest, f"problem {index}", file):
                 for truth in _truths(problem, table.get("truth")):
                     yield problem, truth
-        except Error as error:
-            raise error.at(where) from None
 
 
 def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem]:
@@ -291,9 +285,7 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
         try:
             paths = sorted(file.parent.glob(source))
         except (NotImplementedError, ValueError):
-            raise InputError(
-                "expected a pattern like mine/*.toml", place=(quote(source),)
-            ) from None
+            raise InputError(f"{quote(source)}: expected a pattern like mine/*.toml") from None
         paths = [path for path in paths if realpath(path) != realpath(file)]
     if not paths:
         raise InputError(f"no file is called like {quote(source)}")

@@ -32,9 +32,8 @@ def structure_figure(problem: Problem) -> Figure:
     count = len(problem.models)
     if count > MOST_MODELS:
         raise InputError(
-            f"{count:,} models are too many to draw (at most {MOST_MODELS:,}); leave out --plot",
-            place=(problem.name,),
-        )
+            f"{count:,} models are too many to draw (at most {MOST_MODELS:,}); leave out --plot"
+        ).at(problem.name)
     longest = min(max(map(len, problem.models)), _LONGEST_LABEL)
     height = float(np.clip(2.2 + 0.32 * count, 4.0, 9.0)) + 0.06 * longest
     left = float(np.clip(1.5 + 0.55 * problem.pairs, 3.2, 9.0))

@@ -34,7 +34,7 @@ from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.envelope import corners
 from fpbandits.engine.policy import LEAST, Tally
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_value
 from fpbandits.policies.shared.levels import (
     HIGH,
     LINEAR,
@@ -67,23 +67,19 @@ class LikelihoodPolicy(ThetaPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.likelihood, str) or self.likelihood not in (LAW, MEANS):
-            raise InputError(
-                f"likelihood is {quote(self.likelihood)}: it must be {LAW} or {MEANS}",
-                place=(self.name,),
-            )
+            wanted = f"be {LAW} or {MEANS}"
+            raise wrong_value("likelihood", self.likelihood, wanted).at(self.name)
         rate, alarm = getattr(self, "change_rate", 0.0), getattr(self, "false_alarm", 0.0)
         if rate > 1:
             raise InputError(
-                f"change_rate is {rate:g}: it is the probability of a change before "
-                "each play, at most 1",
-                place=(self.name,),
-            )
+                f"change_rate is {rate:g}: it is the probability of a change before each play, at "
+                "most 1"
+            ).at(self.name)
         if alarm >= 1:
             raise InputError(
                 f"false_alarm is {alarm:g}: it is the probability of giving up models "
-                "that are right, below 1, as 0.001",
-                place=(self.name,),
-            )
+                "that are right, below 1, as 0.001"
+            ).at(self.name)
 
     @property
     def looks_at_laws(self) -> bool:
@@ -97,9 +93,8 @@ class LikelihoodPolicy(ThetaPolicy):
         if not problem.rewards.bounded:
             raise InputError(
                 f"likelihood={MEANS} takes rewards in a range, and "
-                f"{problem.rewards.name} ones have none: leave it out",
-                place=(self.name,),
-            )
+                f"{problem.rewards.name} ones have none: leave it out"
+            ).at(self.name)
         return theta(problem)
 
     def remembers(self, problem: Problem) -> int:

@@ -50,9 +50,8 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
     if len(problem.models) > _MOST_MODELS:
         raise InputError(
             f"{len(problem.models):,} models are too many for a policy "
-            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy",
-            place=(problem.name,),
-        )
+            f"that solves a program for each (at most {_MOST_MODELS:,}): choose another policy"
+        ).at(problem.name)
     structure = Structure(problem)
     # places[i]: where the i-th model, or arm, stands in the order of names.
     model_order, arm_order = _by_name(problem.models), _by_name(problem.arms)
