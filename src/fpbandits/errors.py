@@ -49,7 +49,6 @@ RENAMED = {
 _LIKE = 0.7
 _spelling = re.compile(r"[-_ ]")
 
-
 Name = str | tuple[str, str | int]
 """A name in a place: a text that stands for itself, as a file or a field, or a kind with the name
 or the number of one: ("model", "loyal"), ("row", 7). An "index" is a row counted from 0."""
@@ -57,7 +56,7 @@ or the number of one: ("model", "loyal"), ("row", 7). An "index" is a row counte
 Place = tuple[Name, ...]
 """A path of names, the outermost first."""
 
-_TABLE = ("model", "context", "arm")
+_TOGETHER = ("unit", "reward", "model", "context", "arm")
 """Kinds whose names stand together, with a comma: "model 'loyal', arm '12 EUR'"."""
 
 _ONE_OF = {"prior": "prior of", "shares": "share of", "value": "value of"}
@@ -72,10 +71,10 @@ class Error(Exception):
     reason
         What is wrong, and what would be right.
     place
-        Where: it stands in front of the reason.
+        Where; the sentence begins with it.
     about
-        Where within ``place``, if the reason names it by itself, as "range must be …": it is the
-        end of the place, and not said twice.
+        The end of the place, if the reason names it itself, as in "range must be …": the sentence
+        does not say it twice.
     """
 
     def __init__(self, reason: str, *, place: Place = (), about: Place = ()) -> None:
@@ -118,15 +117,14 @@ def _words(place: Place) -> list[str]:
     words: list[str] = []
     before = ""
     for name in place:
-        kind, which = (name, None) if isinstance(name, str) else name
-        if which is None:
-            words.append(kind)
-        elif kind == "index":
-            words.append(f"row {which:,}, counted from 0")
-        elif kind in _TABLE and before in _TABLE:
-            words[-1] += f", {kind} {quote(which)}"
+        kind, which = ("", 0) if isinstance(name, str) else name
+        word = f"{_ONE_OF.get(kind, kind)} {quote(which)}" if kind else str(name)
+        if kind == "index":
+            word = f"row {which:,}, counted from 0"
+        if kind in _TOGETHER and before in _TOGETHER:
+            words[-1] += f", {word}"
         else:
-            words.append(f"{_ONE_OF.get(kind, kind)} {quote(which)}")
+            words.append(word)
         before = kind
     return words
 

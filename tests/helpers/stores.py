@@ -22,6 +22,7 @@ from fpbandits.service.desk import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.migrate import migrate
+from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import Ask, Event, Expire, Forget, Request, Tell
 from fpbandits.service.store import Change, Place, Store, Transaction, open_store
 from fpbandits.service.verify import verify
@@ -263,9 +264,9 @@ class StoreContract:
         one(store, experiment, Ask("u", "k"))
         before = everything(store, experiment)
         refused: list[tuple[Request, type[Error]]] = [
-            (Tell("u", 1, 1.0), UnknownError),
-            (Tell("nobody", 0, 1.0), UnknownError),
-            (Forget("nobody", 0), UnknownError),
+            (Tell("u", 1, 1.0), MissingError),
+            (Tell("nobody", 0, 1.0), MissingError),
+            (Forget("nobody", 0), MissingError),
             (Tell("u", 0, 7.0), InputError),
         ]
         outcomes = handle_together(store, [(experiment, request) for request, _ in refused])

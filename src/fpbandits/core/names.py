@@ -100,8 +100,8 @@ class Names:
     def place(self, row: int, column: int) -> Place:
         """Return where a number of the table stands."""
         context, arm = divmod(int(column), len(self.arms))
-        within: Place = (("context", self.contexts[context]),) if self.contexts else ()
-        return ("model", self.models[row]), *within, ("arm", self.arms[arm])
+        inside: Place = (("context", self.contexts[context]),) if self.contexts else ()
+        return ("model", self.models[row]), *inside, ("arm", self.arms[arm])
 
     def flat(self, rows: Numbers) -> Numbers:
         """Return rows of one value per column from rows of one list per context."""
