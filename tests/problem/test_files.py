@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fpbandits import InputError, Problem, load_problem, save_problem
-from fpbandits.errors import Error
+from fpbandits.errors import Error, Place
 from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
 from fpbandits.problem import files
@@ -212,6 +212,41 @@ def test_refusals(tmp_path: Path, ending: str, content: str, message: str) -> No
     assert text.startswith(str(path))
     assert len(text.splitlines()) == 1
     assert len(text) < 600
+
+
+CELL = ("model", "y"), ("arm", "b")
+
+
+@pytest.mark.parametrize(
+    ("ending", "content", "place"),
+    [
+        ("toml", "arms = ['a', 'b']\n[models]\nx = [0, 1]\ny = [0, 'z']", CELL),
+        ("toml", "arms = ['a', 'b']\n[models]\nx = [0, 1]\ny = [0]", CELL[:1]),
+        ("toml", "arms = ['a', 'a']\n[models]\nx = [0, 1]", (("arm", 2),)),
+        ("toml", "range = [3, 1]\n[models]\nx = [0, 1]", ("range",)),
+        ("toml", "[models]\nx = [0, 1]\n[prior]\nx = -1", (("prior", "x"),)),
+        ("toml", "[models]\nx = [0, 1]\n[prior]\nz = 1", ("prior", ("model", "z"))),
+        ("toml", "x = 1\nx = 2", (("row", 2),)),
+        ("csv", "model,a,b\n\nx,0,1\ny,0,7", (("row", 4), *CELL)),
+        ("csv", "model,a,b\nx,0,1\ny,0,z", (("row", 3), *CELL)),
+        ("csv", "model,a,b\nx,0,1\nx,0,1", (("row", 3), ("model", 2))),
+        ("csv", "model,a,a\nx,0,1", (("row", 1), ("arm", 2))),
+        (
+            "csv",
+            "model,context,a,b\nx,m,0,1\ny,m,0,1\ny,n,0,1\nx,n,7,1",
+            (("row", 5), ("model", "x"), ("context", "n"), ("arm", "a")),
+        ),
+        ("csv", "model,a\nx,\x00", (("row", 2), ("model", "x"), ("arm", "a"))),
+    ],
+)
+def test_an_error_says_where_as_data(
+    tmp_path: Path, ending: str, content: str, place: Place
+) -> None:
+    path = tmp_path / f"bad.{ending}"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        load_problem(path)
+    assert caught.value.place == (str(path), *place)
 
 
 def test_refusals_of_the_file_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

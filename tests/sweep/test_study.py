@@ -125,6 +125,14 @@ def test_mistakes_take_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_an_error_of_a_problem_says_which_as_data(written: Written) -> None:
+    path = written('problems = ["paper:two", { models = { x = [0.5, 7] } }]')
+    with pytest.raises(InputError) as caught:
+        load_study(path)
+    place = ("problem", 2), ("model", "x"), ("arm", "arm2")
+    assert caught.value.place == (str(path), *place)
+
+
 def test_a_study_is_a_toml_file(tmp_path: Path) -> None:
     for name, message in (("study.csv", "a study is a .toml file"), ("no.toml", "no such file")):
         with pytest.raises(InputError, match=message):
