@@ -125,8 +125,9 @@ def test_mistakes_take_one_line(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_error_of_a_problem_says_which_as_data(written: Written) -> None:
-    path = written('problems = ["paper:two", { models = { x = [0.5, 7] } }]')
+def test_an_error_of_a_problem_says_which_as_data(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text('problems = ["paper:two", { models = { x = [0.5, 7] } }]')
     with pytest.raises(InputError) as caught:
         load_study(path)
     place = ("problem", 2), ("model", "x"), ("arm", "arm2")
