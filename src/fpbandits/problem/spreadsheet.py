@@ -23,7 +23,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import checked_name, checked_range
 from fpbandits.core.storage import cell_to_text, text_to_cell
-from fpbandits.errors import InputError, quote, within
+from fpbandits.errors import InputError, quote
 from fpbandits.problem.problem import Problem
 
 _RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
@@ -176,8 +176,10 @@ def _header(cells: list[str]) -> tuple[list[str], bool]:
 
 def _context(cells: list[str]) -> str:
     context = cell_to_text(cells[1].strip()) if len(cells) > 1 else ""
-    with within(("model", cell_to_text(cells[0].strip()))):
+    try:  # a block of its own would cost more than the check, and there are many rows
         return checked_name("its context", context)
+    except InputError as error:
+        raise error.at(("model", cell_to_text(cells[0].strip()))) from None
 
 
 def _means(cells: list[str], arms: list[str], first: int) -> list[float]:
