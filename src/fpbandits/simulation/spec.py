@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.checks import flag, is_list, plain_list, whole_number
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, wrong_type
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.truths import Truth
 
@@ -99,7 +99,7 @@ def _times(times: Sequence[float] | None, horizon: int) -> tuple[int, ...]:
         spaced = np.rint(np.geomspace(1, horizon, 100)).astype(np.int64)
         moments = set(spaced[spaced <= horizon].tolist())
     elif not is_list(times):
-        raise InputError(f"times must be a list of whole numbers, not {quote(times)}")
+        raise wrong_type("times", times, "a list of whole numbers")
     else:
         moments = {
             whole_number("a time", moment, least=1, most=horizon, why="the horizon")
