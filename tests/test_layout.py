@@ -47,10 +47,10 @@ ELSEWHERE = {
     "paper/report/page.py": _REPORT,
     "paper/report/papers.py": _REPORT,
     "service/bodies.py": "each refusal over HTTP: service/test_http",
-    "service/export.py": "with every store, by stores.py; cli/test_replay",
+    "service/export.py": "with every store, by stores.py; cli/test_verify",
     "service/metrics.py": "service/test_http",
     "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
-    "service/verify.py": "with every store, by stores.py; cli/test_replay",
+    "service/verify.py": "with every store, by stores.py; cli/test_verify",
     "service/shapes.py": "service/test_http",
 }
 """Modules that are tested elsewhere, and where."""
@@ -60,6 +60,7 @@ OF_NO_MODULE = {
     "test_docs.py",
     "test_layout.py",
     "test_hostile.py",
+    "test_old_files.py",
     "simulation/test_store_crashes.py",
     "service/test_server_crashes.py",
     "service/test_http_fuzz.py",

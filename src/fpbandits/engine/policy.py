@@ -190,7 +190,8 @@ class Policy(ABC):
 
         def __new__(cls, *_: Any, **options: Any) -> Self:
             """Name the new option where one of an earlier version is given."""
-            refuse_old_keywords(cls.name, options)
+            unknown = {word: options[word] for word in options if not hasattr(cls, word)}
+            refuse_old_keywords(getattr(cls, "name", cls.__name__), unknown)
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
