@@ -8,6 +8,11 @@ from collections.abc import Generator
 from contextlib import suppress
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine draws examples slowly, and nothing is wrong with that.
+settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("patient")
 
 pytest.register_assert_rewrite("stores")
 

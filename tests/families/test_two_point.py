@@ -20,6 +20,8 @@ PRICES = Problem.bernoulli(
     [[0.5, 0.4, 0.1], [0.5, 0.2, 0.3]], value=[9, 12, 15], models=["loyal", "thrifty"]
 )
 
+PROBABILITY = st.floats(0, 1, allow_subnormal=False)
+
 
 @pytest.mark.parametrize("value", [[9.0, 12.0], [9.0, -4.0], [-1.0, -2.0]])
 def test_a_sum_is_a_binomial_number_of_values(value: list[float]) -> None:
@@ -37,7 +39,7 @@ def test_a_sum_is_a_binomial_number_of_values(value: list[float]) -> None:
 
 
 @reproducible
-@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.01, 3.0, -7.0]))
+@given(PROBABILITY, PROBABILITY, st.sampled_from([0.01, 3.0, -7.0]))
 def test_divergence_is_that_of_the_chances(p: float, q: float, value: float) -> None:
     rewards = Problem.bernoulli([[p, 0.5], [q, 0.5]], value=[value, 100]).rewards
     found = rewards.divergence(0, np.array([1]))[0]
