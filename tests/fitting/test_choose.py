@@ -16,16 +16,12 @@ from fpbandits.fitting.choose import (
     choose,
     folds,
     gain,
-    part_of,
     pulled,
-    renewed,
-    search,
-    shrunk,
     smallest,
-    some_of,
     spared,
 )
 from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.search import search
 
 FOUR = np.random.default_rng(12).uniform(0.05, 0.95, (4, 6))
 
@@ -138,7 +134,7 @@ def test_held_out_units_are_scored_per_reward(monkeypatch: pytest.MonkeyPatch) -
     # Rewards of a fair coin cost ln 2, but for what it takes to learn that: 32,000 of them in
     # folds, 8,000 held out once, or 144 of 18 units.
     for few, many, off in ((10**6, 10**6, 0.001), (0, 10**6, 0.001), (0, 140, 0.1)):
-        monkeypatch.setattr(module, "_FEW", few)
+        monkeypatch.setattr(module, "FEW", few)
         monkeypatch.setattr(module, "_MANY", many)
         _, choice = choose(cells, estimator, 1, 0, quiet)
         assert choice.held_out[1] == pytest.approx(-math.log(2), abs=off)
@@ -176,69 +172,6 @@ def test_the_strength_is_that_of_the_law_which_types_are_drawn_from() -> None:
     mixture = Mixture(np.full(12, -np.log(12)), np.ascontiguousarray(odds), np.zeros(0))
     pulled_sample, _ = pulled(sample, mixture)
     assert 4 < pulled_sample.strength < 8
-
-
-def test_a_search_reaches_what_a_start_at_the_truth_reaches() -> None:
-    truth = drawn(7, units=3000, means=FOUR, shares=(0.25,) * 4, shown=2, repeats=3)
-    cells, estimator = added_up(truth)
-    sample = Sample(cells, cells.weights(), estimator, 1.0)
-    odds = np.log(FOUR / (1 - FOUR)).T[..., np.newaxis]
-    start = sample.start(4, np.random.default_rng(0))
-    at_truth = type(start)(start.log_shares, np.ascontiguousarray(odds), start.common)
-    _, wanted = sample.climb(at_truth, 1500, 1e-9)
-    for seed in range(3):
-        _, found = search(sample, 4, None, np.random.default_rng(seed))
-        assert found >= wanted - 0.1
-
-
-def test_a_type_too_many_is_taken_out() -> None:
-    truth = drawn(8, units=1000)
-    cells, estimator = added_up(truth)
-    sample = Sample(cells, cells.weights(), estimator, 1.0)
-    random = np.random.default_rng(0)
-    three, _ = search(sample, 3, None, random)
-    best = search(sample, 2, None, random)
-    one = sample.climb(sample.start(1, random), 60)[0]
-    stuck = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
-    _, found = shrunk(sample, sample.climb(stuck, 60), three, random)
-    assert found == pytest.approx(best[1], abs=0.01)
-    assert shrunk(sample, best, three, random)[1] >= best[1], "what is better is kept"
-
-
-def test_a_rare_type_is_begun_anew() -> None:
-    # Two of eight arms per unit, 2 % of a rare type. Its chances of half of the arms are turned
-    # round: no step leads back, but new starts do, with each of the first eight seeds.
-    means = np.random.default_rng(3).uniform(0.05, 0.95, (5, 8))
-    shares = (0.245,) * 4 + (0.02,)
-    truth = drawn(11, units=20_000, means=means, shares=shares, shown=2, repeats=5)
-    cells, estimator = added_up(truth)
-    sample = Sample(cells, cells.weights(), estimator, 1.0)
-    odds = np.ascontiguousarray(np.log(means / (1 - means)).T[..., np.newaxis])
-    _, wanted = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
-    odds[:4, 4] *= -1
-    stuck = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
-    assert stuck[1] < wanted - 10
-    for seed in range(3):
-        (_, found), _ = renewed(sample, stuck, np.random.default_rng(seed))
-        assert found >= wanted - 0.2
-
-
-@pytest.mark.parametrize("few", [10**6, 200])
-def test_ends_are_those_of_climbs_on_all_units(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # From two equal types on, the first that is begun anew does better, on some units and on all.
-    monkeypatch.setattr(module, "_FEW", few)
-    cells, estimator = added_up(drawn(8, "gaussian", units=400), "gaussian")
-    sample = Sample(cells, cells.weights(), estimator, 1.0)
-    one = sample.climb(sample.start(1, np.random.default_rng(0)), 60)[0]
-    equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
-    stuck = equal, sample.step(equal)[1]
-    best, ends = renewed(sample, stuck, np.random.default_rng(0))
-    assert best[1] > stuck[1] + 10
-    assert best in ends
-    assert ends[0] == stuck
-    assert len(ends) >= (14 if few > 800 else 2), "all that were tried, or those that did better"
-    for end, value in ends:
-        assert sample.step(end)[1] == pytest.approx(value, abs=1e-6)
 
 
 def test_rivals_are_what_is_as_likely_by_symmetry() -> None:
@@ -287,17 +220,6 @@ def test_means_are_pulled_no_further_than_predicts_units_held_out(
         split.best[4] = search(split.sample, 4, None, np.random.default_rng(0))
         split.sample, _ = pulled(split.sample, split.best[4][0])
     assert spared(splits, 4) == part
-
-
-def test_some_units() -> None:
-    truth = drawn(9, "gaussian", units=200)
-    cells, estimator = added_up(truth, "gaussian")
-    sample = Sample(cells, cells.weights(), estimator, 1.0)
-    assert some_of(sample, 10**6, np.random.default_rng(0)) is sample
-    some = some_of(sample, 100, np.random.default_rng(0))
-    assert 40 <= some.size <= 50, "two cells per unit"
-    half = cells.weights(np.arange(100))
-    assert part_of(cells, half, estimator).size == 100
 
 
 def test_what_is_under_way_is_told() -> None:

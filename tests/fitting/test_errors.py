@@ -10,9 +10,9 @@ import pytest
 from logs import added_up, drawn, matched
 
 from fpbandits.fitting import errors as module
-from fpbandits.fitting.choose import search
 from fpbandits.fitting.em import Sample
 from fpbandits.fitting.errors import standard_errors
+from fpbandits.fitting.search import search
 
 
 def fitted(seed: int, family: str, types: int, **how: Any) -> Any:

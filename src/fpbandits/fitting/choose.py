@@ -12,9 +12,8 @@ the smallest T that it is not clearly better than. The best T alone is a type to
 five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
 types that are there.
 
-A search may end at a mixture that is not the likeliest, and of two numbers of types the one that
-was searched worse looks worse. So those that are close are searched again: each type, the rare ones
-most often, is begun anew until no start does better.
+Of two numbers of types the one that was searched worse looks worse: so those that are close are
+searched again (`fpbandits.fitting.search`).
 
 Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
 its own: one that went on from what another had found would know of the units that it holds out, and
@@ -27,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 
@@ -35,14 +33,26 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
+from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.search import (
+    END,
+    FEW,
+    PSEUDO_COUNT,
+    ROUNDS,
+    SMALL,
+    Found,
+    part_of,
+    renewed,
+    search,
+    shaken,
+    shrunk,
+    some_of,
+)
 from fpbandits.logs.sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""
 
-_STRENGTH = 1.0
-"""How far cells are pulled while the number of types is sought."""
 _WEAKEST, _STRONGEST = 0.1, 1e4
 _FOLDS = 4
 """One unit in so many is held out at a time."""
@@ -50,30 +60,16 @@ _PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 6.0
 """So many standard errors may be no noise; so many are none; so many leave no doubt."""
 _PATIENCE = 2
 """So many more types are tried after the best."""
-_FEW, _MANY, _SMALL = 20_000, 330_000, 12_000
-"""Cells of units: for folds in turn, and to renew types on; at most to choose by; for starts."""
+_MANY = 330_000
+"""Cells of the units to choose by, at most."""
 _WORK = 40_000_000
 """As many cells are gone through where scores are close."""
-_STARTS, _RUNNERS, _FINALISTS = 16, 6, 2
-"""How many starts are made, go on, and go to the end."""
-_ROUNDS, _MOVES, _MERGES = 6, 12, 30
-"""How often a mixture is shaken, in how many ways, and how many pairs of types are merged."""
-_RENEWALS = 12
-"""How often a type is begun anew without doing better."""
-
-_END = 1e-7
-"""The tolerance of a climb to the end."""
-_SAME = 0.1
-"""Two ends that differ by less, in nats, are the same."""
 _AS_LIKELY = 2.0
 """A mixture so many nats below the best fits as well: a 95 % interval reaches down 1.96²/2 nats."""
 _PARTS = 0.25, 0.5, 1.0
 """Which parts of the strength are tried."""
 _NOTHING = 1.0
 """So many nats of all units held out are nothing gained."""
-
-Found = tuple[Mixture, float]
-"""A mixture and its penalised log-likelihood."""
 
 
 @dataclass(frozen=True)
@@ -138,120 +134,6 @@ class Split:
         return _total(each, self.sample.weights) * self.held.size / self.sample.size
 
 
-def part_of(
-    cells: Cells, weights: Floats, estimator: Estimator, strength: float = _STRENGTH
-) -> Sample:
-    """Return a sample of the units that have a weight."""
-    return Sample(cells.parts(weights), weights[weights > 0], estimator, strength)
-
-
-def some_of(sample: Sample, most: int, random: np.random.Generator) -> Sample:
-    """Return a sample of some units, ``most`` cells of them at the most, or all if they are few."""
-    lengths = np.diff(sample.cells.starts)
-    if lengths.sum() <= most:
-        return sample
-    order = random.permutation(len(lengths))
-    kept = order[: max(1, int(np.searchsorted(np.cumsum(lengths[order]), most)))]
-    weights = np.zeros(len(lengths))
-    weights[kept] = sample.weights[kept]
-    return part_of(sample.cells, weights, sample.estimator, sample.strength)
-
-
-def search(
-    sample: Sample, types: int, before: Mixture | None, random: np.random.Generator
-) -> Found:
-    """Return the best mixture of many starts: most go a few steps, a few go to the end.
-
-    ``before`` is a mixture of one type less, to grow some starts from.
-    """
-    if types == 1:
-        return sample.climb(sample.start(1, random), 60)
-    small = some_of(sample, _SMALL, random)
-    rivals = [small.climb(each, 20, 1e-4) for each in starts(small, types, before, _STARTS, random)]
-    rivals = _best(rivals, _RUNNERS)
-    rivals = _best([small.climb(each, 100, 1e-5) for each, _ in rivals], _FINALISTS)
-    best = _best([sample.climb(each, 600, 1e-6) for each, _ in rivals], 1)[0]
-    return shaken(sample, small, best, random)
-
-
-def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generator) -> Found:
-    """Try to do better: take a type out, put another in, and go on from there.
-
-    Two types of a mixture may share the units of one while a third has those of two: no step
-    leads out of that, but a leap does.
-    """
-    for _ in range(_ROUNDS):
-        here = small.climb(best[0], 30, 1e-5)[1]
-        types = best[0].types
-        fewer = [without(best[0], int(random.integers(types))) for _ in range(_MOVES // 2)]
-        fewer += merged(best[0], small, _some_pairs(types, _MOVES // 2, random))
-        moved = [grown(each, small, random) for each in fewer]
-        rivals = _best([small.climb(each, 20, 1e-4) for each in moved], _RUNNERS)
-        rival = _best([small.climb(each, 60, 1e-5) for each, _ in rivals], 1)[0]
-        if rival[1] <= here:
-            break
-        rival = sample.climb(rival[0], 600, 1e-6)
-        if rival[1] <= best[1]:
-            break
-        best = rival
-    return sample.climb(best[0], 600)
-
-
-def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generator) -> Found:
-    """Try to do better by a mixture with a type more: it is taken out, or merged with another."""
-    small = some_of(sample, _SMALL, random)
-    here = small.climb(best[0], 20, 1e-4)[1]
-    fewer = [without(more, kind) for kind in range(more.types)]
-    fewer += merged(more, small, _some_pairs(more.types, _MERGES, random))
-    rivals = _best([small.climb(each, 20, 1e-4) for each in fewer], _FINALISTS)
-    better = [each for each, value in rivals if value > here]
-    return _best([best, *(sample.climb(each, 600, 1e-6) for each in better)], 1)[0]
-
-
-def renewed(sample: Sample, best: Found, random: np.random.Generator) -> tuple[Found, list[Found]]:
-    """Try to do better: begin a type anew beside the others, rare ones most often.
-
-    A rare type has units of others until its laws are nearly right, so a few steps do not tell a
-    good start from a bad one: each goes to the end. Return the best, and the ends of all climbs on
-    the whole sample; what is likely on some units may be anything on all.
-    """
-    some = some_of(sample, _FEW, random)
-    here = some.climb(best[0], 600, _END)[1]
-    ends = [best]
-    tried = 0
-    while tried < _RENEWALS:
-        tried += 1
-        rarity = np.exp(-best[0].log_shares)
-        kind = int(random.choice(best[0].types, p=rarity / rarity.sum()))
-        coordinates = best[0].coordinates.copy()
-        coordinates[:, kind] = some.start(1, random).coordinates[:, 0]
-        rival = some.climb(replace(best[0], coordinates=coordinates), 600, _END)
-        higher = rival[1] > here + _SAME
-        if higher:
-            here, rival = rival[1], sample.climb(rival[0], 600, _END)
-            if rival[1] > best[1]:
-                best, tried = rival, 0
-        if higher or some is sample:
-            ends.append(rival)
-    return best, ends
-
-
-def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
-    """Return some pairs of types, or all if they are few."""
-    pairs = list(combinations(range(types), 2))
-    chosen = random.permutation(len(pairs))[:most]
-    return [pairs[place] for place in chosen]
-
-
-def _best(rivals: list[Found], count: int) -> list[Found]:
-    """Return the best of them, the very best first."""
-    return sorted(rivals, key=_value)[:count]
-
-
-def _value(rival: Found) -> float:
-    return -rival[1] if math.isfinite(rival[1]) else math.inf
-
-
 def free_numbers(mixture: Mixture) -> int:
     """Return how many numbers a mixture is free to choose."""
     return mixture.coordinates.size + len(mixture.common) + mixture.types - 1
@@ -265,7 +147,7 @@ def choose(
     progress: Progress,
 ) -> tuple[Mixture, Choice]:
     """Find how many types there are, unless that is said, and fit them to all units."""
-    everyone = Sample(cells, cells.weights(), estimator, _STRENGTH)
+    everyone = Sample(cells, cells.weights(), estimator, PSEUDO_COUNT)
     splits = list(folds(cells, estimator, _stream(seed, 0)))
     scores: dict[int, Score] = {}
     most = min(MOST_TYPES, cells.units // 2)
@@ -308,7 +190,7 @@ def choose(
     found = final.climb(mixture, 600, 1e-6)
     ends: list[Found] = []
     if chosen > 1:
-        found = shaken(final, some_of(final, _SMALL, random), found, random)
+        found = shaken(final, some_of(final, SMALL, random), found, random)
         found, ends = renewed(final, found, random)
     mixture, top = final.climb(found[0], 1500, 1e-9)
     rivals = tuple((end, top - value) for end, value in ends if value > top - _AS_LIKELY)
@@ -323,7 +205,7 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[Split]:
     """Yield folds of all units in turn, or one split of as many as the work allows."""
     order = random.permutation(cells.units)
-    few = len(cells.members) <= _FEW
+    few = len(cells.members) <= FEW
     if len(cells.members) > _MANY:  # groups are few where units are alike, and all can be kept
         lengths = np.diff(cells.starts)[cells.group_of[order]]
         order = order[: int(np.searchsorted(np.cumsum(lengths), _MANY))]
@@ -360,7 +242,7 @@ def spared(splits: list[Split], types: int) -> float:
         total = 0.0
         for split in splits:
             sample = replace(split.sample, strength=part * split.sample.strength)
-            mixture, _ = sample.climb(split.best[types][0], 600, _END)
+            mixture, _ = sample.climb(split.best[types][0], 600, END)
             total += _total(split.held.likelihoods(mixture), split.held.weights)
         totals[part] = total
     return next(part for part in _PARTS if totals[part] > max(totals.values()) - _NOTHING)
@@ -407,7 +289,7 @@ def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
     own D, the noise d/2(n + κ). So where types are alike, thin cells are pulled far.
     """
     depth = mixture.coordinates.shape[2]
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         _, plays, _, _, _ = sample.expect(mixture)
         noise = depth / (2 * (plays + sample.strength))
         mean = float((sample.divergences(mixture) + noise).mean())
