@@ -22,10 +22,10 @@ from waiting import LONG, wait_until
 
 from fpbandits import __version__
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service import http
-from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service import backend
 from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.http import make_app
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import add_token, read_tokens
 from fpbandits.service.verify import verify
@@ -156,7 +156,12 @@ WRONG: list[tuple[str, bytes | str, int, str]] = [
     ("rewards", '{"decision": "0@u", "reward": "1"}', 422, "expected a number"),
     ("rewards", '{"decision": "0@u", "reward": true}', 422, "expected a number"),
     ("rewards", '{"decision": "0@u", "reward": 1e999}', 422, "finite"),
-    ("rewards", '{"decision": 0, "reward": 1}', 422, "decision must be a text"),
+    (
+        "rewards",
+        '{"decision": 0, "reward": 1}',
+        422,
+        "decision must be a text",
+    ),
     ("forget", '{"decision": "0@nobody"}', 404, "unknown decision"),
     ("decisions", json.dumps([{}] * (MOST_ITEMS + 1)), 413, "at most 1,000"),
     ("decisions", " " * (LARGEST_BODY + 1), 413, "larger than"),
@@ -174,8 +179,10 @@ def test_what_is_wrong_is_said_in_one_line(
 
 
 BAD = [
-    ({}, "problem must be the text of a TOML file"),
-    ([], "an experiment is an object"),
+    ({}, "'problem' is missing"),
+    ([], "expected an object with problem, policy, seed, late, reward_wait, default_reward, not"),
+    ({"problem": 7}, "problem must be the text of a TOML file"),
+    ({**EXPERIMENT, "policy": 7}, "policy must be a text"),
     ({"problem": "arms = 7"}, "problem: "),
     ({"problem": f"# \ud800\n{PROBLEM}"}, "letter 3 is half of one"),
     ({**EXPERIMENT, "policy": "ucb2"}, "unknown policy 'ucb2'"),
@@ -388,7 +395,7 @@ def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_
 def test_questions_that_a_store_does_not_answer_do_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "_MOST_READING", 3)
+    monkeypatch.setattr(backend, "_MOST_READING", 3)
     store = open_store(str(tmp_path / "a.db"), make=True)
     may, asked, experiments = Signal(), [], store.experiments
 

@@ -26,8 +26,8 @@ from serving import serving
 from stores import CONTEXTS, PROBLEM
 from waiting import LONG
 
-from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.http import make_app
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.store import open_store
 from fpbandits.service.verify import verify
 
