@@ -144,11 +144,11 @@ def single_and_lists(folder: Path) -> None:
     claim(
         "decisions and rewards per second, over empty answers",
         ratio(rates[1], rates[0]),
-        0.5,
+        0.25,
         at_least=True,
     )
     cpu = ratio([one.cpu for one in empty], [one.cpu for one in single])
-    claim("  the same per second of the server's CPU", cpu, 0.5, at_least=True)
+    claim("  the same per second of the server's CPU", cpu, 0.25, at_least=True)
     claim("  over a commit each", ratio(rates[1], rates[2]), 10, at_least=True)
     many = [100 * one.rate for one in lists]
     claim("decisions in lists of 100, over single ones", ratio(many, rates[1]), 5, at_least=True)

@@ -240,7 +240,7 @@ async def _health(backend: Backend, request: Request) -> Response:
     return _json({"status": "ok"})
 
 
-@_endpoint("GET", "/ready", 503, role=None, answer=messages.HEALTH)
+@_endpoint("GET", "/ready", 503, role=None, answer=messages.READY)
 async def _ready(backend: Backend, request: Request) -> Response:
     """Tell whether the store answers."""
     await backend.read(backend.store.experiment, "")

@@ -1,4 +1,7 @@
-"""What the service can be asked, and what it answers: each request and each answer, once."""
+"""Every request that the service takes and every answer that it gives, each declared once.
+
+A field's rule says how it is checked, and what OpenAPI says of it; see `schema`.
+"""
 
 from __future__ import annotations
 
@@ -177,6 +180,7 @@ DEFINITION = Body(Definition, largest=LARGEST_DEFINITION)
 
 _OBJECT = {"type": "object"}
 
+# Answers:
 DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
 RESOLVED = object_schema(decision=DECISION.schema, status={"enum": ["told", "forgotten", "late"]})
 EXPERIMENT = object_schema(
@@ -194,5 +198,4 @@ UNIT = object_schema(
 _FAILED: dict[str, Schema] = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
 FAILURE = object_schema(**_FAILED)
 FAILED_ITEM = object_schema(**_FAILED, status=_INTEGER)
-HEALTH = object_schema(status=_TEXT)
-"""What is answered."""
+HEALTH, READY = object_schema(status=_TEXT), object_schema(status=_TEXT, version=_TEXT)

@@ -58,7 +58,6 @@ class Body(Generic[_T]):
         self.description, self._defaults = kind.__doc__ or "", kind._field_defaults
         hints = get_type_hints(kind, include_extras=True)
         self._rules: dict[str, Rule] = {name: each.__metadata__[0] for name, each in hints.items()}
-        self._names = frozenset(self._rules)
         self._fields = [
             (name, rule.check, self._defaults.get(name, _REQUIRED))
             for name, rule in self._rules.items()
@@ -96,8 +95,8 @@ class Body(Generic[_T]):
             if value is _REQUIRED:
                 raise InputError(f"the field {quote(field)} is missing", about=(field,))
             values.append(value if value is default else check(field, value))
-        if not item.keys() <= self._names:
-            field = next(field for field in item if field not in self._names)
+        if not item.keys() <= self._rules.keys():
+            field = next(field for field in item if field not in self._rules)
             raise unknown("field", field, self._rules)
         return self._kind._make(values)
 

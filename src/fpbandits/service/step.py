@@ -79,6 +79,9 @@ class Event(NamedTuple):
 
 Answer = dict[str, Any]
 
+_Decided = tuple[str | None, str | None, str | None, float | None]
+"""Key, arm, context and probability, as in an event."""
+
 Due = deque[tuple[int, float]]
 """Decisions that are waited for, and until when."""
 
@@ -150,10 +153,10 @@ class Unit:
         match request:
             case Ask():
                 return self._ask(request, now)
-            case Tell((_, number), reward):
-                return self._tell(number, reward, now)
-            case Forget((_, number)):
-                return self._forget(number, now)
+            case Tell():
+                return self._tell(request.decision[1], request.reward, now)
+            case Forget():
+                return self._forget(request.decision[1], now)
             case Expire():
                 return {}
 
@@ -162,7 +165,7 @@ class Unit:
     ) -> None:
         """Take in a reward of a decision that another experiment made."""
         self.agent.observe(arm, reward, context)
-        self._note(OBSERVED, number, now, arm=arm, context=context, reward=reward)
+        self._note(OBSERVED, number, now, reward, (None, arm, context, None))
 
     def _ask(self, request: Ask, now: float) -> Answer:
         if request.key is not None and request.key in self._decided:
@@ -176,15 +179,8 @@ class Unit:
                 )
             return self._decision(event)
         decision = self.agent.ask(request.context)
-        event = self._note(
-            DECISION,
-            decision.id,
-            now,
-            key=request.key,
-            arm=decision.arm,
-            context=request.context,
-            probability=decision.probability,
-        )
+        decided = request.key, decision.arm, request.context, decision.probability
+        event = self._note(DECISION, decision.id, now, None, decided)
         if request.key is not None:
             self._decided[request.key] = event
         if self.experiment.reward_wait is not None:
@@ -205,7 +201,7 @@ class Unit:
         except InputError as error:  # of the agent's decision, which has another name here
             raise error.at(*self._place(number), dropping=1) from None
         self._wait_no_longer(number)
-        self._note(REWARD, number, now, reward=reward)
+        self._note(REWARD, number, now, reward)
         return self._status(number, "told")
 
     def _tell_again(self, number: int, reward: float, now: float) -> Answer:
@@ -222,7 +218,7 @@ class Unit:
             if not low <= reward <= high:
                 outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
                 raise InputError(outside, place=self._place(number))
-            self._note(LATE, number, now, reward=reward)
+            self._note(LATE, number, now, reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
     def _forget(self, number: int, now: float) -> Answer:
@@ -248,7 +244,7 @@ class Unit:
                 self.agent.forget(number)
             else:
                 self.agent.tell(number, default)
-            self._note(EXPIRED, number, now, reward=default)
+            self._note(EXPIRED, number, now, default)
 
     def _wait_no_longer(self, number: int) -> None:
         """Drop a decision from those that expire."""
@@ -274,11 +270,16 @@ class Unit:
         decision = f"decision {quote(decision_name(self.name, number))}"
         return ConflictError(f"{decision} {words}", about=self._place(number))
 
-    def _note(self, kind: str, number: int, now: float, **known: Any) -> Event:
-        """Add an event, of which nothing but ``known`` is known."""
+    def _note(
+        self,
+        kind: str,
+        number: int,
+        now: float,
+        reward: float | None = None,
+        decided: _Decided = (None, None, None, None),
+    ) -> Event:
+        """Add an event; what was ``decided`` stands in those of two kinds."""
         self.steps += 1
-        event = Event(
-            self.steps, kind, number, None, None, None, None, None, now, __version__
-        )._replace(**known)
+        event = Event(self.steps, kind, number, *decided, reward, now, __version__)
         self.events.append(event)
         return event
