@@ -46,12 +46,13 @@ ELSEWHERE = {
     "paper/report/far.py": _REPORT,
     "paper/report/page.py": _REPORT,
     "paper/report/papers.py": _REPORT,
-    "service/bodies.py": "each refusal over HTTP: service/test_http",
+    "service/backend.py": "service/test_http",
     "service/export.py": "with every store, by stores.py; cli/test_verify",
     "service/metrics.py": "service/test_http",
     "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
     "service/verify.py": "with every store, by stores.py; cli/test_verify",
-    "service/shapes.py": "service/test_http",
+    "service/messages.py": "each refusal over HTTP: service/test_http; names: service/test_step",
+    "service/openapi.py": "service/test_http; each request and answer: service/test_http_fuzz",
 }
 """Modules that are tested elsewhere, and where."""
 

@@ -9,7 +9,7 @@ import pytest
 from command import refusal, run
 from stores import PROBLEM, one, put
 
-from fpbandits.service.step import Ask, Tell
+from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.store import open_store
 
 
@@ -20,7 +20,7 @@ def test_new_models_take_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         experiment = put(store)
         for number in range(3):
             one(store, experiment, Ask("u"))
-            one(store, experiment, Tell("u", number, 1.0))
+            one(store, experiment, Tell(("u", number), 1.0))
     words = ("migrate", str(path), str(models), "--from", "e", "--to")
     assert run(capsys, *words, "f") == (
         0,

@@ -11,9 +11,9 @@ import pytest
 from command import refusal, run
 from stores import one, put
 
-from fpbandits.service.desk import handle_together
+from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import Ask, Request, Tell
+from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.store import open_store
 
 
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Path:
             experiment = put(store, name)
             for number in range(3):
                 one(store, experiment, Ask("u"))
-                one(store, experiment, Tell("u", number, 1.0))
+                one(store, experiment, Tell(("u", number), 1.0))
     return path
 
 
@@ -59,7 +59,7 @@ def test_an_exported_log_is_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
         for place in range(40):
             unit = f"u{place}"
             asks: list[tuple[Experiment, Request]] = [(experiment, Ask(unit))] * 4
-            tells = [(experiment, Tell(unit, n, float((place + n) % 3 == 0))) for n in range(4)]
+            tells = [(experiment, Tell((unit, n), float((place + n) % 3 == 0))) for n in range(4)]
             handle_together(store, [*asks, *tells])
     code, _, said = run(capsys, "export", str(path), str(out), "--experiment", "e")
     assert (code, said) == (0, f"wrote 160 rewards to {out}\n")

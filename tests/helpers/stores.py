@@ -18,13 +18,14 @@ from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
 from fpbandits.logs.log import read_log
 from fpbandits.service import migrate as migrate_module
-from fpbandits.service.desk import handle_together
+from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.export import export
+from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.statuses import MissingError
-from fpbandits.service.step import Ask, Event, Expire, Forget, Request, Tell
-from fpbandits.service.store import Change, Place, Store, Transaction, open_store
+from fpbandits.service.step import Event
+from fpbandits.service.store import Change, Store, Transaction, UnitKey, open_store
 from fpbandits.service.verify import verify
 
 PROBLEM = """
@@ -84,7 +85,7 @@ def everything(store: Store, experiment: Experiment) -> Any:
         return list(history.events()), list(history.states())
 
 
-def write(transaction: Transaction, place: Place, event: Event) -> None:
+def write(transaction: Transaction, place: UnitKey, event: Event) -> None:
     """Write an event, and no state worth the name."""
     row = transaction.rows[place]
     transaction.write([Change(place[0], row.id, event.step, "{}", None, [event])])
@@ -136,11 +137,11 @@ class StoreContract:
                 if out and random.random() < 0.5:
                     unit, number = out.pop(random.integers(len(out)))
                     if random.random() < 0.1:
-                        requests.append(Forget(unit, number))
+                        requests.append(Forget((unit, number)))
                         agents[unit].forget(number)
                     else:
                         reward = float(random.integers(2))
-                        requests.append(Tell(unit, number, reward))
+                        requests.append(Tell((unit, number), reward))
                         agents[unit].tell(number, reward)
                     status = "forgotten" if isinstance(requests[-1], Forget) else "told"
                     expected.append({"decision": f"{number}@{unit}", "status": status})
@@ -239,14 +240,14 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         told = {"decision": "0@u", "status": "told"}
-        work = [(experiment, Tell("u", 0, 1.0)), (experiment, Tell("u", 0, 1.0))]
+        work = [(experiment, Tell(("u", 0), 1.0)), (experiment, Tell(("u", 0), 1.0))]
         assert handle_together(store, work) == [told, told]
         before = everything(store, experiment)
-        assert one(store, experiment, Tell("u", 0, 1.0)) == told
+        assert one(store, experiment, Tell(("u", 0), 1.0)) == told
         with pytest.raises(ConflictError, match=r"'0@u' was told the reward 1\.0 before"):
-            one(store, experiment, Tell("u", 0, 0.0))
+            one(store, experiment, Tell(("u", 0), 0.0))
         with pytest.raises(ConflictError, match="cannot be forgotten"):
-            one(store, experiment, Forget("u", 0))
+            one(store, experiment, Forget(("u", 0)))
         assert everything(store, experiment) == before
         assert [event.kind for _, event in events(store, experiment)] == ["decision", "reward"]
 
@@ -254,9 +255,9 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         for _ in range(2):
-            assert one(store, experiment, Forget("u", 0))["status"] == "forgotten"
+            assert one(store, experiment, Forget(("u", 0)))["status"] == "forgotten"
         with pytest.raises(ConflictError, match="was forgotten"):
-            one(store, experiment, Tell("u", 0, 1.0))
+            one(store, experiment, Tell(("u", 0), 1.0))
         assert [event.kind for _, event in events(store, experiment)] == ["decision", "forgot"]
 
     def test_what_is_refused_changes_nothing(self, store: Store) -> None:
@@ -264,10 +265,10 @@ class StoreContract:
         one(store, experiment, Ask("u", "k"))
         before = everything(store, experiment)
         refused: list[tuple[Request, type[Error]]] = [
-            (Tell("u", 1, 1.0), MissingError),
-            (Tell("nobody", 0, 1.0), MissingError),
-            (Forget("nobody", 0), MissingError),
-            (Tell("u", 0, 7.0), InputError),
+            (Tell(("u", 1), 1.0), MissingError),
+            (Tell(("nobody", 0), 1.0), MissingError),
+            (Forget(("nobody", 0)), MissingError),
+            (Tell(("u", 0), 7.0), InputError),
         ]
         outcomes = handle_together(store, [(experiment, request) for request, _ in refused])
         assert [type(outcome) for outcome in outcomes] == [kind for _, kind in refused]
@@ -277,8 +278,8 @@ class StoreContract:
         experiment = put(store)
         work: list[tuple[Experiment, Request]] = [
             (experiment, Ask("u")),
-            (experiment, Tell("u", 9, 1.0)),
-            (experiment, Tell("u", 0, 1.0)),
+            (experiment, Tell(("u", 9), 1.0)),
+            (experiment, Tell(("u", 0), 1.0)),
         ]
         decided, unknown, told = handle_together(store, work)
         assert isinstance(unknown, UnknownError)
@@ -299,7 +300,7 @@ class StoreContract:
     def test_the_database_itself_refuses_a_second_decision_or_reward(self, store: Store) -> None:
         experiment = put(store)
         one(store, experiment, Ask("u", "k"))
-        one(store, experiment, Tell("u", 0, 1.0))
+        one(store, experiment, Tell(("u", 0), 1.0))
         before = everything(store, experiment)
         place = experiment.id, "u"
         for kind, key in (("decision", "k"), ("reward", None)):
@@ -324,7 +325,7 @@ class StoreContract:
         experiment = put(store, reward_wait=1000, default_reward=default)
         for _ in range(3):
             one(store, experiment, Ask("u"))
-        one(store, experiment, Tell("u", 1, 1.0))
+        one(store, experiment, Tell(("u", 1), 1.0))
         assert store.due(9) == []
         let_time_pass(store, alter)
         assert store.due(9) == [("e", "u")]
@@ -332,13 +333,13 @@ class StoreContract:
         with pytest.raises(
             InputError, match=r"'0@u': the reward 1\.5 is outside the range \[0, 1\]"
         ):
-            one(store, experiment, Tell("u", 0, 1.5))
-        assert one(store, experiment, Tell("u", 0, 1.0)) == late
-        assert one(store, experiment, Tell("u", 0, 1.0)) == late
+            one(store, experiment, Tell(("u", 0), 1.5))
+        assert one(store, experiment, Tell(("u", 0), 1.0)) == late
+        assert one(store, experiment, Tell(("u", 0), 1.0)) == late
         with pytest.raises(ConflictError, match="told the reward"):
-            one(store, experiment, Tell("u", 0, 0.5))
-        assert one(store, experiment, Forget("u", 2)) == {"decision": "2@u", "status": "late"}
-        assert one(store, experiment, Tell("u", 1, 1.0))["status"] == "told"
+            one(store, experiment, Tell(("u", 0), 0.5))
+        assert one(store, experiment, Forget(("u", 2))) == {"decision": "2@u", "status": "late"}
+        assert one(store, experiment, Tell(("u", 1), 1.0))["status"] == "told"
         assert [(event.kind, event.number, event.reward) for _, event in events(store, experiment)][
             3:
         ] == [
@@ -408,7 +409,7 @@ class StoreContract:
         experiment = put(store)
         for number in range(4):
             one(store, experiment, Ask("u"))
-            one(store, experiment, Tell("u", number, 1.0))
+            one(store, experiment, Tell(("u", number), 1.0))
         one(store, experiment, Ask("v"))
         assert (verify(store).decisions, verify(store).shown) == (5, [])
         alter("UPDATE events SET arm = 'b' WHERE number = 2 AND kind = 'decision'")
@@ -431,7 +432,7 @@ class StoreContract:
         experiment = put(store, policy="thompson-theta", reward_wait=1000)
         for _ in range(3):
             one(store, experiment, Ask("u"))
-        one(store, experiment, Tell("u", 1, 1.0))
+        one(store, experiment, Tell(("u", 1), 1.0))
         assert verify(store).shown == []
         alter("UPDATE events SET probability = probability * 0.9 WHERE number = 2")
         (line,) = verify(store).shown
@@ -459,7 +460,7 @@ class StoreContract:
             answer = one(store, experiment, ask)
             if place % 5:
                 reward = float(place % 4 == 0)
-                one(store, experiment, Tell(ask.unit, place // 3, reward))
+                one(store, experiment, Tell((ask.unit, place // 3), reward))
                 rewards[answer["decision"]] = (ask.unit, answer["arm"], ask.context, reward)
         path = tmp_path / f"log.{ending}"
         assert export(store, "e", path) == len(rewards) == 24
@@ -482,7 +483,7 @@ class StoreContract:
             arm = one(store, old, Ask(unit))["arm"]
             if random.random() < 0.8:
                 reward = float(random.integers(2))
-                one(store, old, Tell(unit, place // 7, reward))
+                one(store, old, Tell((unit, place // 7), reward))
                 told.setdefault(unit, []).append((arm, reward))
         one(store, old, Ask("nothing told"))
         models = {"problem": PROBLEM.replace("0.2", "0.3"), "policy": "fp-ucb"}
@@ -526,7 +527,7 @@ class StoreContract:
     ) -> None:
         experiment = put(store)
         one(store, experiment, Ask("u"))
-        one(store, experiment, Tell("u", 0, 1.0))
+        one(store, experiment, Tell(("u", 0), 1.0))
         with pytest.raises(InputError, match=r"'u', reward 1: unknown arm 'a'"):
             migrate(store, "e", "new", {"problem": PROBLEM.replace('"a"', '"c"')})
         assert store.experiment("new") is None

@@ -11,7 +11,7 @@ from stores import one, put
 from fpbandits.lab import following
 from fpbandits.lab.following import Follower
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import Ask, Forget, Tell
+from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.store import Store, open_store
 
 
@@ -33,7 +33,7 @@ def play(store: Store, experiment: Experiment, unit: str, chances: dict[str, flo
     random = np.random.default_rng(len(unit))
     for number in range(30):
         arm = one(store, experiment, Ask(unit))["arm"]
-        one(store, experiment, Tell(unit, number, float(random.random() < chances[arm])))
+        one(store, experiment, Tell((unit, number), float(random.random() < chances[arm])))
 
 
 def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
@@ -57,15 +57,15 @@ def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
     follow = follower(store, experiment)
     for _ in range(4):
         one(store, experiment, Ask("u"))
-    one(store, experiment, Forget("u", 0))
-    one(store, experiment, Tell("u", 3, 1.0))
+    one(store, experiment, Forget(("u", 0)))
+    one(store, experiment, Tell(("u", 3), 1.0))
     follow.read()
     assert follow.open == 2
     standing = follow.standing()
     assert not standing.rules_out
     # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
     assert standing.blocked == 1
-    one(store, experiment, Tell("u", 1, 1.0))
+    one(store, experiment, Tell(("u", 1), 1.0))
     follow.read()
     assert follow.standing().blocked == 0
     assert follow.open == 1

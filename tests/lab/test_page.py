@@ -23,7 +23,7 @@ from stores import one, put
 import fpbandits as fpb
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.problem.problem import Problem
-from fpbandits.service.step import Ask, Tell
+from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.store import open_store
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -542,7 +542,7 @@ def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Pa
     expect(notice(tab, "Live")).to_contain_text("prices: frugal on 2 models; up to date")
     for number in range(40):  # arm a always pays, as under x alone
         arm = one(store, experiment, Ask("user-1"))["arm"]
-        one(store, experiment, Tell("user-1", number, float(arm == "a")))
+        one(store, experiment, Tell(("user-1", number), float(arm == "a")))
     one(store, experiment, Ask("user-2"))
     live = tab.locator("section[aria-label=Live]")
     for name, count in (

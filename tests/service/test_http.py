@@ -22,10 +22,10 @@ from waiting import LONG, wait_until
 
 from fpbandits import __version__
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service import http
-from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service import backend
 from fpbandits.service.experiment import checked_experiment
 from fpbandits.service.http import make_app
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import add_token, read_tokens
 from fpbandits.service.verify import verify
@@ -156,7 +156,12 @@ WRONG: list[tuple[str, bytes | str, int, str]] = [
     ("rewards", '{"decision": "0@u", "reward": "1"}', 422, "expected a number"),
     ("rewards", '{"decision": "0@u", "reward": true}', 422, "expected a number"),
     ("rewards", '{"decision": "0@u", "reward": 1e999}', 422, "finite"),
-    ("rewards", '{"decision": 0, "reward": 1}', 422, "decision must be a text"),
+    (
+        "rewards",
+        '{"decision": 0, "reward": 1}',
+        422,
+        "decision must be a text",
+    ),
     ("forget", '{"decision": "0@nobody"}', 404, "unknown decision"),
     ("decisions", json.dumps([{}] * (MOST_ITEMS + 1)), 413, "at most 1,000"),
     ("decisions", " " * (LARGEST_BODY + 1), 413, "larger than"),
@@ -174,8 +179,10 @@ def test_what_is_wrong_is_said_in_one_line(
 
 
 BAD = [
-    ({}, "problem must be the text of a TOML file"),
-    ([], "an experiment is an object"),
+    ({}, "'problem' is missing"),
+    ([], "expected an object with problem, policy, seed, late, reward_wait, default_reward, not"),
+    ({"problem": 7}, "problem must be the text of a TOML file"),
+    ({**EXPERIMENT, "policy": 7}, "policy must be a text"),
     ({"problem": "arms = 7"}, "problem: "),
     ({"problem": f"# \ud800\n{PROBLEM}"}, "letter 3 is half of one"),
     ({**EXPERIMENT, "policy": "ucb2"}, "unknown policy 'ucb2'"),
@@ -305,6 +312,55 @@ def test_machines_are_told_all_of_it_and_pages_load_nothing(server: httpx.Client
     assert server.get("/ready").status_code == 200
 
 
+def test_every_endpoint_is_reached_and_none_is_hidden_by_another(server: httpx.Client) -> None:
+    post(server, "decisions", {"unit": "u"})
+    paths = server.get("/openapi.json").json()["paths"]
+    for path, methods in paths.items():
+        for method in methods:
+            answer = server.request(method, path.format(name="e", unit="u"), content="{")
+            assert answer.status_code == (400 if "requestBody" in methods[method] else 200)
+    text = server.get("/metrics").text
+    for path, methods in paths.items():
+        for method in methods:
+            route = path.replace("{unit}", "{unit:path}")
+            assert f'fpbandits_answers_total{{method="{method.upper()}",route="{route}"' in text
+
+
+def test_an_experiment_that_was_put_is_not_read_and_prepared_again(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        assert client.put("/v1/experiments/e", json=EXPERIMENT).status_code == 201
+        store.experiment = pytest.fail  # type: ignore[method-assign, assignment]
+        for n in range(2):
+            answer = client.post("/v1/experiments/e/decisions", json={"unit": "u"})
+            assert answer.json()["decision"] == f"{n}@u"
+        assert client.get("/v1/experiments/e/log").text.count("\n") == 2
+
+
+def test_what_fails_inside_is_500_in_one_line_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    store.experiments = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    with serving(make_app(store)) as address:
+        answer = httpx.get(f"{address}/v1/experiments", timeout=LONG)
+        assert (answer.status_code, answer.json()["place"]) == (500, [])
+        assert "server's log" in answer.json()["error"]
+        assert httpx.get(f"{address}/health", timeout=LONG).status_code == 200
+    (record,) = [each for each in caplog.records if each.exc_info]
+    assert "ZeroDivisionError" in str(record.exc_info)
+
+
+def test_a_method_that_there_is_not_is_405_and_says_which_there_are(server: httpx.Client) -> None:
+    answer = server.delete("/v1/experiments/e/decisions")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert "DELETE '/v1/experiments/e/decisions': Method Not Allowed" in answer.json()["error"]
+    assert server.get("/v1/experiments/e/").status_code == 404  # no redirection
+
+
 def test_prometheus_counts_by_route(server: httpx.Client) -> None:
     post(server, "decisions", {"unit": "counted"})
     text = server.get("/metrics").text
@@ -388,7 +444,7 @@ def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_
 def test_questions_that_a_store_does_not_answer_do_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "_MOST_READING", 3)
+    monkeypatch.setattr(backend, "_MOST_READING", 3)
     store = open_store(str(tmp_path / "a.db"), make=True)
     may, asked, experiments = Signal(), [], store.experiments
 

@@ -26,8 +26,8 @@ from serving import serving
 from stores import CONTEXTS, PROBLEM
 from waiting import LONG
 
-from fpbandits.service.bodies import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.http import make_app
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
 from fpbandits.service.store import open_store
 from fpbandits.service.verify import verify
 
@@ -278,6 +278,30 @@ class Watched:
         return [unit for _, unit in rows]
 
 
+def fits(shape: dict[str, Any], value: object) -> bool:
+    """Tell whether an answer is as the schema says, with no field that it does not name."""
+    if "anyOf" in shape:
+        return any(fits(each, value) for each in shape["anyOf"])
+    if "enum" in shape:
+        return value in shape["enum"]
+    if isinstance(value, dict) and "properties" in shape:
+        fields = shape["properties"]
+        whole = set(shape["required"]) <= set(value) <= set(fields)
+        return whole and all(fits(fields[name], each) for name, each in value.items())
+    if isinstance(value, list) and "items" in shape:
+        return all(fits(shape["items"], each) for each in value)
+    kinds = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "boolean": bool,
+        "integer": int,
+        "number": (int, float),
+        "null": type(None),
+    }
+    return isinstance(value, kinds[shape["type"]])  # type: ignore[arg-type]
+
+
 def check(server: Watched, schema: dict[str, Any], sent: Sent) -> None:
     """Send a request, and hold its answer to what the service promises."""
     status, body = server.send(sent)
@@ -289,6 +313,9 @@ def check(server: Watched, schema: dict[str, Any], sent: Sent) -> None:
         documented = schema["paths"][sent.route][sent.method.lower()]["responses"]
         # A name with a slash in it is another address.
         assert str(status) in documented or status in (404, 405), (sent, status, body)
+        content = documented.get(str(status), {}).get("content", {})
+        if "schema" in content.get("application/json", {}) and sent.route != "/openapi.json":
+            assert fits(content["application/json"]["schema"], json.loads(body)), (sent, body)
     if status == 200 and sent.route is not None:
         for line in body.splitlines() if sent.path.startswith("/v1") else []:
             json.loads(line, parse_constant=pytest.fail)  # NaN and Infinity are no JSON

@@ -20,7 +20,8 @@ from stores import StoreContract, events, everything, one, put, write
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.lab.following import Follower
-from fpbandits.service.step import Ask, Event, Tell
+from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.step import Event
 from fpbandits.service.store import open_store
 from fpbandits.service.verify import verify
 
@@ -130,7 +131,7 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
             follower = Follower(watching, kept)
             for number in range(40):  # arm a always pays, as under x alone
                 arm = one(store, experiment, Ask("u"))["arm"]
-                one(store, experiment, Tell("u", number, float(arm == "a")))
+                one(store, experiment, Tell(("u", number), float(arm == "a")))
             one(store, experiment, Ask("v"))
             assert not follower.read()
             assert follower.events == Counter(decision=41, reward=40)
@@ -143,7 +144,7 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE usename = 'fpbandits_watcher'",
             )
-            one(store, experiment, Tell("v", 0, 1.0))
+            one(store, experiment, Tell(("v", 0), 1.0))
             assert not follower.read()
             assert follower.open == 0
     run(empty, "DROP OWNED BY fpbandits_watcher")

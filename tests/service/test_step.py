@@ -11,7 +11,8 @@ from stores import PROBLEM
 from fpbandits import __version__
 from fpbandits.errors import UnknownError
 from fpbandits.service.experiment import checked_experiment
-from fpbandits.service.step import Ask, Event, Tell, Unit, decision_name, decision_of
+from fpbandits.service.messages import Ask, Tell, decision_name, decision_of
+from fpbandits.service.step import Event, Unit
 
 
 def new_unit(state: str | None = None, **fields: Any) -> Unit:
@@ -22,7 +23,7 @@ def new_unit(state: str | None = None, **fields: Any) -> Unit:
 def test_an_event_says_what_decided_it() -> None:
     unit = new_unit()
     unit.step(Ask("u", "k"), 10.0)
-    unit.step(Tell("u", 0, 0.5), 11.0)
+    unit.step(Tell(("u", 0), 0.5), 11.0)
     assert unit.events == [
         Event(1, "decision", 0, "k", "a", None, 1.0, None, 10.0, __version__),
         Event(2, "reward", 0, None, None, None, None, 0.5, 11.0, __version__),
@@ -40,7 +41,7 @@ def test_how_likely_a_decision_was_is_the_posterior_mass_of_its_arm() -> None:
         likely = mass["x" if arm == "a" else "y"] / (mass["x"] + mass["y"])
         assert unit.events[-1].probability == pytest.approx(likely, rel=1e-9)
         reward = float(random.integers(2))
-        unit.step(Tell("u", number, reward), 0.0)
+        unit.step(Tell(("u", number), reward), 0.0)
         for model in mass:
             mean = means[model]["ab".index(arm)]
             mass[model] *= mean if reward else 1 - mean
@@ -57,7 +58,7 @@ def test_decisions_expire_in_their_order_and_by_the_time_that_is_given() -> None
     for time in (0.0, 4.0, 5.0):
         unit.step(Ask("u"), time)
     assert unit.due == 10.0
-    unit.step(Tell("u", 0, 1.0), 9.99)
+    unit.step(Tell(("u", 0), 1.0), 9.99)
     assert unit.due == 14.0
     again = new_unit(unit.packed(), reward_wait=10, default_reward=0)
     assert again.due == 14.0

@@ -144,7 +144,7 @@ class Agent(OldAttributesRefused):
     def ask(self, context: str | None = None) -> Decision:
         """Return what to play next, in a context if the problem has any."""
         problem = self._ready.problem
-        place = self._context(context) if problem.contexts or context is not None else 0
+        place = context_index(problem, context) if problem.contexts or context is not None else 0
         probability = None if self._ready.policy.randomised else 1.0
         with self._lock:
             if not self._to_hand_out:
@@ -187,7 +187,7 @@ class Agent(OldAttributesRefused):
         """
         arms = self._ready.problem.arms
         place = arms.index(known_name("arm", arm, arms))
-        place += self._context(context) * len(arms)
+        place += context_index(self._ready.problem, context) * len(arms)
         value = unit_reward(self._ready, place, reward, ("arm", arm))
         with self._lock:
             stream = self._stream(self._from_history, HISTORY)
@@ -388,25 +388,6 @@ class Agent(OldAttributesRefused):
         """A view: what a rule writes to it, it writes to the agent."""
         return unpacked(self._packed_tally, self._ready)
 
-    def _context(self, given: str | None) -> int:
-        """Return the place of a context; it must be named where there are any."""
-        contexts = self._ready.problem.contexts
-        if not contexts:
-            if given is not None:
-                raise InputError(
-                    f"{self._ready.problem.name} has no contexts, and the context {quote(given)} "
-                    "was given: leave it out",
-                    about=("context",),
-                )
-            return 0
-        if given is None:
-            raise InputError(
-                f"{self._ready.problem.name} has contexts: say which one this is for, one of "
-                f"{listed(contexts)}",
-                about=("context",),
-            )
-        return contexts.index(known_name("context", given, contexts))
-
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""
         for each, value in self._ledger.settle(number, reward):
@@ -428,6 +409,19 @@ class Agent(OldAttributesRefused):
         if not self._ready.policy.randomised:
             return NO_STREAM
         return agent_stream(self._seed, number, purpose)
+
+
+def context_index(problem: Problem, context: str | None) -> int:
+    """Return which context of a problem this is; it must be named where there are any."""
+    if context is None and not problem.contexts:
+        return 0
+    if context is None:
+        which = f"say which one this is for, one of {listed(problem.contexts)}"
+        raise InputError(f"{problem.name} has contexts: {which}", about=("context",))
+    if not problem.contexts:
+        given = f"and the context {quote(context)} was given: leave it out"
+        raise InputError(f"{problem.name} has no contexts, {given}", about=("context",))
+    return problem.contexts.index(known_name("context", context, problem.contexts))
 
 
 def _incomplete(error: Exception) -> StorageError:

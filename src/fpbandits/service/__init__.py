@@ -3,8 +3,8 @@
 A *unit* is whatever has one truth of its own: a user, a radio link, or the one word "all". An
 *experiment* is a problem, a policy and a seed under a name, and never changes. Data flows one way::
 
-    http        a request comes in as JSON; `tokens` says who may, `bodies` what can be
-    desk        requests that arrive together become one transaction, and are answered after it
+    http        a request comes in as JSON; `tokens` says who may, `messages` what can be asked
+    batches     requests that arrive together are one transaction, and are answered after it
     store       … which locks their units, reads their states (`sqlite`, `postgres`)
     step        … turns each: a unit's state and a request → a new state, events, an answer
     store       … and writes the states and the events, and commits

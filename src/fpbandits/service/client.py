@@ -149,7 +149,7 @@ class Client:
         return found
 
     def log(self, after: int = 0, *, experiment: str | None = None) -> Iterator[dict[str, Any]]:
-        """Yield every event after a place in the log, in order; not sent again if it breaks off."""
+        """Yield every event after a position in the log, in order; without retries."""
         import json
 
         path = self._path(experiment, "log")

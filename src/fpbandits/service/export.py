@@ -29,7 +29,8 @@ from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import DECISION, EXPIRED, REWARD, Event, decision_name
+from fpbandits.service.messages import decision_name
+from fpbandits.service.step import DECISION, EXPIRED, REWARD, Event
 from fpbandits.service.store import Store
 from fpbandits.service.verify import experiments_of
 

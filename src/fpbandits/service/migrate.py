@@ -108,15 +108,13 @@ def _in_turn(histories: Iterator[History]) -> Iterator[list[History]]:
 def _give(store: Store, experiment: Experiment, histories: list[History]) -> None:
     """Let units observe their history, in one transaction."""
     told = {unit: rows for unit, rows in histories if rows}
-    places = sorted((experiment.id, unit) for unit in told)
-    with store.transaction(places, [], []) as transaction:
+    unit_keys = sorted((experiment.id, unit) for unit in told)
+    with store.transaction(unit_keys, [], []) as transaction:
         changes = []
-        for place in places:
-            row, name = transaction.rows[place], place[1]
+        for unit_key in unit_keys:
+            row, name = transaction.rows[unit_key], unit_key[1]
             if row.steps:
                 continue
             unit = _observed(experiment, name, told[name], transaction.now)
-            changes.append(
-                Change(experiment.id, row.id, unit.steps, unit.packed(), unit.due, unit.events)
-            )
+            changes.append(Change.of(row.id, unit))
         transaction.write(changes)

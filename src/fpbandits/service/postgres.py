@@ -29,9 +29,10 @@ from fpbandits.service.store import (
     History,
     Kept,
     Logged,
-    Place,
     Store,
     Transaction,
+    UnitKey,
+    UnitKeys,
     UnitRow,
     statements,
 )
@@ -159,7 +160,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def transaction(
-        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
     ) -> Iterator[Transaction]:
         with self._failing():
             opened = self._opened(asked, touched, keys) or self._opened(asked, touched, keys)
@@ -176,7 +177,7 @@ class PostgresStore(Store):
                 raise
 
     def _opened(
-        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
     ) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
         if self._writer is None or self._writer.closed:
@@ -214,8 +215,8 @@ class PostgresStore(Store):
     def experiment(self, name: str) -> Kept | None:
         return next((Kept(*row) for row in self._read("experiment", name)), None)
 
-    def unit(self, place: Place) -> UnitRow | None:
-        return next((UnitRow(*row) for row in self._read("unit", *place)), None)
+    def unit(self, unit_key: UnitKey) -> UnitRow | None:
+        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     def due(self, most: int) -> list[tuple[str, str]]:
         return [(experiment, unit) for experiment, unit in self._read("due", most)]
@@ -281,18 +282,18 @@ class _PostgresTransaction(Transaction):
         self,
         writer: Connection,
         sql: dict[str, str],
-        asked: Sequence[Place],
-        touched: Sequence[Place],
-        keys: Sequence[tuple[Place, str]],
+        asked: UnitKeys,
+        touched: UnitKeys,
+        keys: Sequence[tuple[UnitKey, str]],
     ) -> None:
         self._writer, self._sql = writer, sql
-        places = sorted([*asked, *touched])
+        unit_keys = sorted([*asked, *touched])
         with writer.pipeline():
             writer.execute(b"BEGIN")
             begun = writer.execute(sql["begin"].encode())
             if asked:
                 writer.execute(sql["add_units"].encode(), _columns(asked, 2))
-            locked = writer.execute(sql["lock_units"].encode(), _columns(places, 2))
+            locked = writer.execute(sql["lock_units"].encode(), _columns(unit_keys, 2))
             looked_up = [(experiment, unit, key) for (experiment, unit), key in keys]
             decided = writer.execute(sql["decided"].encode(), _columns(looked_up, 3))
         row = begun.fetchone()
@@ -305,8 +306,8 @@ class _PostgresTransaction(Transaction):
             assert event.key is not None
             self.decided.setdefault((experiment, unit), {})[event.key] = event
 
-    def settlements(self, unit: int, number: int) -> Sequence[Event]:
-        rows = self._writer.execute(self._sql["settlements"].encode(), (unit, number))
+    def resolutions(self, unit: int, number: int) -> Sequence[Event]:
+        rows = self._writer.execute(self._sql["resolutions"].encode(), (unit, number))
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:

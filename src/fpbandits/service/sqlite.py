@@ -23,9 +23,10 @@ from fpbandits.service.store import (
     History,
     Kept,
     Logged,
-    Place,
     Store,
     Transaction,
+    UnitKey,
+    UnitKeys,
     UnitRow,
     existing,
     statements,
@@ -100,7 +101,7 @@ class SqliteStore(Store):
 
     @contextmanager
     def transaction(
-        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
     ) -> Iterator[Transaction]:
         writer = self._writer
         with self._failing():
@@ -130,8 +131,8 @@ class SqliteStore(Store):
     def experiment(self, name: str) -> Kept | None:
         return next(map(_kept, self._read("experiment", name)), None)
 
-    def unit(self, place: Place) -> UnitRow | None:
-        return next((UnitRow(*row) for row in self._read("unit", *place)), None)
+    def unit(self, unit_key: UnitKey) -> UnitRow | None:
+        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     def due(self, most: int) -> list[tuple[str, str]]:
         return self._read("due", most)
@@ -170,32 +171,32 @@ class _SqliteTransaction(Transaction):
         self,
         writer: sqlite3.Connection,
         sql: dict[str, str],
-        asked: Sequence[Place],
-        touched: Sequence[Place],
-        keys: Sequence[tuple[Place, str]],
+        asked: UnitKeys,
+        touched: UnitKeys,
+        keys: Sequence[tuple[UnitKey, str]],
     ) -> None:
         self._writer, self._sql = writer, sql
         ((self.now,),) = writer.execute(sql["now"])
         self.rows = {}
-        for place in touched:
-            row = writer.execute(sql["unit"], place).fetchone()
+        for unit_key in touched:
+            row = writer.execute(sql["unit"], unit_key).fetchone()
             if row is not None:
-                self.rows[place] = UnitRow(*row)
-        for place in asked:
-            row = writer.execute(sql["unit"], place).fetchone()
+                self.rows[unit_key] = UnitRow(*row)
+        for unit_key in asked:
+            row = writer.execute(sql["unit"], unit_key).fetchone()
             if row is None:
-                row = writer.execute(sql["add_unit"], place).lastrowid, 0, None
-            self.rows[place] = UnitRow(*row)
+                row = writer.execute(sql["add_unit"], unit_key).lastrowid, 0, None
+            self.rows[unit_key] = UnitRow(*row)
         self.decided = {}
-        for place, key in keys:
-            unit = self.rows[place]
+        for unit_key, key in keys:
+            unit = self.rows[unit_key]
             if unit.steps:
                 row = writer.execute(sql["decided"], (unit.id, key)).fetchone()
                 if row is not None:
-                    self.decided.setdefault(place, {})[key] = Event(*row)
+                    self.decided.setdefault(unit_key, {})[key] = Event(*row)
 
-    def settlements(self, unit: int, number: int) -> Sequence[Event]:
-        rows = self._writer.execute(self._sql["settlements"], (unit, number))
+    def resolutions(self, unit: int, number: int) -> Sequence[Event]:
+        rows = self._writer.execute(self._sql["resolutions"], (unit, number))
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:

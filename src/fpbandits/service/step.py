@@ -30,6 +30,7 @@ from fpbandits import __version__
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell, decision_name
 from fpbandits.service.statuses import MissingError
 
 DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED = KINDS = (
@@ -76,62 +77,10 @@ class Event(NamedTuple):
     version: str
 
 
-class Ask(NamedTuple):
-    """What to play for a unit? The same ``key``: the same answer."""
-
-    unit: str
-    key: str | None = None
-    context: str | None = None
-
-
-class Tell(NamedTuple):
-    """The reward of a unit's decision."""
-
-    unit: str
-    number: int
-    reward: float
-
-
-class Forget(NamedTuple):
-    """A unit's decision whose reward will never come."""
-
-    unit: str
-    number: int
-
-
-class Expire(NamedTuple):
-    """Whatever of a unit has waited for too long."""
-
-    unit: str
-
-
-Request = Ask | Tell | Forget | Expire
 Answer = dict[str, Any]
 
-
-def decision_name(unit: str, number: int) -> str:
-    """Return what a decision is called outside.
-
-    >>> decision_name("user-17", 3)
-    '3@user-17'
-    """
-    return f"{number}@{unit}"
-
-
-def decision_of(name: str) -> tuple[str, int]:
-    """Return the unit and the number that a decision's name stands for.
-
-    >>> decision_of("3@user-17")
-    ('user-17', 3)
-    """
-    number, at, unit = name.partition("@")
-    if not at or not unit or not (number.isascii() and number.isdigit()) or len(number) > 18:
-        raise MissingError(
-            f"unknown decision {quote(name)}: expected one such as '3@user-17'",
-            about=(("decision", name),),
-        )
-    return unit, int(number)
-
+_Decided = tuple[str | None, str | None, str | None, float | None]
+"""Key, arm, context and probability, as in an event."""
 
 Due = deque[tuple[int, float]]
 """Decisions that are waited for, and until when."""
@@ -165,7 +114,7 @@ class Unit:
         How many events it has had, and what `packed` made of it; 0 and None for a new one.
     decided
         Its decisions by key, for the keys that are about to be asked for.
-    settlements
+    resolutions
         Finds all events of a decision but the decision itself.
     """
 
@@ -176,18 +125,18 @@ class Unit:
         steps: int,
         state: str | None,
         decided: dict[str, Event],
-        settlements: Callable[[int], Sequence[Event]],
+        resolutions: Callable[[int], Sequence[Event]],
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
         self.agent, self._due = unpacked(experiment, name, state)
-        self.begin(decided, settlements)
+        self.begin(decided, resolutions)
 
     def begin(
-        self, decided: dict[str, Event], settlements: Callable[[int], Sequence[Event]]
+        self, decided: dict[str, Event], resolutions: Callable[[int], Sequence[Event]]
     ) -> None:
         """Be ready for a transaction: it has had no events of this one yet."""
         self.events: list[Event] = []
-        self._decided, self._settlements = decided, settlements
+        self._decided, self._resolutions = decided, resolutions
 
     def packed(self) -> str:
         """Return the state as a text."""
@@ -205,9 +154,9 @@ class Unit:
             case Ask():
                 return self._ask(request, now)
             case Tell():
-                return self._tell(request, now)
+                return self._tell(request.decision[1], request.reward, now)
             case Forget():
-                return self._forget(request.number, now)
+                return self._forget(request.decision[1], now)
             case Expire():
                 return {}
 
@@ -216,7 +165,7 @@ class Unit:
     ) -> None:
         """Take in a reward of a decision that another experiment made."""
         self.agent.observe(arm, reward, context)
-        self._note(OBSERVED, number, now, arm=arm, context=context, reward=reward)
+        self._note(OBSERVED, number, now, reward, (None, arm, context, None))
 
     def _ask(self, request: Ask, now: float) -> Answer:
         if request.key is not None and request.key in self._decided:
@@ -230,15 +179,8 @@ class Unit:
                 )
             return self._decision(event)
         decision = self.agent.ask(request.context)
-        event = self._note(
-            DECISION,
-            decision.id,
-            now,
-            key=request.key,
-            arm=decision.arm,
-            context=request.context,
-            probability=decision.probability,
-        )
+        decided = request.key, decision.arm, request.context, decision.probability
+        event = self._note(DECISION, decision.id, now, None, decided)
         if request.key is not None:
             self._decided[request.key] = event
         if self.experiment.reward_wait is not None:
@@ -249,8 +191,7 @@ class Unit:
         name = decision_name(self.name, event.number)
         return {"decision": name, "unit": self.name, "arm": event.arm}
 
-    def _tell(self, request: Tell, now: float) -> Answer:
-        number, reward = request.number, request.reward
+    def _tell(self, number: int, reward: float, now: float) -> Answer:
         try:
             self.agent.tell(number, reward)
         except UnknownError:
@@ -259,13 +200,13 @@ class Unit:
             return self._tell_again(number, reward, now)
         except InputError as error:  # of the agent's decision, which has another name here
             raise error.at(*self._place(number), dropping=1) from None
-        self._settled(number)
-        self._note(REWARD, number, now, reward=reward)
+        self._wait_no_longer(number)
+        self._note(REWARD, number, now, reward)
         return self._status(number, "told")
 
     def _tell_again(self, number: int, reward: float, now: float) -> Answer:
-        """Answer a reward whose decision is settled already."""
-        earlier = self._settlements_of(number)
+        """Answer a reward whose decision is resolved already."""
+        earlier = self._resolutions_of(number)
         told = earlier.get(REWARD) or earlier.get(LATE)
         if told is not None and told.reward != reward:
             before = f"was told the reward {told.reward!r} before, and now {reward!r}"
@@ -277,7 +218,7 @@ class Unit:
             if not low <= reward <= high:
                 outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
                 raise InputError(outside, place=self._place(number))
-            self._note(LATE, number, now, reward=reward)
+            self._note(LATE, number, now, reward)
         return self._status(number, "told" if REWARD in earlier else "late")
 
     def _forget(self, number: int, now: float) -> Answer:
@@ -286,12 +227,12 @@ class Unit:
         except UnknownError:
             raise self._unknown(number) from None
         except ConflictError:
-            earlier = self._settlements_of(number)
+            earlier = self._resolutions_of(number)
             if REWARD in earlier:
                 told = "was told its reward: it cannot be forgotten"
                 raise self._conflict(number, told) from None
             return self._status(number, "forgotten" if FORGOT in earlier else "late")
-        self._settled(number)
+        self._wait_no_longer(number)
         self._note(FORGOT, number, now)
         return self._status(number, "forgotten")
 
@@ -303,16 +244,16 @@ class Unit:
                 self.agent.forget(number)
             else:
                 self.agent.tell(number, default)
-            self._note(EXPIRED, number, now, reward=default)
+            self._note(EXPIRED, number, now, default)
 
-    def _settled(self, number: int) -> None:
-        """Wait no longer for a decision."""
+    def _wait_no_longer(self, number: int) -> None:
+        """Drop a decision from those that expire."""
         if self.experiment.reward_wait is not None:
             self._due = deque(each for each in self._due if each[0] != number)
 
-    def _settlements_of(self, number: int) -> dict[str, Event]:
+    def _resolutions_of(self, number: int) -> dict[str, Event]:
         """Return what became of a decision: of old, and just now."""
-        events = [*self._settlements(number), *self.events]
+        events = [*self._resolutions(number), *self.events]
         return {event.kind: event for event in events if event.number == number}
 
     def _status(self, number: int, status: str) -> Answer:
@@ -334,17 +275,11 @@ class Unit:
         kind: str,
         number: int,
         now: float,
-        *,
-        key: str | None = None,
-        arm: str | None = None,
-        context: str | None = None,
-        probability: float | None = None,
         reward: float | None = None,
+        decided: _Decided = (None, None, None, None),
     ) -> Event:
+        """Add an event; what was ``decided`` stands in those of two kinds."""
         self.steps += 1
-        version = __version__
-        event = Event(
-            self.steps, kind, number, key, arm, context, probability, reward, now, version
-        )
+        event = Event(self.steps, kind, number, *decided, reward, now, __version__)
         self.events.append(event)
         return event

@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, quote
-from fpbandits.service.step import Event
+from fpbandits.service.step import Event, Unit
 
 KIND, SCHEMA = "fpbandits store", 1
 PATIENCE = 3.0
 """Seconds that a store waits for a database or for a lock, before it is unavailable."""
 
-Place = tuple[int, str]
+UnitKey = tuple[int, str]
 """An experiment's number and a unit's name: also the order in which units are locked."""
+
+UnitKeys = Sequence[UnitKey]
 
 
 class Kept(NamedTuple):
@@ -54,9 +56,14 @@ class Change(NamedTuple):
     due: float | None
     events: Sequence[Event]
 
+    @classmethod
+    def of(cls, id: int, unit: Unit) -> Change:
+        """Return what became of the unit with this number."""
+        return cls(unit.experiment.id, id, unit.steps, unit.packed(), unit.due, unit.events)
+
 
 class Logged(NamedTuple):
-    """A line of the log: its place, whose it is, what happened."""
+    """A line of the log: its position, whose it is, what happened."""
 
     seq: int
     unit: str
@@ -71,17 +78,17 @@ class Transaction(ABC):
     now
         The time, by the database's clock.
     rows
-        The units by place; those that were named but are unknown are not there.
+        The units by key; those that were named but are unknown are not there.
     decided
-        The decisions that were made under the keys that were named, by place and key.
+        The decisions that were made under the keys that were named, by unit and key.
     """
 
     now: float
-    rows: dict[Place, UnitRow]
-    decided: dict[Place, dict[str, Event]]
+    rows: dict[UnitKey, UnitRow]
+    decided: dict[UnitKey, dict[str, Event]]
 
     @abstractmethod
-    def settlements(self, unit: int, number: int) -> Sequence[Event]:
+    def resolutions(self, unit: int, number: int) -> Sequence[Event]:
         """Return all events of a decision but the decision itself."""
 
     @abstractmethod
@@ -97,7 +104,7 @@ class Store(ABC):
     - What is written in a transaction is there in full once its block has been left, whatever is
       killed thereafter; if the block raises, nothing of it is there.
     - Between the moment a transaction begins and its end, nobody else changes its units, in this
-      process or another. Units are locked in the order of their places, so nobody waits in a ring.
+      process or another. Units are locked in the order of their keys, so nobody waits in a ring.
     - A key of a unit has one decision at the most, and a decision one event of each other kind.
     - Events are never changed or deleted. ``seq`` grows with every event of a unit, and whoever has
       read the log up to some ``seq`` will never find an event before it that is new.
@@ -109,7 +116,7 @@ class Store(ABC):
 
     @abstractmethod
     def transaction(
-        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
     ) -> AbstractContextManager[Transaction]:
         """Lock units, each named once and in order; those ``asked`` are made if they are unknown.
 
@@ -134,7 +141,7 @@ class Store(ABC):
         """Return the experiment of that name, if there is one."""
 
     @abstractmethod
-    def unit(self, place: Place) -> UnitRow | None:
+    def unit(self, unit_key: UnitKey) -> UnitRow | None:
         """Return a unit as it is, if there is one."""
 
     @abstractmethod
@@ -143,7 +150,7 @@ class Store(ABC):
 
     @abstractmethod
     def log(self, experiment: int, after: int, most: int) -> list[Logged]:
-        """Return the events of an experiment after a place in the log, in order."""
+        """Return the events of an experiment after a position in the log, in order."""
 
     @abstractmethod
     def history(self, experiment: int) -> AbstractContextManager[History]:

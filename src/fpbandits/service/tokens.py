@@ -16,12 +16,16 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 from fpbandits.core.storage import read_whole, shown, write_aside
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, RefusedError, quote
+from fpbandits.service.statuses import ForbiddenError
 
 Role = Literal["decide", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -93,6 +97,36 @@ def add_token(path: Path, role: str, remark: str = "") -> str:
 
 def _hashed(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
+
+
+def authorize(tokens: Tokens | None, headers: Mapping[str, str], role: Role) -> None:
+    """Refuse a request unless its token has a role.
+
+    Without tokens it is enough to be on this machine. A browser is, too: so what a page from
+    elsewhere sends through it is refused.
+    """
+    if tokens is None:
+        _refuse_pages(headers.get("host", ""), headers.get("origin"))
+        return
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    found = tokens.role(token.strip() if kind.lower() == "bearer" else "")
+    if found is None:
+        raise RefusedError("a token is needed: Authorization: Bearer TOKEN")
+    if role == "admin" and found != "admin":
+        raise ForbiddenError("this token is for deciding, and this needs one for administering")
+
+
+@lru_cache(100)  # few are refused, and all others say the same
+def _refuse_pages(host: str, origin: str | None) -> None:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        elsewhere = origin is not None and urlsplit(origin).netloc != host
+    except ValueError:  # half a bracket
+        raise ForbiddenError("without tokens, Host and Origin must be addresses") from None
+    if not is_loopback(name):
+        raise ForbiddenError("without tokens, only requests to a loopback address are served")
+    if elsewhere:
+        raise ForbiddenError("without tokens, pages from elsewhere are not served")
 
 
 def is_loopback(host: str) -> bool:

@@ -18,6 +18,7 @@ from operator import itemgetter
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, UnknownError, quote, unknown
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.messages import decision_name
 from fpbandits.service.step import (
     DECISION,
     EXPIRED,
@@ -26,7 +27,6 @@ from fpbandits.service.step import (
     OBSERVED,
     REWARD,
     Event,
-    decision_name,
     packed,
 )
 from fpbandits.service.store import Kept, Store

@@ -1,7 +1,7 @@
 -- The store in PostgreSQL. Each statement stands under its name; `schema` makes the tables.
 -- Times are seconds since 1970. The numbers 7364 are fpbandits' own among advisory locks: (7364, 1)
 -- is held while tables are made, and (7364, 2) shared by all who write, so that whoever reads the
--- log can wait until everything before a place in it is there.
+-- log can wait until everything before a position in it is there.
 
 -- name: installing
 SELECT pg_advisory_xact_lock(7364, 1)
@@ -91,7 +91,7 @@ FROM unnest(%s::integer[], %s::text[], %s::text[]) AS asked (experiment, name, k
 JOIN fpbandits.units ON units.experiment = asked.experiment AND units.name = asked.name
 JOIN fpbandits.events ON events.unit = units.id AND events.key = asked.key
 
--- name: settlements
+-- name: resolutions
 SELECT step, kind, number, key, arm, context, probability, reward, time, version
 FROM fpbandits.events WHERE unit = %s AND number = %s AND kind <> 'decision'
 

@@ -72,7 +72,7 @@ WHERE due <= (julianday('now') - 2440587.5) * 86400.0 ORDER BY due LIMIT ?
 SELECT step, kind, number, key, arm, context, probability, reward, time, version
 FROM events WHERE unit = ? AND key = ?
 
--- name: settlements
+-- name: resolutions
 SELECT step, kind, number, key, arm, context, probability, reward, time, version
 FROM events WHERE unit = ? AND number = ? AND kind <> 'decision'
 

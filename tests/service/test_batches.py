@@ -1,4 +1,4 @@
-"""The desk: requests that arrive together are one transaction, and nobody waits for ever.
+"""Group commit: requests that arrive together are one transaction, and nobody waits for ever.
 
 What becomes of single requests is tested with every store: tests/helpers/stores.py.
 """
@@ -22,11 +22,12 @@ from waiting import LONG
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service import desk as desk_module
-from fpbandits.service.desk import Desk, Recent, handle_together
+from fpbandits.service import batches
+from fpbandits.service.batches import Batcher, Recent, handle_together
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import Answer, Ask, Request, Tell, Unit
-from fpbandits.service.store import Place, Store, Transaction, open_store
+from fpbandits.service.messages import Ask, Request, Tell
+from fpbandits.service.step import Answer, Unit
+from fpbandits.service.store import Store, Transaction, UnitKey, UnitKeys, open_store
 from fpbandits.service.verify import verify
 
 
@@ -40,7 +41,7 @@ class Gate:
 
     @contextmanager
     def transaction(
-        self, asked: Sequence[Place], touched: Sequence[Place], keys: Sequence[tuple[Place, str]]
+        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
     ) -> Iterator[Transaction]:
         assert self.may.wait(LONG)
         if self.failure is not None:
@@ -56,85 +57,85 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
         yield Gate(store)
 
 
-def at_the_desk(
+def with_batcher(
     gate: Gate,
-    act: Callable[[Desk, Experiment], Coroutine[Any, Any, None]],
+    act: Callable[[Batcher, Experiment], Coroutine[Any, Any, None]],
     **options: Any,
 ) -> None:
     experiment = put(gate.store)
 
     async def all_of_it() -> None:
         store: Any = gate
-        desk = Desk(store, **options)
+        batcher = Batcher(store, **options)
         try:
-            await act(desk, experiment)
+            await act(batcher, experiment)
         finally:
             gate.may.set()
-            await desk.close()
+            await batcher.close()
 
     asyncio.run(all_of_it())
 
 
-async def settled(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + LONG
+async def until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + LONG
     while not condition():
-        assert time.monotonic() < until
+        assert time.monotonic() < limit
         await asyncio.sleep(0.005)
 
 
 def test_what_gathers_while_one_is_under_way_is_the_next_transaction(gate: Gate) -> None:
     commits: list[int] = []
 
-    async def act(desk: Desk, experiment: Experiment) -> None:
-        first = asyncio.create_task(desk.submit([(experiment, Ask("first"))]))
-        await settled(lambda: desk.waiting == 1 and desk._queue.empty())
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
+        first = asyncio.create_task(batcher.submit([(experiment, Ask("first"))]))
+        await until(lambda: batcher.waiting == 1 and batcher._queue.empty())
         others = [
-            asyncio.create_task(desk.submit([(experiment, Ask(f"u{place}"))]))
+            asyncio.create_task(batcher.submit([(experiment, Ask(f"u{place}"))]))
             for place in range(20)
         ]
-        await settled(lambda: desk.waiting == 21)
+        await until(lambda: batcher.waiting == 21)
         gate.may.set()
         answers = await asyncio.gather(first, *others)
         assert [answer[0]["unit"] for answer in answers if isinstance(answer[0], dict)] == [
             "first",
             *(f"u{place}" for place in range(20)),
         ]
-        await settled(lambda: desk.waiting == 0)
+        await until(lambda: batcher.waiting == 0)
 
-    at_the_desk(gate, act, committed=lambda requests, seconds: commits.append(requests))
+    with_batcher(gate, act, committed=lambda requests, seconds: commits.append(requests))
     assert gate.sizes == commits == [1, 20]
 
 
 def test_a_full_queue_sends_away(gate: Gate) -> None:
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         asks = [(experiment, Ask(f"u{place}")) for place in range(3)]
-        waiting = asyncio.create_task(desk.submit(asks))
+        waiting = asyncio.create_task(batcher.submit(asks))
         await asyncio.sleep(0)
         with pytest.raises(UnavailableError, match="3 requests wait already"):
-            await desk.submit(asks[:2])
-        one_more = asyncio.create_task(desk.submit([(experiment, Ask("v"))]))
+            await batcher.submit(asks[:2])
+        one_more = asyncio.create_task(batcher.submit([(experiment, Ask("v"))]))
         gate.may.set()
         assert len(await waiting) == 3
         assert len(await one_more) == 1
-        assert len(await desk.submit(asks)) == 3
+        assert len(await batcher.submit(asks)) == 3
 
-    at_the_desk(gate, act, most_waiting=4)
+    with_batcher(gate, act, most_waiting=4)
 
 
 def test_who_gave_up_waiting_is_found_by_the_key(gate: Gate) -> None:
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         with pytest.raises(UnavailableError, match="takes too long"):
-            await desk.submit([(experiment, Ask("u", "k"))])
+            await batcher.submit([(experiment, Ask("u", "k"))])
         # Not begun yet when its caller gave up: it is dropped.
         with pytest.raises(UnavailableError, match="takes too long"):
-            await desk.submit([(experiment, Ask("dropped", "k"))])
+            await batcher.submit([(experiment, Ask("dropped", "k"))])
         gate.may.set()
-        (answer,) = await desk.submit([(experiment, Ask("u", "k"))])
+        (answer,) = await batcher.submit([(experiment, Ask("u", "k"))])
         assert isinstance(answer, dict)
         assert answer["decision"] == "0@u"
         assert [(unit, event.key) for unit, event in events(gate.store, experiment)] == [("u", "k")]
 
-    at_the_desk(gate, act, patience=0.1)
+    with_batcher(gate, act, patience=0.1)
 
 
 def test_one_that_fails_inside_does_not_take_the_others_with_it(
@@ -150,72 +151,77 @@ def test_one_that_fails_inside_does_not_take_the_others_with_it(
 
     monkeypatch.setattr(Unit, "step", failing)
 
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         names = ["good", "bad", "fine"]
-        submitted = [asyncio.create_task(desk.submit([(experiment, Ask(name))])) for name in names]
-        await settled(lambda: desk.waiting == 3)
+        submitted = [
+            asyncio.create_task(batcher.submit([(experiment, Ask(name))])) for name in names
+        ]
+        await until(lambda: batcher.waiting == 3)
         gate.may.set()
-        good, bad, fine = [answer for (answer,) in await asyncio.gather(*submitted)]
+        (good,), (fine,) = await submitted[0], await submitted[2]
         assert isinstance(good, dict)
         assert isinstance(fine, dict)
+        bad = submitted[1].exception()
         assert type(bad) is Error
         assert "ZeroDivision" not in str(bad)
         units = [unit for unit, _ in events(gate.store, experiment)]
         assert sorted(units) == ["fine", "good"]
 
-    at_the_desk(gate, act)
+    with_batcher(gate, act)
 
 
 @pytest.mark.parametrize("kind", [UnavailableError, StorageError])
 def test_a_store_that_fails_is_unavailable_and_then_not(gate: Gate, kind: type[Error]) -> None:
     gate.may.set()
 
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         gate.failure = kind("postgres://me:secret@host")
-        (answer,) = await desk.submit([(experiment, Ask("u", "k"))])
-        assert isinstance(answer, UnavailableError)
-        assert "secret" not in str(answer)
+        with pytest.raises(UnavailableError) as failure:
+            await batcher.submit([(experiment, Ask("u", "k"))])
+        assert "secret" not in str(failure.value)
         gate.failure = None
-        assert isinstance((await desk.submit([(experiment, Ask("u", "k"))]))[0], dict)
+        assert isinstance((await batcher.submit([(experiment, Ask("u", "k"))]))[0], dict)
 
-    at_the_desk(gate, act)
+    with_batcher(gate, act)
 
 
 def test_a_unit_that_cannot_be_read_does_not_take_the_others_with_it(
     gate: Gate, tmp_path: Path
 ) -> None:
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         gate.may.set()
-        await desk.submit([(experiment, Ask("bad"))])
+        await batcher.submit([(experiment, Ask("bad"))])
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
             other.execute("UPDATE units SET state = '{}'")
         gate.may.clear()
         names = ["good", "bad", "fine"]
-        submitted = [asyncio.create_task(desk.submit([(experiment, Ask(name))])) for name in names]
-        await settled(lambda: desk.waiting == 3)
+        submitted = [
+            asyncio.create_task(batcher.submit([(experiment, Ask(name))])) for name in names
+        ]
+        await until(lambda: batcher.waiting == 3)
         gate.may.set()
-        good, bad, fine = [answer for (answer,) in await asyncio.gather(*submitted)]
+        (good,), (fine,) = await submitted[0], await submitted[2]
         assert isinstance(good, dict)
         assert isinstance(fine, dict)
-        assert isinstance(bad, UnavailableError)
+        assert isinstance(submitted[1].exception(), UnavailableError)
 
-    at_the_desk(gate, act)
+    with_batcher(gate, act)
 
 
 def test_closing_serves_who_waits(gate: Gate) -> None:
     served: list[Any] = []
 
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         async def wait(name: str) -> None:
-            served.extend(await desk.submit([(experiment, Ask(name))]))
+            served.extend(await batcher.submit([(experiment, Ask(name))]))
 
         tasks = [asyncio.create_task(wait(name)) for name in "abc"]
-        await settled(lambda: desk.waiting == 3)
+        await until(lambda: batcher.waiting == 3)
         gate.may.set()
-        await desk.close()
+        await batcher.close()
         await asyncio.gather(*tasks)
 
-    at_the_desk(gate, act)
+    with_batcher(gate, act)
     assert [answer["unit"] for answer in served] == ["a", "b", "c"]
 
 
@@ -236,7 +242,7 @@ def test_units_kept_in_memory_decide_as_one_agent_whoever_else_writes(
         if out and random.random() < 0.5:
             unit, number = out.pop(random.randrange(len(out)))
             reward = float(random.random() < 0.6)
-            handle_together(gate.store, [(experiment, Tell(unit, number, reward))], server)
+            handle_together(gate.store, [(experiment, Tell((unit, number), reward))], server)
             agents[unit].tell(number, reward)
         else:
             unit = random.choice("abc")
@@ -286,28 +292,28 @@ def test_where_several_came_together_the_next_are_waited_for(
     lingering, enough = Signal(), Signal()
 
     def linger(seconds: float) -> None:
-        assert seconds == desk_module.LINGER
+        assert seconds == batches.LINGER
         lingering.set()
         assert enough.wait(LONG)
 
-    monkeypatch.setattr(desk_module, "CROWD", crowd)
-    monkeypatch.setattr(desk_module, "time", SimpleNamespace(sleep=linger))
+    monkeypatch.setattr(batches, "CROWD", crowd)
+    monkeypatch.setattr(batches, "time", SimpleNamespace(sleep=linger))
 
-    async def act(desk: Desk, experiment: Experiment) -> None:
+    async def act(batcher: Batcher, experiment: Experiment) -> None:
         def ask(unit: str) -> asyncio.Task[list[Answer | Error]]:
-            return asyncio.create_task(desk.submit([(experiment, Ask(unit))]))
+            return asyncio.create_task(batcher.submit([(experiment, Ask(unit))]))
 
         first = ask("a")
-        await settled(lambda: desk.waiting == 1 and desk._queue.empty())
+        await until(lambda: batcher.waiting == 1 and batcher._queue.empty())
         together = [ask(unit) for unit in "bcd"]
-        await settled(lambda: desk.waiting == 4)
+        await until(lambda: batcher.waiting == 4)
         gate.may.set()
         await asyncio.gather(first, *together)
         one = ask("e")
         if len(transactions) == 1:
-            await settled(lingering.is_set)
+            await until(lingering.is_set)
             other = ask("f")
-            await settled(lambda: desk.waiting == 2)
+            await until(lambda: batcher.waiting == 2)
             enough.set()
             await asyncio.gather(one, other)
         else:
@@ -316,4 +322,4 @@ def test_where_several_came_together_the_next_are_waited_for(
             assert not lingering.is_set()
         assert gate.sizes == [1, 3, *transactions]
 
-    at_the_desk(gate, act)
+    with_batcher(gate, act)

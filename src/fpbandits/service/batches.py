@@ -1,13 +1,13 @@
-"""Group commit: requests that arrive together become one transaction, and are answered after it.
+"""Group commit: requests that arrive together are one transaction, and are answered after it.
 
-`handle_together` is the whole of it but the waiting: it locks the units that some requests need,
-steps them in the order of the requests, writes, commits, and only then has answers. What one
-request gets does not depend on which others are beside it.
+`handle_together` handles one batch: it locks the units that the requests need, steps them in the
+order of the requests, writes, commits, and returns the answers. An answer does not depend on the
+other requests in its batch.
 
-`Desk` does the waiting: a queue, and one thread that takes whatever is in it. While a commit is
-under way, the next requests gather. The queue has an end, and nobody waits beyond `PATIENCE`: both
-are an `UnavailableError`. Someone who gave up waiting may have been served all the same; asked
-again under the same key, the answer is the same.
+`Batcher` collects the batches: a queue, and a thread that takes all that is in it. While one batch
+is committed, the next one gathers. The queue is bounded, and so is the time that a request waits
+(`PATIENCE`): beyond either it is an `UnavailableError`. A request that was given up may have been
+committed all the same; sent again with the same key, it gets the same answer.
 """
 
 from __future__ import annotations
@@ -18,25 +18,27 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
-from fpbandits.errors import Error, InputError, StorageError, UnavailableError
+from fpbandits.errors import Error, InputError, UnavailableError
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import Answer, Ask, Event, Request, Unit
-from fpbandits.service.store import Change, Place, Store, Transaction, UnitRow
+from fpbandits.service.messages import Ask, Request
+from fpbandits.service.step import Answer, Event, Unit
+from fpbandits.service.store import Change, Store, Transaction, UnitKey, UnitRow
 
 PATIENCE = 8.0
 """Seconds that a request waits for its answer: longer than a store may take, see `store`."""
 
 MOST_WAITING = 20_000
 MOST_TOGETHER = 4_000
-"""Requests that may wait, and that become one transaction: the more, the less each of them costs,
-since a unit is read and written once for all of its own."""
+"""Requests in the queue, and in one transaction: in a large one each costs less, since a unit is
+read and written once for all of its requests."""
 
 CROWD, LINGER = 8, 0.002
-"""Where so many came together, the next are waited for, for so many seconds."""
+"""After a batch of at least CROWD requests, wait LINGER seconds for the next."""
 
 MOST_RECENT = 5_000
 """Units that are kept in memory, a few kilobytes each."""
@@ -48,24 +50,24 @@ Outcome = Answer | Error
 
 
 class Recent:
-    """Units that were stepped lately, so that their states need not be read again.
+    """A cache of the units that were stepped last, so that their states need not be unpacked again.
 
-    A state that the store hands out decides: a unit counts only if it was packed into that very
-    text. So it does not matter who else has changed it meanwhile.
+    A cached unit is used only if the store still has the very text into which it was packed: so it
+    does not matter if another server has changed it meanwhile.
     """
 
     def __init__(self, most: int = MOST_RECENT) -> None:
         self._most = most
-        self._units: dict[Place, tuple[str, Unit]] = {}
+        self._units: dict[UnitKey, tuple[str, Unit]] = {}
 
-    def take(self, place: Place, row: UnitRow) -> Unit | None:
+    def take(self, unit_key: UnitKey, row: UnitRow) -> Unit | None:
         """Return a unit as the store has it, if it is here; it must be kept again to stay."""
-        state, unit = self._units.pop(place, (None, None))
+        state, unit = self._units.pop(unit_key, (None, None))
         return unit if unit is not None and (unit.steps, state) == (row.steps, row.state) else None
 
-    def keep(self, place: Place, state: str, unit: Unit) -> None:
+    def keep(self, unit_key: UnitKey, state: str, unit: Unit) -> None:
         """Keep a unit that is as the store has it by now."""
-        self._units[place] = state, unit
+        self._units[unit_key] = state, unit
         if len(self._units) > self._most:
             del self._units[next(iter(self._units))]
 
@@ -78,66 +80,56 @@ def handle_together(
     An `UnavailableError` or `StorageError` concerns them all, and is raised.
     """
     recent = Recent() if recent is None else recent
-    asked, touched, keys = set[Place](), set[Place](), set[tuple[Place, str]]()
+    asked, touched, keys = set[UnitKey](), set[UnitKey](), set[tuple[UnitKey, str]]()
     for experiment, request in work:
-        place = experiment.id, request.unit
+        unit_key = experiment.id, request.unit
         if not isinstance(request, Ask):
-            touched.add(place)
+            touched.add(unit_key)
             continue
-        asked.add(place)
+        asked.add(unit_key)
         if request.key is not None:
-            keys.add((place, request.key))
+            keys.add((unit_key, request.key))
     with (
         warnings.catch_warnings(),
         store.transaction(sorted(asked), sorted(touched - asked), sorted(keys)) as transaction,
     ):
         warnings.simplefilter("ignore")  # an agent's remarks are for who tells it, not for a log
-        units: dict[Place, Unit] = {}
-        outcomes = [_handle(transaction, units, recent, *each) for each in work]
+        units: dict[UnitKey, Unit] = {}
+        outcomes: list[Outcome] = []
+        for experiment, request in work:
+            unit_key = experiment.id, request.unit
+            if unit_key not in units:
+                units[unit_key] = _unit(transaction, recent, experiment, request.unit)
+            try:
+                outcomes.append(units[unit_key].step(request, transaction.now))
+            except InputError as error:
+                outcomes.append(error)
         changes = {
-            place: Change(place[0], transaction.rows[place].id, unit.steps, unit.packed(), unit.due,
-                          unit.events)
-            for place, unit in units.items()
+            unit_key: Change.of(transaction.rows[unit_key].id, unit)
+            for unit_key, unit in units.items()
             if unit.events
-        }  # fmt: skip
+        }
         transaction.write(list(changes.values()))
-    for place, change in changes.items():
-        recent.keep(place, change.state, units[place])
+    for unit_key, change in changes.items():
+        recent.keep(unit_key, change.state, units[unit_key])
     return outcomes
-
-
-def _handle(
-    transaction: Transaction,
-    units: dict[Place, Unit],
-    recent: Recent,
-    experiment: Experiment,
-    request: Request,
-) -> Outcome:
-    place = experiment.id, request.unit
-    unit = units.get(place)
-    if unit is None:
-        unit = units[place] = _unit(transaction, recent, experiment, request.unit)
-    try:
-        return unit.step(request, transaction.now)
-    except InputError as error:
-        return error
 
 
 def _unit(transaction: Transaction, recent: Recent, experiment: Experiment, name: str) -> Unit:
     """Return a unit ready to be stepped; one that is unknown is new, and will not be written."""
-    place = experiment.id, name
-    row = transaction.rows.get(place)
+    unit_key = experiment.id, name
+    row = transaction.rows.get(unit_key)
     if row is None:
         return Unit(experiment, name, 0, None, {}, lambda number: ())
 
-    def settlements(number: int) -> Sequence[Event]:
-        return transaction.settlements(row.id, number)
+    def resolutions(number: int) -> Sequence[Event]:
+        return transaction.resolutions(row.id, number)
 
-    decided = transaction.decided.get(place, {})
-    unit = recent.take(place, row)
+    decided = transaction.decided.get(unit_key, {})
+    unit = recent.take(unit_key, row)
     if unit is None:
-        return Unit(experiment, name, row.steps, row.state, decided, settlements)
-    unit.begin(decided, settlements)
+        return Unit(experiment, name, row.steps, row.state, decided, resolutions)
+    unit.begin(decided, resolutions)
     return unit
 
 
@@ -148,8 +140,11 @@ class _Submission(NamedTuple):
     future: asyncio.Future[list[Outcome]]
 
 
-class Desk:
-    """Takes requests from an event loop, and answers them after the commit.
+_Served = tuple[_Submission, list[Outcome] | Error]
+
+
+class Batcher:
+    """Collects requests of an event loop into batches, and answers them after the commit.
 
     Parameters
     ----------
@@ -175,7 +170,7 @@ class Desk:
         # Each is changed by one thread only.
         self._given = self._taken = 0
         self._loop = asyncio.get_running_loop()
-        self._thread = Thread(target=self._run, name="fpbandits desk", daemon=True)
+        self._thread = Thread(target=self._run, name="fpbandits batches", daemon=True)
         self._thread.start()
 
     @property
@@ -184,7 +179,10 @@ class Desk:
         return self._given - self._taken
 
     async def submit(self, work: Sequence[Work]) -> list[Outcome]:
-        """Serve requests, and return an answer or an error for each."""
+        """Serve requests, and return an answer or an error for each.
+
+        What concerns them all is raised: an `UnavailableError`, or an `Error` that is logged.
+        """
         if self.waiting + len(work) > self._most_waiting:
             raise UnavailableError(f"{self.waiting:,} requests wait already: try again")
         future: asyncio.Future[list[Outcome]] = self._loop.create_future()
@@ -198,15 +196,15 @@ class Desk:
             timer.cancel()
 
     async def close(self) -> None:
-        """Serve who waits, and stop."""
+        """Handle what is in the queue, and stop."""
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        last, served = False, list[tuple[_Submission, list[Outcome]]]()
+        last, served = False, list[_Served]()
         while not last:
             submissions, last = self._gathered(len(served))
-            # Who gave up waiting comes again.
+            # Those that were given up will be sent again.
             waiting = [each for each in submissions if not each.future.done()]
             served = self._serve(waiting) if waiting else []
             self._taken += sum(len(each.work) for each in submissions)
@@ -214,10 +212,11 @@ class Desk:
                 self._loop.call_soon_threadsafe(_answer, served)
 
     def _gathered(self, before: int) -> tuple[list[_Submission], bool]:
-        """Wait for requests, and return those that are there; and whether they are the last.
+        """Wait for requests; return all that are there, and whether the queue was closed.
 
-        Where several came together ``before``, those who were just answered are likely to come
-        again at once, and a transaction of them all costs little more than one of half of them.
+        After a large batch ``before``, the clients that were just answered are likely to send their
+        next requests at once, and one transaction for all of them costs little more than one for
+        half of them.
         """
         submissions: list[_Submission] = []
         requests = 0
@@ -235,35 +234,37 @@ class Desk:
                 return submissions, False
         return submissions, True
 
-    def _serve(self, submissions: Sequence[_Submission]) -> list[tuple[_Submission, list[Outcome]]]:
+    def _serve(self, submissions: Sequence[_Submission]) -> list[_Served]:
         work = [each for submission in submissions for each in submission.work]
         began = self._loop.time()
         try:
-            outcomes = handle_together(self._store, work, self._recent)
-        except Error as error:
-            if isinstance(error, StorageError) and len(submissions) > 1:  # one unit's, perhaps
+            outcomes = iter(handle_together(self._store, work, self._recent))
+        except Exception as error:
+            if len(submissions) > 1 and not isinstance(error, UnavailableError):
+                # One of them must not take the others with it.
                 return [served for each in submissions for served in self._serve([each])]
-            _logger.warning("store unavailable", extra={"detail": str(error)})
-            # The caller gets no words of the database's.
-            unavailable = UnavailableError("the store does not answer: try again")
-            return [(each, [unavailable] * len(each.work)) for each in submissions]
-        except Exception:
-            if len(submissions) > 1:  # one of them must not take the others with it
-                return [served for each in submissions for served in self._serve([each])]
-            _logger.exception("a request failed")
-            failed = Error("this request failed inside; the server's log says how")
-            return [(each, [failed] * len(each.work)) for each in submissions]
+            failure = logged(error)
+            return [(each, failure) for each in submissions]
         self._committed(len(work), self._loop.time() - began)
-        served, place = [], 0
-        for each in submissions:
-            served.append((each, outcomes[place : place + len(each.work)]))
-            place += len(each.work)
-        return served
+        return [(each, list(islice(outcomes, len(each.work)))) for each in submissions]
 
 
-def _answer(served: Sequence[tuple[_Submission, list[Outcome]]]) -> None:
+def logged(error: Exception) -> Error:
+    """Log a failure of the store or of the service; return what a caller is told of it."""
+    if isinstance(error, Error):
+        _logger.warning("store unavailable", extra={"detail": str(error)})
+        return UnavailableError("the store does not answer: try again")
+    _logger.error("a request failed", exc_info=error)
+    return Error("this request failed inside; the server's log says how")
+
+
+def _answer(served: Sequence[_Served]) -> None:
     for submission, outcomes in served:
-        if not submission.future.done():
+        if submission.future.done():
+            continue
+        if isinstance(outcomes, Error):
+            submission.future.set_exception(outcomes)
+        else:
             submission.future.set_result(outcomes)
 
 

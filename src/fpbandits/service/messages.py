@@ -1,0 +1,201 @@
+"""Every request that the service takes and every answer that it gives, each declared once.
+
+A field's rule says how it is checked, and what OpenAPI says of it; see `schema`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, NamedTuple, get_args
+
+from fpbandits.agent.agent import Late
+from fpbandits.core.checks import checked_name, number, whole_number
+from fpbandits.errors import InputError, TooLargeError, quote, wrong_type, wrong_value
+from fpbandits.problem.files import SIZE_LIMITS
+from fpbandits.service.schema import Body, Rule, Schema, object_schema
+from fpbandits.service.statuses import MissingError
+
+LONGEST_NAME = 200
+"""Letters in the name of an experiment or a unit, and in a key."""
+
+LONGEST_WAIT = 10 * 365 * 86_400.0
+"""Seconds."""
+
+MOST_ITEMS = 1_000
+"""Requests in a list."""
+
+LARGEST_BODY, LARGEST_DEFINITION = 2**20, 2**23
+"""Bytes of a body; a problem's text may be longer than other requests."""
+
+_LARGEST_INTEGER = 2**63 - 1
+"""That a database takes."""
+
+
+def short_name(owner: str, name: object) -> str:
+    """Return a name of an experiment, a unit or a key, or say what is wrong with it."""
+    return checked_name(owner, name, most=LONGEST_NAME)
+
+
+def decision_name(unit: str, number: int) -> str:
+    """Return what a decision is called outside.
+
+    >>> decision_name("user-17", 3)
+    '3@user-17'
+    """
+    return f"{number}@{unit}"
+
+
+def decision_of(name: str) -> tuple[str, int]:
+    """Return the unit and the number that a decision's name stands for.
+
+    >>> decision_of("3@user-17")
+    ('user-17', 3)
+    """
+    number, at, unit = name.partition("@")
+    if not at or not unit or not (number.isascii() and number.isdigit()) or len(number) > 18:
+        wrong = f"unknown decision {quote(name)}: expected one such as '3@user-17'"
+        raise MissingError(wrong, about=(("decision", name),))
+    return unit, int(number)
+
+
+def _decision(field: str, value: object) -> tuple[str, int]:
+    unit, count = decision_of(_text(field, value, "a text such as '3@user-17'"))
+    return short_name(field, unit), count
+
+
+def _text(field: str, value: object, wanted: str = "a text") -> str:
+    if not isinstance(value, str):
+        raise wrong_type(field, value, wanted)
+    return value
+
+
+def _toml(field: str, value: object) -> str:
+    text = _text(field, value, "the text of a TOML file")
+    if len(text) > SIZE_LIMITS[".toml"]:
+        raise TooLargeError(f"more than {SIZE_LIMITS['.toml']:,} letters", place=(field,))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = f"letter {error.start + 1} is half of one"
+        raise InputError(half, place=(field,)) from None
+    return text
+
+
+def _finite(field: str, value: Any) -> float:
+    return value if type(value) is float and math.isfinite(value) else number(value, field)
+
+
+def _wait(field: str, value: object) -> float:
+    seconds = number(value, field)
+    if not 0 < seconds <= LONGEST_WAIT:
+        raise wrong_value(field, seconds, f"be above 0 and at most {LONGEST_WAIT:g} seconds")
+    return seconds
+
+
+def _late(field: str, value: object) -> object:
+    if value not in get_args(Late):
+        raise wrong_value(field, value, f"be one of {', '.join(get_args(Late))}")
+    return value
+
+
+def _integer(field: str, value: object) -> int:
+    return whole_number(field, value, most=_LARGEST_INTEGER)
+
+
+def _digits(field: str, value: str) -> int:
+    return _integer(field, int(value[:30]) if value.isascii() and value.isdigit() else value)
+
+
+_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer", "minimum": 0}
+
+NAME = Rule(short_name, {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME})
+DECISION = Rule(_decision, {"type": "string", "examples": ["3@user-17"]})
+NUMBER = Rule(_finite, {"type": "number"})
+TEXT = Rule(_text, _TEXT)
+TOML = Rule(_toml, {"type": "string", "description": "The text of a problem file, TOML."})
+POLICY = Rule(_text, {"type": "string", "examples": ["frugal", "fp-ucb:slack=0.05"]})
+SEED = Rule(_integer, _INTEGER)
+LATE = Rule(_late, {"enum": list(get_args(Late))})
+WAIT = Rule(_wait, {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT})
+QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
+"""Parameters of the log's address: where to begin."""
+
+
+class Ask(NamedTuple):
+    """Decide for a unit; the same unit and key get the same decision."""
+
+    unit: Annotated[str, NAME]
+    key: Annotated[str | None, NAME] = None
+    context: Annotated[str | None, TEXT] = None
+
+
+class Tell(NamedTuple):
+    """Tell the reward of a decision; the same again is no change."""
+
+    decision: Annotated[tuple[str, int], DECISION]
+    reward: Annotated[float, NUMBER]
+
+    @property
+    def unit(self) -> str:
+        """Whose decision it is."""
+        return self.decision[0]
+
+
+class Forget(NamedTuple):
+    """Give a decision up: its reward will never come."""
+
+    decision: Annotated[tuple[str, int], DECISION]
+
+    @property
+    def unit(self) -> str:
+        """Whose decision it is."""
+        return self.decision[0]
+
+
+class Expire(NamedTuple):
+    """Let decisions of a unit expire; only the service itself asks for it."""
+
+    unit: str
+
+
+Request = Ask | Tell | Forget | Expire
+
+
+class Definition(NamedTuple):
+    """What an experiment is made of: problem, policy, and when rewards count."""
+
+    problem: Annotated[str, TOML]
+    policy: Annotated[str | None, POLICY] = None
+    seed: Annotated[int, SEED] = 0
+    late: Annotated[Late, LATE] = "in-order"
+    reward_wait: Annotated[float | None, WAIT] = None
+    default_reward: Annotated[float | None, NUMBER] = None
+
+
+ASK = Body(Ask, largest=LARGEST_BODY, most_items=MOST_ITEMS)
+TELL = Body(Tell, largest=LARGEST_BODY, most_items=MOST_ITEMS)
+FORGET = Body(Forget, largest=LARGEST_BODY, most_items=MOST_ITEMS)
+DEFINITION = Body(Definition, largest=LARGEST_DEFINITION)
+
+_OBJECT = {"type": "object"}
+
+# Answers:
+DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
+RESOLVED = object_schema(decision=DECISION.schema, status={"enum": ["told", "forgotten", "late"]})
+EXPERIMENT = object_schema(
+    name=NAME.schema, created=NUMBER.schema, open={"type": "boolean"}, **DEFINITION.fields()
+)
+UNIT = object_schema(
+    unit=NAME.schema,
+    plays=_OBJECT,
+    plausible={"anyOf": [_OBJECT, {"type": "null"}]},
+    misfits=_INTEGER,
+    pending=_OBJECT,
+    blocked=_OBJECT,
+    events=_INTEGER,
+)
+_FAILED: dict[str, Schema] = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
+FAILURE = object_schema(**_FAILED)
+FAILED_ITEM = object_schema(**_FAILED, status=_INTEGER)
+HEALTH, READY = object_schema(status=_TEXT), object_schema(status=_TEXT, version=_TEXT)
