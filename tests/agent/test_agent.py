@@ -9,6 +9,7 @@ import math
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 import weakref
 from collections import deque
@@ -42,6 +43,7 @@ from fpbandits.agent.agent import Decision, Late
 from fpbandits.agent.ledger import CROWD, Blocked
 from fpbandits.core.streams import PLANS, agent_stream
 from fpbandits.engine import ready
+from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.policies import POLICIES, PlainPolicy, parse_policy
 
 may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
@@ -367,9 +369,12 @@ def busy_threads() -> Any:
 def test_threads_share_an_agent(
     problem: Problem, late: Late, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Whoever compiles beside it would set filters of warnings, which all threads share.
+    # A thread that compiles sets filters of warnings, which all threads share.
     monkeypatch.setattr(ready, "LOAD_AFTER", math.inf)
     monkeypatch.setattr(ready, "COMPILE_AFTER", math.inf)
+    for thread in threading.enumerate():
+        if thread.name == IN_BACKGROUND:
+            thread.join()
     agent = Agent(problem, FPUCB(), late=late)
 
     def tell_all(ids: list[int]) -> None:

@@ -77,7 +77,7 @@ def test_regret_is_in_the_users_units() -> None:
         ({"horizon": 10.5}, "horizon is 10.5: it must be a whole number"),
         ({"horizon": float("nan")}, "horizon is nan: it must be a whole number"),
         ({"horizon": "10"}, "horizon must be a whole number, not '10'"),
-        ({"horizon": LONGEST_HORIZON + 2}, "2^53: beyond it the sum of an arm's rewards"),
+        ({"horizon": LONGEST_HORIZON + 2}, "2^53: beyond it 64-bit floats do not count"),
         ({"runs": 0}, "runs is 0: it must be at least 1"),
         ({"runs": True}, "runs must be a whole number, not True"),
         ({"runs": 10**10}, "ask for fewer runs or times"),

@@ -1,8 +1,9 @@
-"""`RunSpec`: how runs are to be played, whatever the problem and the policy.
+"""`RunSpec`: how runs are played, whatever the problem and the policy.
 
-A spec is checked once, where it is made: from a caller's keywords, a command line or a file. Cells
-carry it to the workers, and the manifest of a folder of runs and results are written from it, so
-that a new setting is a new field here, a keyword of `simulate` and the code that acts on it.
+A spec is checked once, where it is made: from a caller's keywords, a command line or a file. A
+`Cell` (a spec with its problem and policy) carries it to the workers. The manifests of folders and
+the files of results are written from its fields. So a new setting is a new field here, a keyword of
+`simulate` and the code that acts on it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from fpbandits.problem.problem import Problem
 from fpbandits.simulation.truths import Truth
 
 LEAP_ERROR = 1e-18
-"""The chance, for each leap and arm, that rewards leave the envelope."""
+"""A leap plays many rounds at once; it is right while sums of rewards stay within an envelope. This
+is the probability that they leave it, for each leap, arm and statistic."""
 
 LONGEST_HORIZON = 2**53
-_TOO_LONG = "2^53: beyond it the sum of an arm's rewards, a 64-bit float, is no longer exact"
+_TOO_LONG = "2^53: beyond it 64-bit floats do not count exactly"
 _MOST_RUNS = 10**15
 
 
@@ -33,8 +35,8 @@ class RunSpec:
     ``times`` are in order and end with the horizon. ``truth`` is as it was given, since its meaning
     depends on the problem; in a cell it is the name of the truth.
 
-    Fields from ``shuffle`` on are the `settings`. Give a new one its default in the list of fields
-    too: files leave it out where it has that value, so that those of before remain as they are.
+    Fields from ``shuffle`` on are the `settings`. Give any setting that is added later a default in
+    the class body too: files omit it at that value, so that files written before stay valid.
 
     >>> RunSpec(horizon=1e6, times=[1e3]).times
     (1000, 1000000)
@@ -62,7 +64,7 @@ class RunSpec:
         worst_case: bool = False,
     ) -> None:
         T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
-        vars(self).update(
+        vars(self).update(  # as the class is frozen
             horizon=T,
             times=_times(times, T),
             runs=whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds"),
@@ -77,13 +79,13 @@ class RunSpec:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How runs are played, by name, as files and results have it."""
+        """The settings by name, as files and results have them."""
         values = {name: getattr(self, name) for name in SETTINGS}
         return {name: value for name, value in values.items() if value != SETTINGS[name]}
 
     def leap_error(self, problem: Problem) -> float:
-        """Return the chance of an error per leap and arm: each statistic has its own envelope."""
-        exact = self.worst_case or not self.leap
+        """Return the probability of an error per leap and arm, over all of its statistics."""
+        exact = self.worst_case or not self.leap  # in the worst case the envelope is certain
         return 0.0 if exact else LEAP_ERROR * max(1, problem.rewards.statistics)
 
 
@@ -91,13 +93,15 @@ _NOT_SETTINGS = ("horizon", "times", "runs", "seed", "truth")
 SETTINGS = {
     field.name: field.default for field in fields(RunSpec) if field.name not in _NOT_SETTINGS
 }
-"""How runs are played: fields of a spec, with the value at which files leave them out, if any."""
+"""The settings, with the value at which files omit them; MISSING, which nothing equals, for those
+that files always have."""
 
 
 def _times(times: Sequence[float] | None, horizon: int) -> tuple[int, ...]:
+    """Return when to record, in order; by default about 100 times, evenly spaced in log t."""
     if times is None:
         spaced = np.rint(np.geomspace(1, horizon, 100)).astype(np.int64)
-        moments = set(spaced[spaced <= horizon].tolist())
+        moments = set(spaced[spaced <= horizon].tolist())  # rounding may go beyond the last
     elif not is_list(times):
         raise wrong_type("times", times, "a list of whole numbers")
     else:
