@@ -31,10 +31,9 @@ def test_warnings_are_notes_and_an_interruption_says_what_is_kept(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def work() -> None:
-        with playing(Path("here"), 3, None) as (bar, how):
+        with playing(Path("here"), 3, None) as how:
             assert (how["workers"], how["executor"]) == (3, None)
             how["progress"]("a", 0.5, 0.25)
-            assert bar.share == 0.25
             warnings.warn("look [out]", stacklevel=1)
             raise KeyboardInterrupt
 
@@ -67,7 +66,9 @@ def test_a_terminal_is_told_of_compilations_until_all_have_ended(
     monkeypatch.setenv("FORCE_COLOR", "1")
 
     outer: Any = njit(lambda x: x + 1)
-    with playing(None, 1, None) as (bar, how):
+    with playing(None, 1, None) as how:
+        progress: Any = how["progress"]
+        bar = progress.__self__
         seen = [bar.tasks[0].description]
         change = bar.update
 

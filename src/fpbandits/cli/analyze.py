@@ -21,7 +21,7 @@ def analyze(
     json: Json = False,
 ) -> None:
     """Say what can be learned for free, and what must cost."""
-    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import tracked
     from fpbandits.core.storage import shown
     from fpbandits.problem.files import load_problem
@@ -35,14 +35,11 @@ def analyze(
     loaded = load_problem(problem)
     if truth == "all" and "all" not in loaded.models:
         truth = None
-    # Drawn first, written last: what cannot be drawn costs no analysis, a refusal leaves no file.
+    # Drawn first, written last: a failed drawing costs no analysis, a failed analysis no file.
     figure = structure_figure(loaded) if plot is not None else None
     analysis = analyze(loaded, truth=truth, progress=tracked)
     if plot is not None and figure is not None:
         save_figure(figure, plot)
-    if json:
-        print_json(analysis.as_dict())
-    else:
-        print_table(analysis_table(analysis, loaded), 80)
+    print_result(json, analysis.as_dict, lambda: analysis_table(analysis, loaded), 80)
     if plot is not None:
         sys.stderr.write(f"wrote {shown(plot)}\n")

@@ -56,7 +56,7 @@ def fit(
     A type says what every arm pays; how many units are of each becomes the prior. The problem file
     goes to analyze, simulate or an agent.
     """
-    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
     from fpbandits.core.storage import make_folder, shown
     from fpbandits.fitting.fit import fit
@@ -73,7 +73,7 @@ def fit(
         make_folder(report)
     given = {"deviation": deviation, "concentration": concentration}
     known: Any = {field: value for field, value in given.items() if value is not None}
-    with playing(None, None, None) as (_, how):
+    with playing() as how:
         found = fit(
             log,
             unit=unit,
@@ -91,10 +91,7 @@ def fit(
     if save is not None:
         found.save(save)
     page = None if report is None else found.report(report)
-    if json:
-        print_json(found.as_dict())
-    else:
-        print_table(fit_table(found), 80)
+    print_result(json, found.as_dict, lambda: fit_table(found), 80)
     written = [shown(path) for path in (save, page) if path is not None]
     if written:
         sys.stderr.write(f"wrote {' and '.join(written)}\n")

@@ -6,17 +6,11 @@ from typing import Annotated
 
 import typer
 
-from fpbandits.cli import completion
-from fpbandits.cli.options import whole_number
+from fpbandits.cli.options import ProblemName, whole_number
 
 
 def lab(
-    problem: Annotated[
-        str,
-        typer.Argument(
-            help="A .toml or .csv file, or a built-in name.", autocompletion=completion.problems
-        ),
-    ] = "paper:two",
+    problem: ProblemName = "paper:two",
     port: Annotated[
         int, whole_number("--port", "N", "Where to listen on this machine; 0 for any free port.")
     ] = 0,

@@ -1,14 +1,14 @@
-"""A group of commands, each of which is made when it is asked for.
+"""A group of commands, each of which is built when it is used.
 
-Typer makes every command of a group at each start, from the types of all their options: a third of
-what ``--help`` takes, and of what any command takes to begin. One at most is ever used; to list
-them it is enough to know what their functions say of themselves.
+Typer builds every command of a group at each start, from the types of all their options: a third of
+the time of ``--help``, and of the start of any command. At most one is used; the list of commands
+needs their docstrings only.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
@@ -16,12 +16,19 @@ from typer.core import TyperGroup
 
 
 def group_of(functions: Mapping[str, Callable[..., None]]) -> type[TyperGroup]:
-    """Return a class of groups with a command for each function, in this order."""
+    """Return a group class with a command for each function, in this order."""
 
     class Lazily(TyperGroup):
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
-            self.commands = _Commands(functions)  # type: ignore[assignment]  # none is ever added
+            self.commands = dict.fromkeys(functions)  # type: ignore[assignment]  # names only
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            if cmd_name not in functions:
+                return None
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command()(functions[cmd_name])
+            return typer.main.get_command(alone)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             with formatter.section("Commands"):
@@ -30,24 +37,6 @@ def group_of(functions: Mapping[str, Callable[..., None]]) -> type[TyperGroup]:
     return Lazily
 
 
-class _Commands(Mapping[str, Any]):
-    """Commands by name."""
-
-    def __init__(self, functions: Mapping[str, Callable[..., None]]) -> None:
-        self._functions = functions
-
-    def __getitem__(self, name: str) -> Any:
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command()(self._functions[name])
-        return typer.main.get_command(alone)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-
 def _summary(function: Callable[..., None]) -> str:
-    """Return the first paragraph of what a function says of itself."""
+    """Return the first paragraph of a function's docstring."""
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())

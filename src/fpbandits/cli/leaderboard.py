@@ -58,7 +58,7 @@ def leaderboard(
     With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an
     interruption, and may ask for more runs.
     """
-    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
     from fpbandits.leaderboard import contests, own_contests, play
     from fpbandits.leaderboard.report import leaderboard_table
@@ -68,13 +68,11 @@ def leaderboard(
         raise InputError("--group and problems of your own both say what to play: give one of them")
     own = own_contests(list(map(load_problem, problems or [])))
     among = own or contests(group, seed)
-    with playing(out, workers, dask) as (_, how):
+    with playing(out, workers, dask) as how:
         board = play(runs=runs, horizon=horizon, seed=seed, among=among, out=out, **how)
     if out is not None:
         board.save(out)
-    if json:
-        print_json(board.as_dict())
-    else:
-        print_table(leaderboard_table(board.as_dict()), 80 if problems else 132)
+    width = 80 if problems else 132
+    print_result(json, board.as_dict, lambda: leaderboard_table(board.as_dict()), width)
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -32,10 +33,6 @@ def migrate(
     definition: dict[str, object] = {"problem": problem_to_toml(load_problem(problem))}
     if policy is not None:
         definition["policy"] = policy
-    opened = open_store(store)
-    try:
-        with counting("units") as progress:
-            units = migrate(opened, old, new, definition, progress)
-    finally:
-        opened.close()
+    with closing(open_store(store)) as opened, counting("units") as progress:
+        units = migrate(opened, old, new, definition, progress)
     sys.stderr.write(f"{new} has the history of {counted(units, 'unit')}, and takes requests\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 
 from rich.console import Console, RenderableType
 
@@ -11,6 +12,19 @@ from rich.console import Console, RenderableType
 def print_json(content: object) -> None:
     """Print on one line."""
     sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+
+
+def print_result(
+    json: bool,
+    as_dict: Callable[[], object],
+    as_table: Callable[[], RenderableType],
+    least_width: int = 40,
+) -> None:
+    """Print a result as JSON, or as a table for people."""
+    if json:
+        print_json(as_dict())
+    else:
+        print_table(as_table(), least_width)
 
 
 def new_console(*, stderr: bool = False) -> Console:
@@ -22,7 +36,10 @@ def new_console(*, stderr: bool = False) -> Console:
 
 
 def print_table(table: RenderableType, least_width: int = 40) -> None:
-    """Print a table; narrower than ``least_width``, it would be cut off."""
+    """Print a table, or a text as it is; narrower than ``least_width``, a table would be cut."""
+    if isinstance(table, str):
+        sys.stdout.write(f"{table}\n")
+        return
     console = new_console()
     console.width = max(console.width, least_width)
     console.print(table)

@@ -23,7 +23,7 @@ from fpbandits.simulation.cluster import dask_executor
 
 
 class How(TypedDict):
-    """Who plays, and who is told: what all long work of the library takes."""
+    """The arguments that all long-running functions of the library take."""
 
     workers: int | None
     executor: Executor | None
@@ -32,9 +32,14 @@ class How(TypedDict):
 
 @contextmanager
 def playing(
-    out: Path | None, workers: int | None, dask: str | None, titles: Mapping[str, str] | None = None
-) -> Iterator[tuple[Bar, How]]:
-    """Give long work its bar and its workers; show warnings as notes, and say what Ctrl-C keeps."""
+    out: Path | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+    notes: Iterable[str] = (),
+) -> Iterator[How]:
+    """Provide a progress bar and workers; print warnings as notes, and say what Ctrl-C keeps."""
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
     if out is not None:  # figures will go there
@@ -49,8 +54,10 @@ def playing(
         warnings.showwarning = lambda message, *others: bar.say(f"note: {message}")
         if dask is not None:
             how["executor"] = stack.enter_context(dask_executor(dask))
+        for note in notes:
+            bar.say(f"note: {note}")
         try:
-            yield bar, how
+            yield how
         except KeyboardInterrupt:
             if out is not None:
                 bar.say(

@@ -40,19 +40,17 @@ def reproduce(
 
     if source is not None and (runs is not None or seed is not None):
         raise InputError("--from takes results as they are: leave out --runs and --seed")
-    place = out or source or Path("report")
+    into = out or source or Path("report")
     titles = {name: experiment.title for name, experiment in EXPERIMENTS.items()}
-    with playing(place, workers, dask, titles) as (bar, how):
+    with playing(into, workers, dask, titles=titles) as how:
         report = reproduce(
-            place,
+            into,
             runs=RUNS if runs is None else runs,
             seed=0 if seed is None else seed,
             source=source,
-            drawing=lambda share: bar.show("drawing the figures", 0.0, share),
+            drawing=lambda share: how["progress"]("drawing the figures", 0.0, share),
             **how,
         )
-    if json:
-        sys.stdout.write(claims_json(report.claims).decode())
-    else:
-        sys.stdout.write(f"{report.summary()}\n")
+    text = claims_json(report.claims).decode() if json else f"{report.summary()}\n"
+    sys.stdout.write(text)
     sys.stderr.write(f"wrote {report.path}\n")

@@ -60,7 +60,7 @@ def simulate(
     With --out, it writes result.npz, regret.csv and regret.png, and the same command goes on after
     an interruption, and may ask for more runs.
     """
-    from fpbandits.cli.output import print_json
+    from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
     from fpbandits.problem.files import load_problem
     from fpbandits.simulation.simulate import simulate_spec, simulate_truths
@@ -91,27 +91,19 @@ def simulate(
         leap=not no_leap,
         worst_case=worst_case,
     )
-    with playing(out, workers, dask) as (bar, how):
-        for remark in left_out:
-            bar.say(f"note: {remark}")
+    with playing(out, workers, dask, notes=left_out) as how:
         if each:
             results = simulate_truths(loaded, chosen, spec, **how)
         else:
             result = simulate_spec(loaded, chosen, spec, out=out, **how)
     if each:
-        if json:
-            print_json(_each_as_dict(results))
-        else:
-            sys.stdout.write(truths_table(results) + "\n")
+        print_result(json, lambda: _each_as_dict(results), lambda: truths_table(results))
         return
     if out is not None:
         result.save(out / "result.npz")
         result.to_csv(out / "regret.csv")
         result.plot(out / "regret.png")
-    if json:
-        print_json(result.as_dict())
-    else:
-        sys.stdout.write(result.table() + "\n")
+    print_result(json, result.as_dict, result.table)
     if out is not None:
         sys.stderr.write(f"wrote {out / 'result.npz'}, regret.csv and regret.png\n")
 

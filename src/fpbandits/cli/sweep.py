@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,7 @@ def sweep(
     Writes study.csv, a row for each combination, and study.png and .svg, regret against what
     varies. Finished runs are kept: after an interruption the same command goes on from there.
     """
-    from fpbandits.cli.output import print_json, print_table
+    from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
     from fpbandits.sweep.study import load_study
     from fpbandits.sweep.sweep import sweep
@@ -38,13 +39,9 @@ def sweep(
 
     loaded = load_study(study, runs=runs)
     into = out or Path(f"{study.stem}-out")
-    with playing(into, workers, dask) as (bar, how):
-        for remark in loaded.remarks:
-            bar.say(f"note: {remark}")
+    with playing(into, workers, dask, notes=loaded.remarks) as how:
         found = sweep(loaded, out=into, **how)
     found.save(into)
-    if json:
-        print_json(found.as_dict())
-    else:
-        print_table(sweep_table(loaded.against, found.points(), found.caption), 120)
+    table = partial(sweep_table, loaded.against, found.points(), found.caption)
+    print_result(json, found.as_dict, table, 120)
     sys.stderr.write(f"wrote {into / 'study.csv'}, study.png and study.svg\n")

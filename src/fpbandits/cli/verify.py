@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -33,15 +33,10 @@ def verify(
     from fpbandits.service.store import open_store
     from fpbandits.service.verify import verify
 
-    opened = open_store(store)
-    try:
-        with counting("events") as progress:
-            found = verify(opened, experiment, progress)
-    finally:
-        opened.close()
+    with closing(open_store(store)) as opened, counting("events") as progress:
+        found = verify(opened, experiment, progress)
     if json:
-        content = {**vars(found), "as_logged": not found.differences}
-        print_json(content)
+        print_json({**vars(found), "as_logged": not found.differences})
     elif found.differences:
         for line in found.shown:
             sys.stdout.write(f"{line}\n")
@@ -70,12 +65,8 @@ def export(
     from fpbandits.service.export import export
     from fpbandits.service.store import open_store
 
-    opened = open_store(store)
-    try:
-        with counting("rewards") as progress:
-            rows = export(opened, experiment, file, progress)
-    finally:
-        opened.close()
+    with closing(open_store(store)) as opened, counting("rewards") as progress:
+        rows = export(opened, experiment, file, progress)
     sys.stderr.write(f"wrote {counted(rows, 'reward')} to {shown(file)}\n")
 
 
@@ -88,7 +79,7 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
 
     console = new_console(stderr=True)
     columns = TextColumn("{task.completed:,.0f} " + what), TimeElapsedColumn()
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with bar:
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(what, total=None)
         yield lambda count: bar.update(task, completed=count)
