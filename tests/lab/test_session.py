@@ -6,63 +6,63 @@ import pytest
 
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
+from fpbandits.lab.session import Session, problem_from_upload
 from fpbandits.lab.sheet import edited, with_field
-from fpbandits.lab.workbook import Workbook, problem_from_upload
 from fpbandits.problem.files import SIZE_LIMITS, load_problem
 
 
-def new_book() -> Workbook:
-    return Workbook(EXAMPLES["pricing"].make())
+def new_session() -> Session:
+    return Session(EXAMPLES["pricing"].make())
 
 
 def test_a_mistake_keeps_the_last_good_problem_and_can_be_undone() -> None:
-    book = new_book()
-    before, problem = book.sheet, book.problem
-    book.change(edited(book.sheet, 0, 1, "x"))
-    assert not book.is_good
-    assert book.problem is problem
-    book.undo()
-    assert book.is_good
-    assert book.sheet == before
-    assert not book.can_undo
-    book.undo()  # nothing before it: nothing happens
+    session = new_session()
+    before, problem = session.sheet, session.problem
+    session.change(edited(session.sheet, 0, 1, "x"))
+    assert session.marks
+    assert session.problem is problem
+    session.undo()
+    assert not session.marks
+    assert session.sheet == before
+    assert not session.can_undo
+    session.undo()  # nothing before it: nothing happens
 
 
 def test_listeners_are_told_of_changes_and_of_nothing_else() -> None:
-    book, told = new_book(), []
-    book.listen(lambda: told.append(book.problem.name))
-    book.change(book.sheet)
-    book.change(with_field(book.sheet, "name", "other"))
-    book.undo()
+    session, told = new_session(), []
+    session.listen(lambda: told.append(session.problem.name))
+    session.change(session.sheet)
+    session.change(with_field(session.sheet, "name", "other"))
+    session.undo()
     assert told == ["other", "pricing"]
 
 
 def test_a_long_session_forgets_its_beginning() -> None:
-    book = new_book()
+    session = new_session()
     for number in range(300):
-        book.change(with_field(book.sheet, "name", f"problem {number}"))
+        session.change(with_field(session.sheet, "name", f"problem {number}"))
     steps = 0
-    while book.can_undo:
-        book.undo()
+    while session.can_undo:
+        session.undo()
         steps += 1
     assert steps == 100
 
 
 def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
-    book = new_book()
-    book.change(with_field(edited(book.sheet, 0, 1, "0.75"), "name", "prices/2 …"))
-    name, content = book.to_file()
+    session = new_session()
+    session.change(with_field(edited(session.sheet, 0, 1, "0.75"), "name", "prices/2 …"))
+    name, content = session.to_file()
     assert name == "prices-2.toml"
     (tmp_path / name).write_bytes(content)
-    assert load_problem(tmp_path / name) == book.problem
-    assert problem_from_upload(name, content) == book.problem
+    assert load_problem(tmp_path / name) == session.problem
+    assert problem_from_upload(name, content) == session.problem
 
 
 def test_mistakes_are_not_saved() -> None:
-    book = new_book()
-    book.change(edited(book.sheet, 0, 1, "x"))
+    session = new_session()
+    session.change(edited(session.sheet, 0, 1, "x"))
     with pytest.raises(InputError, match=r"not saved, because .* not the text 'x'"):
-        book.to_file()
+        session.to_file()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def test_work_is_told_to_stop() -> None:
 def test_all_work_is_told() -> None:
     first, second = Stop(), Stop()
     stop_all()
-    assert first.is_set
-    assert second.is_set
+    assert first.is_set()
+    assert second.is_set()
 
 
 def test_whoever_does_not_stop_is_left() -> None:

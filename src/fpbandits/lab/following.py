@@ -1,8 +1,8 @@
-"""What the experiments of a service are doing, read from its store and never written to.
+"""The experiments of a service, read from its store and never written to.
 
-A `Follower` reads the log of an experiment from where it left off, some at a time, and counts. The
-units that the log named last are looked at as they are: which models their agents still hold
-possible, and what they wait for. There may be millions of units, so no more than `MOST_UNITS`.
+A `Follower` reads the log of an experiment from where it left off, some events at a time, and
+counts them. For the units with the latest events it loads the agents: which models are plausible,
+and which rewards are blocked. There may be millions of units, so it loads at most `MOST_UNITS`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,17 @@ from fpbandits.service.step import DECISION, EXPIRED, FORGOT, REWARD, Event, unp
 from fpbandits.service.store import Kept, Store
 
 MOST_UNITS = 1_000
-"""Units that are looked at, those with the latest events."""
+"""Units whose agents are loaded: those with the latest events."""
 
 _AT_ONCE = 20_000
-"""Events that are read at a time."""
+"""Events read at a time."""
 
 _MOST_SPANS = 120
-"""Spans of time in which events are counted, at the most; then each becomes twice as long."""
-
-
-@dataclass
-class Span:
-    """What happened within a span of time."""
-
-    decisions: int = 0
-    rewards: int = 0
+"""Most spans of time in which events are counted; then each becomes twice as long."""
 
 
 class Look(NamedTuple):
-    """A unit as it was when it was looked at; no models where its policy rules none out."""
+    """A unit when its agent was loaded; ``models`` is None if its policy rules none out."""
 
     models: tuple[str, ...] | None
     misfits: bool
@@ -44,20 +36,20 @@ class Look(NamedTuple):
 
 @dataclass
 class Standing:
-    """How the units stand that were looked at.
+    """A summary of the units whose agents were loaded.
 
     Attributes
     ----------
     units
-        How many they are.
+        Their number.
     settled
-        For each model, how many units have no other left.
+        For each model, how many units have no other plausible one.
     likeliest
-        For each model, how many units it fits best, settled or not.
+        For each model, how many units it fits best.
     misfits
-        Units of which no model fitted what was seen, in some plan.
+        Units whose rewards no model fitted, in some plan.
     blocked
-        Rewards that were told and cannot count before earlier ones come.
+        Rewards that cannot count before earlier ones come.
     rules_out
         Whether the policy rules models out at all.
     """
@@ -78,21 +70,23 @@ class Follower:
     experiment
         Which one.
     events
-        How many events of each kind there were.
-    seconds, spans
-        How long a span of time is; and what happened in each, by its number since 1970.
+        The number of events of each kind.
+    seconds
+        The length of a span of time.
+    spans
+        Events of each kind in each span, by its number since 1970.
     """
 
     def __init__(self, store: Store, kept: Kept) -> None:
         self.experiment = Experiment.from_definition(kept.id, kept.name, kept.definition)
         self.events: Counter[str] = Counter()
         self.seconds = 1.0
-        self.spans: dict[int, Span] = {}
+        self.spans: dict[int, Counter[str]] = {}
         self._store, self._upto = store, 0
         self._looks: OrderedDict[str, Look | None] = OrderedDict()
 
     def read(self) -> bool:
-        """Read some events that are new, and tell whether there may be more."""
+        """Read some new events, and return whether there may be more."""
         events = self._store.log(self.experiment.id, self._upto, _AT_ONCE)
         for seq, unit, event in events:
             self._upto = seq
@@ -105,24 +99,20 @@ class Follower:
         return len(events) == _AT_ONCE
 
     def _count(self, event: Event) -> None:
-        span = self.spans.setdefault(int(event.time // self.seconds), Span())
-        span.decisions += event.kind == DECISION
-        span.rewards += event.kind in (REWARD, EXPIRED)
+        self.spans.setdefault(int(event.time // self.seconds), Counter())[event.kind] += 1
         while max(self.spans) - min(self.spans) >= _MOST_SPANS:
             spans, self.spans, self.seconds = self.spans, {}, 2 * self.seconds
-            for number, old in spans.items():
-                span = self.spans.setdefault(number // 2, Span())
-                span.decisions += old.decisions
-                span.rewards += old.rewards
+            for number, events in spans.items():
+                self.spans.setdefault(number // 2, Counter()).update(events)
 
     @property
     def open(self) -> int:
-        """Decisions of which nothing has become yet."""
-        settled = sum(self.events[kind] for kind in (REWARD, FORGOT, EXPIRED))
-        return self.events[DECISION] - settled
+        """Decisions without a reward so far."""
+        resolved = sum(self.events[kind] for kind in (REWARD, FORGOT, EXPIRED))
+        return self.events[DECISION] - resolved
 
     def standing(self) -> Standing:
-        """Look at the units with the latest events, as far as they have changed."""
+        """Return a summary of the units with the latest events; loads those that have changed."""
         found = Standing()
         for unit, look in self._looks.items():
             look = look or self._look(unit)

@@ -1,4 +1,4 @@
-"""What can be learned for free: the words of `analyze`, pictures, bounds; after every edit."""
+"""What can be learned for free: the output of `analyze` and two pictures, after every edit."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import NamedTuple
 from nicegui import run, ui
 
 from fpbandits.core.markup import html_table
-from fpbandits.errors import Error
 from fpbandits.lab.heat import KINDS, confusion, confusion_picture, means_picture
-from fpbandits.lab.parts import Notice, heading
-from fpbandits.lab.workbook import Workbook
+from fpbandits.lab.parts import Notice, offer, table
+from fpbandits.lab.session import Session
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.analysis import analyze
 from fpbandits.theory.figure import MOST_MODELS
 
 _MOST_TRUTHS = 64
-"""With more models than this the cases are looked at one by one."""
+"""With more models than this only the chosen case is analyzed."""
 
 
 class Answer(NamedTuple):
-    """What there is to say of a problem, as HTML."""
+    """The analysis of a problem, as HTML."""
 
     words: str
     glance: str
@@ -37,14 +36,9 @@ def answer(problem: Problem, truth: str) -> Answer:
     if len(problem.models) <= _MOST_TRUTHS:
         whole = analyze(problem)
         above = [f"Note: {whole.tie_notice}"] if whole.tie_notice else []
+        head = ["if this is the truth", "regret is", "any policy"]
         rows = [[each.truth, each.verdict, each.facts["any policy"]] for each in whole.cases]
-        glance = html_table(
-            whole.summary,
-            ["if this is the truth", "regret is", "any policy"],
-            rows,
-            words=3,
-            above=above,
-        )
+        glance = html_table(whole.summary, head, rows, words=3, above=above)
     who = f"Not drawn: more than {MOST_MODELS:,} models."
     if len(problem.models) <= MOST_MODELS:
         who = confusion_picture(problem, confusion(problem))
@@ -54,15 +48,12 @@ def answer(problem: Problem, truth: str) -> Answer:
 class FreePart:
     """What can be learned for free, and what must cost."""
 
-    def __init__(self, workbook: Workbook) -> None:
-        self._book, self._asked = workbook, 0
-        heading("What can be learned for free")
-        self._truth = ui.select([], label="if the truth is", with_input=True).props(
-            "outlined dense"
-        )
+    def __init__(self, session: Session) -> None:
+        self._session, self._asked = session, 0
+        self._truth = ui.select([], label="if the truth is", with_input=True)
         self._truth.classes("field").on_value_change(self._choose)
         self._notice = Notice()
-        self._words = ui.html(sanitize=False).classes("words verdict")
+        self._words = table().classes("verdict")
         with ui.element("div").classes("pictures"):
             with ui.element("figure"):
                 self._means = ui.html(sanitize=False).classes("picture")
@@ -79,24 +70,22 @@ class FreePart:
                     sanitize=False,
                     tag="figcaption",
                 )
-        self._glance = ui.html(sanitize=False).classes("words glance")
-        workbook.listen(self._show)
+        self._glance = table().classes("glance")
+        session.listen(self._show)
         self._show()
 
     def _show(self) -> None:
-        problem = self._book.problem
-        if self._book.is_good:
-            self._notice.say("")
-        else:
+        problem = self._session.problem
+        if self._session.marks:
             self._notice.warn("This is for the table as it was before the mistake.")
-        chosen = self._truth.value if self._truth.value in problem.models else None
-        truth = chosen or problem.truth or problem.models[0]
-        self._truth.set_options(list(problem.models), value=truth)
-        self._ask(problem, truth)
+        else:
+            self._notice.say("")
+        offer(self._truth, problem.models, problem.truth or problem.models[0])
+        self._ask(problem, str(self._truth.value))
 
     def _choose(self) -> None:
-        if self._truth.value in self._book.problem.models:
-            self._ask(self._book.problem, self._truth.value)
+        if self._truth.value in self._session.problem.models:
+            self._ask(self._session.problem, self._truth.value)
 
     def _ask(self, problem: Problem, truth: str) -> None:
         self._asked += 1
@@ -105,12 +94,10 @@ class FreePart:
     async def _answer(self, problem: Problem, truth: str, asked: int) -> None:
         if asked != self._asked:
             return
-        try:
+        found = None
+        with self._notice.refusals():
             found = await run.io_bound(answer, problem, truth)
-        except Error as error:
-            self._notice.warn(str(error))
-            return
-        if found is None or asked != self._asked:  # someone has gone on editing
+        if found is None or asked != self._asked:  # refused, or the sheet has changed since
             return
         low, high = problem.range
         unit = f"rewards in [{low:g}, {high:g}]" if problem.rewards.bounded else "unit of rewards"

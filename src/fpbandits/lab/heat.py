@@ -1,8 +1,7 @@
-"""Means and confusion as a small picture for the page: the same as `structure_figure`, and at once.
+"""Means and confusion as small SVG pictures for the page, drawn in milliseconds.
 
-Drawing that figure takes some 0.7 s for 24 models; this takes milliseconds. The colours are one
-pixel per cell in an image, which the browser enlarges, so that 1,000 models make no difference; the
-names are text of the page, in its colours.
+`structure_figure` shows the same, and takes 0.7 s for 24 models. Here each cell is one pixel of an
+image that the browser enlarges, which is as fast for 1,000 models; the names are text of the page.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from html import escape
 
 import numpy as np
 
-from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import number_text, visible
 from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
@@ -42,7 +40,7 @@ def confusion(problem: Problem) -> Kinds:
     kinds = np.full((len(problem.models),) * 2, NOT, np.int8)
     by_arm = None if problem.contexts else Structure(problem)
     for truth in range(len(kinds)):
-        if by_arm is not None:
+        if by_arm is not None:  # with contexts, only what must be told apart is defined
             kinds[truth, by_arm.confusion_set(truth)] = NEED_NOT
         kinds[truth, structure.confusion_set(truth)] = MUST
     return kinds
@@ -54,20 +52,17 @@ def means_picture(problem: Problem) -> str:
     low, high = float(means.min()), float(means.max())
     best = PairStructure(problem).best_arms.reshape(means.shape)
     shares = (means - low) / (high - low) if high > low else np.full(means.shape, 0.5)
-    words = [f"mean reward from {number_text(low)} (dark) to {number_text(high)} (light)"]
-    words.append(
-        "; ".join(
-            f"{name}: best {', '.join(problem.pair_names[pair] for pair in np.flatnonzero(own))}"
-            for name, own in list(zip(problem.models, best, strict=True))[:_MOST_NAMES]
-        )
+    bests = "; ".join(
+        f"{name}: best {', '.join(problem.pair_names[pair] for pair in np.flatnonzero(own))}"
+        for name, own in list(zip(problem.models, best, strict=True))[:_MOST_NAMES]
     )
-    marks = []
-    size = _size(means.shape)
-    if max(means.shape) <= _MOST_NAMES:
-        for row, column in np.argwhere(best).tolist():
-            x, y = size * (column + 0.5), size * (row + 0.5)
-            marks.append(f'<circle cx="{x}" cy="{y}" r="5" class="best"/>')
-    return _picture(_cividis(shares), problem.models, problem.pair_names, ". ".join(words), marks)
+    words = f"mean reward from {number_text(low)} (dark) to {number_text(high)} (light). {bests}"
+    marked = np.argwhere(best).tolist() if max(means.shape) <= _MOST_NAMES else []
+    marks = [
+        f'<circle cx="{_CELL * (column + 0.5)}" cy="{_CELL * (row + 0.5)}" r="5" class="best"/>'
+        for row, column in marked
+    ]
+    return _picture(shares, problem.models, problem.pair_names, words, marks)
 
 
 def confusion_picture(problem: Problem, kinds: Kinds) -> str:
@@ -84,24 +79,26 @@ def confusion_picture(problem: Problem, kinds: Kinds) -> str:
     return _picture(colours, names, names, "; ".join(some) or "no two must be told apart at a cost")
 
 
-def _size(shape: tuple[int, ...]) -> float:
-    longest = max(shape)
-    return _CELL if longest <= _MOST_NAMES else max(_SMALLEST, _CELL * _MOST_NAMES / longest)
-
-
 def _picture(
-    colours: np.ndarray,
+    cells: np.ndarray,
     rows: tuple[str, ...],
     columns: tuple[str, ...],
     words: str,
     marks: Sequence[str] = (),
 ) -> str:
-    """Return an image of one pixel per cell with names at its sides, and all of it in words."""
-    size = _size(colours.shape[:2])
+    """Return an image of one pixel per cell with names at its sides, and a title in words.
+
+    A cell is a share of 1, drawn in cividis, or a colour of four bytes.
+    """
+    from matplotlib.image import imsave
+
+    png = io.BytesIO()
+    imsave(png, cells, format="png", cmap="cividis", vmin=0, vmax=1, origin="upper")
+    data = base64.b64encode(png.getvalue()).decode()
+    longest = max(len(rows), len(columns))
+    size = _CELL if longest <= _MOST_NAMES else max(_SMALLEST, _CELL * _MOST_NAMES / longest)
     height, width = size * len(rows), size * len(columns)
-    left = _room(rows)
-    top = _room(columns)
-    data = base64.b64encode(_png(colours)).decode()
+    left, top = _room(rows), _room(columns)
     parts = [
         f'<svg class="heat" viewBox="{-left:.0f} {-top:.0f} {left + width:.0f} '
         f'{top + height:.0f}" width="{left + width:.0f}" role="img">',
@@ -110,42 +107,27 @@ def _picture(
         'preserveAspectRatio="none" style="image-rendering:pixelated"/>',
         *marks,
     ]
-    if len(rows) <= _MOST_NAMES:
-        parts += [
-            f'<text x="{-_GAP}" y="{size * (place + 0.5) + 4:.0f}" text-anchor="end">'
-            f"{_name(name)}</text>"
-            for place, name in enumerate(rows)
-        ]
-    if len(columns) <= _MOST_NAMES:
-        parts += [
-            f'<text transform="translate({size * (place + 0.5) + 4:.0f} {-_GAP}) rotate(-90)">'
-            f"{_name(name)}</text>"
-            for place, name in enumerate(columns)
-        ]
+    parts += _labels(rows, f'x="{-_GAP}" y="%.0f" text-anchor="end"', size)
+    parts += _labels(columns, f'transform="translate(%.0f {-_GAP}) rotate(-90)"', size)
     return "".join([*parts, "</svg>"])
+
+
+def svg_text(name: str, most: int = _LONGEST_NAME) -> str:
+    """Return a user's name for an SVG, ``most`` letters of it at the most."""
+    return escape(short(visible(name), most))
+
+
+def _labels(names: tuple[str, ...], position: str, size: float) -> list[str]:
+    """Return names as text, each in the middle of its row or column, if there are not too many."""
+    if len(names) > _MOST_NAMES:
+        return []
+    return [
+        f"<text {position % (size * (index + 0.5) + 4)}>{svg_text(name)}</text>"
+        for index, name in enumerate(names)
+    ]
 
 
 def _room(names: tuple[str, ...]) -> float:
     if len(names) > _MOST_NAMES:
         return 0
     return _LETTER * min(max(map(len, names)), _LONGEST_NAME) + _GAP + 2
-
-
-def _name(name: str) -> str:
-    return escape(short(visible(name), _LONGEST_NAME))
-
-
-def _cividis(shares: Floats) -> np.ndarray:
-    """Return the colours of the library's heat maps, which colour-blind readers see alike."""
-    from matplotlib import colormaps
-
-    colours: np.ndarray = colormaps["cividis"](shares, bytes=True)
-    return colours
-
-
-def _png(colours: np.ndarray) -> bytes:
-    from PIL import Image
-
-    stream = io.BytesIO()
-    Image.fromarray(colours, "RGBA").save(stream, "PNG")
-    return stream.getvalue()

@@ -11,13 +11,13 @@ from fpbandits.core.checks import visible
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted
 from fpbandits.lab.following import MOST_UNITS, Follower, Standing
-from fpbandits.lab.parts import Notice, heading
+from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.report.figures import BLUE, ORANGE
-from fpbandits.service.step import DECISION, LATE, REWARD
+from fpbandits.service.step import DECISION, EXPIRED, LATE, REWARD
 from fpbandits.service.store import Kept, Store
 
 _EVERY = 2.0
-"""Seconds between two looks at the store."""
+"""Seconds between two readings of the store."""
 
 _MOST_ROWS = 30
 _WIDTH, _HEIGHT, _BELOW = 720, 140, 20
@@ -31,16 +31,15 @@ class LivePart:
         self._kept: dict[str, Kept] = {}
         self._follower: Follower | None = None
         self._busy = False
-        heading("Live")
-        self._choice = ui.select([], label="experiment", with_input=True).props("outlined dense")
+        self._choice = ui.select([], label="experiment", with_input=True)
         self._choice.classes("field").on_value_change(self._choose)
         self._notice = Notice()
         self._notice.say("Looking for experiments …")
-        self._counts = ui.html(sanitize=False).classes("words")
+        self._counts = table()
         with ui.element("figure").classes("events"):
             self._events = ui.html(sanitize=False).classes("roll")
             self._span = ui.label().classes("quiet")
-        self._units = ui.html(sanitize=False).classes("words")
+        self._units = table()
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:
@@ -50,7 +49,7 @@ class LivePart:
             self._follower = None if kept is None else Follower(self._store, kept)
 
     async def _look(self) -> None:
-        """Read what is new, and show it; if that takes long, some at a time."""
+        """Read new events, some at a time, and show them."""
         if self._busy:
             return
         self._busy = True
@@ -60,10 +59,7 @@ class LivePart:
                 return
             self._kept = {kept.name: kept for kept in found}
             if list(self._kept) != list(self._choice.options):
-                chosen = self._choice.value if self._choice.value in self._kept else None
-                self._choice.set_options(
-                    list(self._kept), value=chosen or next(iter(self._kept), None)
-                )
+                offer(self._choice, list(self._kept), next(iter(self._kept), None))
             follower = self._follower
             if follower is None:
                 self._notice.say("There are no experiments in this store yet.")
@@ -87,15 +83,13 @@ class LivePart:
         )
         self._counts.content = counts_table(follower, standing)
         self._events.content = events_picture(follower)
-        span = _length(follower.seconds)
-        self._span.text = (
-            f"Decisions (blue) and rewards (orange) per {span}." if follower.spans else ""
-        )
+        words = f"Decisions (blue) and rewards (orange) per {_length(follower.seconds)}."
+        self._span.text = words if follower.spans else ""
         self._units.content = types_table(standing)
 
 
 def counts_table(follower: Follower, standing: Standing) -> str:
-    """Return how much has happened, and what is out of the ordinary."""
+    """Return the numbers of events, and an alarm if no model fits some units."""
     settled = sum(standing.settled.values())
     latest = f"of {counted(standing.units, 'unit')} with the latest events"
     rows = [
@@ -113,7 +107,7 @@ def counts_table(follower: Follower, standing: Standing) -> str:
 
 
 def types_table(standing: Standing) -> str:
-    """Return which models units turn out to be."""
+    """Return which models fit the units best, and on which they have settled."""
     if not standing.rules_out:
         return "This policy does not rule any model out, so units do not settle."
     rows = [
@@ -130,13 +124,17 @@ def events_picture(follower: Follower) -> str:
     if not follower.spans:
         return ""
     first, last = min(follower.spans), max(follower.spans)
-    most = max(max(span.decisions, span.rewards) for span in follower.spans.values()) or 1
+    counts = {
+        number: (events[DECISION], events[REWARD] + events[EXPIRED])
+        for number, events in follower.spans.items()
+    }
+    most = max(map(max, counts.values())) or 1
     width = _WIDTH / (last - first + 1)
     bars = []
-    for number, span in follower.spans.items():
-        for place, (count, colour) in enumerate(((span.decisions, BLUE), (span.rewards, ORANGE))):
+    for number, pair in counts.items():
+        for count, colour, shift in zip(pair, (BLUE, ORANGE), (0, 0.45), strict=True):
             height = _HEIGHT * count / most
-            x = width * (number - first) + place * width * 0.45
+            x = width * (number - first + shift)
             bars.append(
                 f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
@@ -156,7 +154,7 @@ def _clock(moment: float) -> str:
 
 
 def _length(seconds: float) -> str:
-    """Return a length of time in the unit that suits it.
+    """Return a length of time in a fitting unit.
 
     >>> _length(1), _length(64), _length(8192)
     ('1 s', '64 s', '2.3 h')

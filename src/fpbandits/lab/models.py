@@ -1,12 +1,12 @@
 """Models: the table Θ, edited in place.
 
 The grid holds one context of the sheet. Its first row, which stays in view, holds the names of the
-arms. An edit goes to the workbook; what comes back are the rows that differ from those on the
-screen, bad cells marked in them.
+arms. An edit goes to the session, and only rows that differ are sent back, with bad cells marked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui import events, run, ui
@@ -15,9 +15,9 @@ from fpbandits.errors import counted
 from fpbandits.families import FAMILIES
 from fpbandits.lab import sheet as sheets
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.parts import Notice, button, heading
+from fpbandits.lab.parts import Notice, button, tools
 from fpbandits.lab.reading import field_names
-from fpbandits.lab.workbook import LARGEST, TOO_LARGE, Workbook, problem_from_upload
+from fpbandits.lab.session import LARGEST, TOO_LARGE, Session, problem_from_upload
 
 _FIELDS = {
     "range": "lowest and highest reward",
@@ -27,7 +27,7 @@ _FIELDS = {
     "support": "all values that a reward can have",
     "shares": "share of decisions in each context",
 }
-"""What a field is, for its label; all but concentration and shares are in units of rewards."""
+"""Labels; all but concentration and shares are in units of rewards."""
 
 _PASTE = """(event) => {
     if (event.target.tagName === "INPUT") return;
@@ -54,12 +54,11 @@ _SHORT = (
 class ModelsPart:
     """The table of models with its tools."""
 
-    def __init__(self, workbook: Workbook) -> None:
-        self._book, self._context = workbook, 0
+    def __init__(self, session: Session) -> None:
+        self._session, self._context = session, 0
         self._editing: int | None = None
         self._focus = (0, 0)
         self._shown_contexts: object = None
-        heading("Models")
         self._sentence = ui.label().classes("quiet sentence")
         self._build_tools()
         self._notice = Notice()
@@ -70,11 +69,11 @@ class ModelsPart:
         self._show_fields()
         self._show_contexts()
         self._say()
-        workbook.listen(self._show)
+        session.listen(self._show)
 
     def _build_tools(self) -> None:
-        with ui.element("div").classes("tools"):
-            self._example = ui.select(list(EXAMPLES), label="example").props("outlined dense")
+        with tools():
+            self._example = ui.select(list(EXAMPLES), label="example")
             self._example.on_value_change(self._choose)
             self._upload = ui.upload(
                 on_upload=self._open,
@@ -84,22 +83,20 @@ class ModelsPart:
             ).classes("unseen")
             button("Open a file …", lambda: self._upload.run_method("pickFiles"))
             button("Save", self._save)
-            self._undo = button("Undo", self._book.undo)
+            self._undo = button("Undo", self._session.undo)
 
     def _build_fields(self) -> None:
-        with ui.element("div").classes("tools"):
+        with tools():
             self._name = self._field("name of the problem", "name")
-            self._family = ui.select(list(FAMILIES), label="rewards are").props("outlined dense")
+            self._family = ui.select(list(FAMILIES), label="rewards are")
             self._family.on_value_change(self._change_family)
             self._fields = {name: self._field(words, name) for name, words in _FIELDS.items()}
             self._contexts = self._field("contexts, if any, by commas", "contexts")
 
     def _field(self, words: str, name: str) -> ui.input:
-        field = (
-            ui.input(words).props("outlined dense stack-label hide-bottom-space").classes("field")
-        )
-        # Not at every key: what is half written is wrong as a rule.
-        field.on("change", lambda: self._change_field(name, str(field.value or "")))
+        field = ui.input(words).props("stack-label hide-bottom-space").classes("field")
+        # Not at every key: half a value is a mistake as a rule.
+        field.on("change", lambda: self._change(sheets.with_field, name, str(field.value or "")))
         return field
 
     def _build_grid(self) -> None:
@@ -150,9 +147,9 @@ class ModelsPart:
         self._grid.style(f"--rows: {len(self._rows) + 1}")
 
     def _build_edges(self) -> None:
-        with ui.element("div").classes("tools"):
-            button("Add a model", lambda: self._change(sheets.with_model(self._book.sheet)))
-            button("Add an arm", lambda: self._change(sheets.with_arm(self._book.sheet)))
+        with tools():
+            button("Add a model", lambda: self._change(sheets.with_model))
+            button("Add an arm", lambda: self._change(sheets.with_arm))
             button("Remove this model", self._remove_model)
             button("Remove this arm", self._remove_arm)
         ui.label(
@@ -162,16 +159,10 @@ class ModelsPart:
 
     def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
         """Return columns, rows and the row of arms for the context on the screen."""
-        sheet, context = self._book.sheet, self._context
+        sheet, context = self._session.sheet, self._context
         start, arms = sheet.start(context), range(len(sheet.arms))
         columns: list[dict[str, Any]] = [
-            {
-                "field": "name",
-                "headerName": "model",
-                "pinned": "left",
-                "minWidth": 96,
-                "width": 150,
-            },
+            {"field": "name", "headerName": "model", "pinned": "left", "width": 150},
             *({"field": f"a{arm}", "headerName": f"arm {arm + 1}"} for arm in arms),
             {"field": "prior", "headerName": "prior weight", "minWidth": 90, "cellClass": "prior"},
         ]
@@ -193,20 +184,21 @@ class ModelsPart:
             "prior": "prior weight",
             "bad": {},
         }
-        for mark in self._book.marks:
-            if mark.part == "cell" and 0 <= mark.column - start < len(sheet.arms):
-                rows[mark.row]["bad"][f"a{mark.column - start}"] = mark.message
-            elif mark.part == "arm":
-                head["bad"][f"a{mark.column}"] = mark.message
-            elif mark.part == "model":
-                rows[mark.row]["bad"]["name"] = mark.message
-            elif mark.part == "prior":
-                rows[mark.row]["bad"]["prior"] = mark.message
+        for mark in self._session.marks:
+            fields = {
+                "cell": f"a{mark.column - start}",
+                "arm": f"a{mark.column}",
+                "model": "name",
+                "prior": "prior",
+            }
+            row, field = head if mark.part == "arm" else rows[mark.row], fields.get(mark.part)
+            if field in row:  # else it is in another context, or not in the grid
+                row["bad"][field] = mark.message
         return columns, rows, head
 
     def _show(self) -> None:
         """Bring the screen up to date, and send no more than what differs."""
-        self._context = min(self._context, max(0, len(self._book.sheet.contexts) - 1))
+        self._context = min(self._context, max(0, len(self._session.sheet.contexts) - 1))
         columns, rows, head = self._content()
         if columns != self._columns:
             self._grid.run_grid_method("setGridOption", "columnDefs", columns)
@@ -227,26 +219,25 @@ class ModelsPart:
         self._say()
 
     def _show_fields(self) -> None:
-        sheet = self._book.sheet
+        sheet = self._session.sheet
         self._name.value, self._family.value = sheet.name, sheet.family
         self._contexts.value = ", ".join(sheet.contexts)
         wanted = {*field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
-        wrong = {mark.name: mark.message for mark in self._book.marks if mark.part == "field"}
-        for mark in self._book.marks:
-            if mark.part == "context":
-                wrong["contexts"] = mark.message
-        for name, field in {**self._fields, "contexts": self._contexts}.items():
-            field.set_visibility(name in wanted or name == "contexts")
-            if name != "contexts":
-                field.value = sheet.fields.get(name, "")
-            field.error = wrong.get(name)
-        self._undo.set_enabled(self._book.can_undo)
+        wrong = {
+            "contexts" if mark.part == "context" else mark.name: mark.message
+            for mark in self._session.marks
+        }
+        self._contexts.error = wrong.get("contexts")
+        for name, field in self._fields.items():
+            field.set_visibility(name in wanted)
+            field.value, field.error = sheet.fields.get(name, ""), wrong.get(name)
+        self._undo.set_enabled(self._session.can_undo)
         example = EXAMPLES.get(sheet.name)
         self._sentence.text = example.sentence if example else ""
 
     def _show_contexts(self) -> None:
-        contexts, arms = self._book.sheet.contexts, len(self._book.sheet.arms)
-        wrong = {mark.column // arms for mark in self._book.marks if mark.part == "cell"}
+        contexts, arms = self._session.sheet.contexts, len(self._session.sheet.arms)
+        wrong = {mark.column // arms for mark in self._session.marks if mark.part == "cell"}
         shown = contexts, wrong
         if shown == self._shown_contexts:
             return
@@ -256,8 +247,8 @@ class ModelsPart:
         with self._tabs:
             tabs = ui.tabs().props('no-caps dense align="left"')
             with tabs:
-                for place, name in enumerate(contexts):
-                    ui.tab(str(place), name).classes("wrong" if place in wrong else "")
+                for index, name in enumerate(contexts):
+                    ui.tab(str(index), name).classes("wrong" if index in wrong else "")
             tabs.value = str(self._context)
             tabs.on_value_change(lambda event: self._turn_to(int(str(event.value))))
 
@@ -267,32 +258,32 @@ class ModelsPart:
             self._show()
 
     def _say(self) -> None:
-        marks = self._book.marks
+        marks = self._session.marks
         if marks:
             more = f" (and {counted(len(marks) - 1, 'more mistake')})" if len(marks) > 1 else ""
             self._notice.warn(f"{marks[0].message}{more}")
         else:
-            self._notice.say(repr(self._book.problem).removeprefix("Problem(").removesuffix(")"))
+            self._notice.say(repr(self._session.problem).removeprefix("Problem(").removesuffix(")"))
 
-    def _change(self, sheet: sheets.Sheet) -> None:
+    def _change(self, edit: Callable[..., sheets.Sheet], *arguments: Any) -> None:
         with self._notice.refusals():
-            self._book.change(sheet)
+            self._session.change(edit(self._session.sheet, *arguments))
 
-    def _place(self, row: Any, pinned: Any, column: str) -> tuple[int, int]:
-        arms = len(self._book.sheet.arms)
-        places = {"name": 0, "prior": arms + 1}
-        across = places[column] if column in places else int(column[1:]) + 1
-        return (sheets.HEAD if pinned else int(row)), across
+    def _position(self, row: Any, pinned: Any, field: str) -> tuple[int, int]:
+        """Return the row and the column on the screen, as `sheet` counts them."""
+        ends = {"name": 0, "prior": len(self._session.sheet.arms) + 1}
+        column = ends[field] if field in ends else int(field[1:]) + 1
+        return (sheets.HEAD if pinned else int(row)), column
 
     def _edit(self, event: events.GenericEventArguments) -> None:
         given = event.args
-        row, column = self._place(given["rowIndex"], given.get("rowPinned"), given["colId"])
+        row, column = self._position(given["rowIndex"], given.get("rowPinned"), given["colId"])
         text = str(given.get("newValue") or "")
-        sheet, context = self._book.sheet, self._context
+        sheet, context = self._session.sheet, self._context
         if self._editing is not None and self._editing < len(sheet.contexts):
             context = self._editing
         if row < len(sheet.models) and column <= len(sheet.arms) + 1:  # else it has gone since
-            self._change(sheets.edited(sheet, row, column, text, context))
+            self._change(sheets.edited, row, column, text, context)
 
     def _note_editing(self, context: int | None) -> None:
         """Note of which context a cell is being edited, if one is."""
@@ -301,36 +292,28 @@ class ModelsPart:
     def _note_focus(self, event: events.GenericEventArguments) -> None:
         given = event.args
         if given.get("rowIndex") is not None and given.get("colId"):
-            self._focus = self._place(given["rowIndex"], given.get("rowPinned"), given["colId"])
+            self._focus = self._position(given["rowIndex"], given.get("rowPinned"), given["colId"])
 
     def _paste(self, event: events.GenericEventArguments) -> None:
         given = event.args
-        row, column = self._place(given["row"], given["row"] == sheets.HEAD, given["column"])
-        with self._notice.refusals():
-            self._book.change(
-                sheets.pasted(self._book.sheet, row, column, given["text"], self._context)
-            )
+        row, column = self._position(given["row"], given["row"] == sheets.HEAD, given["column"])
+        self._change(sheets.pasted, row, column, given["text"], self._context)
 
     def _remove_model(self) -> None:
-        row = min(max(self._focus[0], 0), len(self._book.sheet.models) - 1)
-        with self._notice.refusals():
-            self._book.change(sheets.without_model(self._book.sheet, row))
+        row = min(max(self._focus[0], 0), len(self._session.sheet.models) - 1)
+        self._change(sheets.without_model, row)
 
     def _remove_arm(self) -> None:
-        arm = min(max(self._focus[1] - 1, 0), len(self._book.sheet.arms) - 1)
-        with self._notice.refusals():
-            self._book.change(sheets.without_arm(self._book.sheet, arm))
-
-    def _change_field(self, name: str, text: str) -> None:
-        self._change(sheets.with_field(self._book.sheet, name, text))
+        arm = min(max(self._focus[1] - 1, 0), len(self._session.sheet.arms) - 1)
+        self._change(sheets.without_arm, arm)
 
     def _change_family(self, event: events.ValueChangeEventArguments[str | None]) -> None:
-        if event.value and event.value != self._book.sheet.family:
-            self._change(sheets.with_field(self._book.sheet, "family", event.value))
+        if event.value and event.value != self._session.sheet.family:
+            self._change(sheets.with_field, "family", event.value)
 
     def _choose(self, event: events.ValueChangeEventArguments[str | None]) -> None:
         if event.value is not None:
-            self._book.open(EXAMPLES[event.value].make())
+            self._session.change(sheets.sheet_of(EXAMPLES[event.value].make()))
             self._example.value = None
 
     async def _open(self, event: events.UploadEventArguments) -> None:
@@ -340,10 +323,10 @@ class ModelsPart:
         with self._notice.refusals():
             problem = await run.io_bound(problem_from_upload, event.file.name, content)
             if problem is not None:  # None where the lab is about to end
-                self._book.open(problem)
+                self._session.change(sheets.sheet_of(problem))
                 self._say()
 
     def _save(self) -> None:
         with self._notice.refusals():
-            name, content = self._book.to_file()
+            name, content = self._session.to_file()
             ui.download.content(content, name)

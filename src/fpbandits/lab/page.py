@@ -1,7 +1,7 @@
-"""The page: its head, its tabs, and the parts in them, for one browser tab each.
+"""The page: its head, its tabs, and their parts, built anew for each browser tab.
 
-What a tab has open is kept for it as long as the lab runs, so that loading the page again loses
-nothing; but for steps back and what was played.
+The sheet of a browser tab is kept while the lab runs, so reloading the page loses only the undo
+steps and what was played.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ from fpbandits import __version__
 from fpbandits.lab.free import FreePart
 from fpbandits.lab.live import LivePart
 from fpbandits.lab.models import ModelsPart
-from fpbandits.lab.parts import STYLE
+from fpbandits.lab.parts import STYLE, section
 from fpbandits.lab.play import PlayPart
+from fpbandits.lab.session import Session
 from fpbandits.lab.watch import WatchPart
-from fpbandits.lab.workbook import Workbook
 from fpbandits.problem.problem import Problem
 from fpbandits.service.store import Store
 
 _PATIENCE = 60.0
-"""Seconds that a browser has to load what the page is made of."""
+"""Seconds that a browser has to load the page's scripts."""
 
 
 async def build(problem: Problem, store: Store | None) -> None:
-    """Build the page for whoever has just opened it, or has opened it again."""
+    """Build the page for a browser tab that has opened or reloaded it."""
     ui.add_css(STYLE)
+    for field in (ui.select, ui.input):
+        field.default_props("outlined dense")
     ui.colors(primary="#005a8f")
     dark = ui.dark_mode(None)
     with ui.element("header").classes("head"):
@@ -37,29 +39,25 @@ async def build(problem: Problem, store: Store | None) -> None:
         ).classes("plain")
     loading = ui.label("Loading the models …").classes("quiet loading").props('role="status"')
     await ui.context.client.connected(_PATIENCE)
-    workbook = Workbook(problem)
+    session = Session(problem)
     kept = app.storage.tab
     if "sheet" in kept:
-        workbook.change(kept["sheet"])
-    workbook.listen(lambda: kept.update(sheet=workbook.sheet))
+        session.change(kept["sheet"])
+    session.listen(lambda: kept.update(sheet=session.sheet))
     loading.delete()
     with ui.tabs().props('no-caps align="left" inline-label') as tabs:
         models, play, watch = ui.tab("Models"), ui.tab("Play"), ui.tab("Watch")
         live = None if store is None else ui.tab("Live")
     with ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels"):
         with ui.tab_panel(models), ui.element("div").classes("beside"):
-            with _section("Models"):
-                ModelsPart(workbook)
-            with _section("What can be learned for free"):
-                FreePart(workbook)
-        with ui.tab_panel(play), _section("Play"):
-            PlayPart(workbook)
-        with ui.tab_panel(watch), _section("Watch"):
-            WatchPart(workbook)
+            with section("Models"):
+                ModelsPart(session)
+            with section("What can be learned for free"):
+                FreePart(session)
+        with ui.tab_panel(play), section("Play"):
+            PlayPart(session)
+        with ui.tab_panel(watch), section("Watch"):
+            WatchPart(session)
         if store is not None and live is not None:
-            with ui.tab_panel(live), _section("Live"):
+            with ui.tab_panel(live), section("Live"):
                 LivePart(store)
-
-
-def _section(name: str) -> ui.element:
-    return ui.element("section").props(f'aria-label="{name}"')

@@ -1,9 +1,9 @@
-"""What the parts of the page share: how they say what went wrong, and how they look."""
+"""What the parts of the page share: notices, buttons, choices, and how they look."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,22 @@ STYLE = Path(__file__).parent / "lab.css"
 
 
 class Notice:
-    """A line that says how things stand; it has its place also when there is nothing to say."""
+    """A status line; its space stays reserved while it is empty."""
 
     def __init__(self) -> None:
         self._line = ui.label().classes("notice").props('role="status" aria-live="polite"')
 
     def say(self, words: str) -> None:
-        """Say how things stand."""
+        """Show the status."""
         self._line.classes(remove="wrong").set_text(words)
 
     def warn(self, words: str) -> None:
-        """Say what is wrong."""
+        """Show what is wrong."""
         self._line.classes(add="wrong").set_text(words)
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Say here what the library refuses in between."""
+        """Show the library's errors in this block here."""
         try:
             yield
         except Error as error:
@@ -39,18 +39,37 @@ class Notice:
 
 
 def button(words: str, action: Callable[[], object], *, main: bool = False) -> ui.button:
-    """Return a plain button; a ``main`` one is what most people came for."""
+    """Return a button; the ``main`` one of a part stands out."""
     made = ui.button(words, on_click=action, color="primary" if main else None)
     return made.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
 
 
-def heading(words: str) -> None:
-    """Head a part of the page."""
-    ui.html(words, tag="h2", sanitize=True)
+def section(title: str) -> ui.element:
+    """Return a section of the page, below its heading."""
+    made = ui.element("section").props(f'aria-label="{title}"')
+    with made:
+        ui.html(title, tag="h2", sanitize=True)
+    return made
+
+
+def tools() -> ui.element:
+    """Return a row for buttons and fields."""
+    return ui.element("div").classes("tools")
+
+
+def table() -> ui.html:
+    """Return an empty element for a table of `html_table`, which escapes names."""
+    return ui.html(sanitize=False).classes("words")
+
+
+def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: str | None) -> None:
+    """Offer other options; what was chosen stays chosen while it is one of them."""
+    options = options if isinstance(options, dict) else list(options)
+    choice.set_options(options, value=choice.value if choice.value in options else default)
 
 
 def number_of(text: Any) -> Any:
-    """Return what is written as a number, as 1000 or 1e3; else the text, for others to refuse."""
+    """Return the number in a text such as 1000 or 1e3, or the text itself if it holds none."""
     try:
         value = float(str(text))
     except ValueError:

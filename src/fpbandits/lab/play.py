@@ -1,22 +1,22 @@
-"""Play: policies on the models, with curves that grow while it computes."""
+"""Play: simulations of policies, with curves that grow while they run."""
 
 from __future__ import annotations
 
 import base64
 from functools import partial
 from html import escape
-from typing import Any
 
 from nicegui import run, ui
 
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
 from fpbandits.lab.ahead import STARTERS, compile_ahead
-from fpbandits.lab.parts import Notice, button, heading, number_of
+from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
 from fpbandits.lab.playing import Simulation, as_csv, drawn, play_by_parts, python_lines
+from fpbandits.lab.session import Session
 from fpbandits.lab.tasks import Stop, StoppedError
-from fpbandits.lab.workbook import Workbook
 from fpbandits.policies import POLICIES
+from fpbandits.report.times import as_written
 from fpbandits.simulation.figure import BANDS
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import RunSpec
@@ -26,17 +26,17 @@ _FURTHEST = 15
 _PRIOR = "drawn from the prior in each run"
 
 _PAGE_FIRST = 1.0
-"""Seconds that a page has for itself before anything is compiled beside it."""
+"""Seconds after which compilation begins, so that the page is built first."""
 
 
 class _Slider(ui.slider):
-    """A slider that moves at once: by way of the server, keys pressed in haste would be lost."""
+    """A slider that moves in the browser: through the server, fast key presses would be lost."""
 
     LOOPBACK = False
 
 
 class _Work:
-    """A simulation under way, as far as it has come; the page looks at it now and then."""
+    """A running simulation and its progress, which the page reads from time to time."""
 
     def __init__(self, simulation: Simulation, band: str, bounds: bool) -> None:
         self.simulation, self.band, self.bounds = simulation, band, bounds
@@ -61,7 +61,7 @@ class _Work:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all policies are there."""
+        """Whether the result has all policies."""
         count = len(self.simulation.policies)
         return self.result is not None and len(self.result.policies) == count
 
@@ -69,13 +69,12 @@ class _Work:
 class PlayPart:
     """Choose, play, look, take home."""
 
-    def __init__(self, workbook: Workbook) -> None:
-        self._book = workbook
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._work: _Work | None = None
         self._shown: Result | None = None
-        heading("Play")
         self._build_choices()
-        with ui.element("div").classes("tools"):
+        with tools():
             self._play = button("Play", self._start, main=True)
             self._stop = button("Stop", self._halt)
             self._stop.set_enabled(False)
@@ -85,22 +84,22 @@ class PlayPart:
         self._notice = Notice()
         self._notice.say("Choose policies and a truth, then play.")
         self._picture = ui.html(sanitize=False).classes("paper")
-        self._table = ui.html(sanitize=False).classes("words")
-        with ui.element("div").classes("tools") as self._downloads:
-            for words, kind in (("PNG", "png"), ("SVG", "svg"), ("CSV", "csv")):
-                button(f"Download {words}", partial(self._download, kind))
+        self._table = table()
+        with tools() as self._downloads:
+            for kind in ("png", "svg", "csv"):
+                button(f"Download {kind.upper()}", partial(self._download, kind))
         self._lines = ui.code("", language="python").classes("lines").mark("lines")
         self._show_downloads(False)
         self._timer = ui.timer(0.2, self._look, active=False)
-        workbook.listen(self._show_problem)
+        session.listen(self._show_problem)
         self._show_problem()
         ui.timer(_PAGE_FIRST, self._compile_ahead, once=True)
-        workbook.listen(self._compile_ahead)
+        session.listen(self._compile_ahead)
         self._policies.on_value_change(self._compile_ahead)
         ui.context.client.on_delete(self._halt)
 
     def _build_choices(self) -> None:
-        with ui.element("div").classes("tools"):
+        with tools():
             self._policies = ui.select(
                 list(POLICIES),
                 value=list(STARTERS),
@@ -108,36 +107,34 @@ class PlayPart:
                 multiple=True,
                 with_input=True,
                 new_value_mode="add-unique",
-            ).props("outlined dense use-chips")
+            ).props("use-chips")
             self._policies.classes("broad")
-            self._truth = ui.select([], label="truth", with_input=True).props("outlined dense")
-            self._runs = ui.input("runs per policy", value="100").props("outlined dense")
-            self._seed = ui.input("seed", value="0").props("outlined dense")
-            self._band = ui.select(BANDS, value="ci", label="band").props("outlined dense")
-            self._band.on_value_change(self._redraw)
-        with ui.element("div").classes("tools"):
+            self._truth = ui.select([], label="truth", with_input=True)
+            self._runs = ui.input("runs per policy", value="100")
+            self._seed = ui.input("seed", value="0")
+            self._band = ui.select(BANDS, value="ci", label="band", on_change=self._redraw)
+        with tools():
             with ui.element("div").classes("slide"):
                 words = ui.label().props('id="horizon"')
                 self._horizon = _Slider(min=1, max=_FURTHEST, step=1, value=6)
                 self._horizon.props('aria-label="horizon: ten to the power of"')
                 words.bind_text_from(
-                    self._horizon, "value", lambda power: f"horizon T = {_power(power)} plays"
+                    self._horizon, "value", lambda power: as_written(f"horizon T = 1e{power} plays")
                 )
             self._shuffle = ui.checkbox("shuffle arms and models in each run")
             self._bounds = ui.checkbox("draw bounds", on_change=self._redraw)
 
     def _show_problem(self) -> None:
-        names = list(self._book.problem.models)
-        chosen = self._truth.value if self._truth.value in [*names, "prior"] else None
-        options = {name: name for name in names} | {"prior": _PRIOR}
-        self._truth.set_options(options, value=chosen or self._book.problem.truth or names[0])
-        if self._shown is not None and self._shown.problem != self._book.problem:
+        problem = self._session.problem
+        options = {name: name for name in problem.models} | {"prior": _PRIOR}
+        offer(self._truth, options, problem.truth or problem.models[0])
+        if self._shown is not None and self._shown.problem != problem:
             self._notice.say("The models have changed since this was played.")
 
     def _compile_ahead(self) -> None:
-        compile_ahead(self._policies.value or (), self._book.problem)
+        compile_ahead(self._policies.value or (), self._session.problem)
 
-    def _asked(self) -> _Work:
+    def _new_work(self) -> _Work:
         runs = number_of(self._runs.value)
         spec = RunSpec(
             horizon=10 ** int(self._horizon.value),
@@ -147,12 +144,12 @@ class PlayPart:
             shuffle=bool(self._shuffle.value),
         )
         policies = tuple(self._policies.value or ())
-        simulation = Simulation(self._book.problem, policies, spec)
+        simulation = Simulation(self._session.problem, policies, spec)
         return _Work(simulation, str(self._band.value), bool(self._bounds.value))
 
     async def _start(self) -> None:
         with self._notice.refusals():
-            before, work = self._work, self._asked()
+            before, work = self._work, self._new_work()
             self._work = work
             self._play.set_enabled(False)
             self._stop.set_enabled(True)
@@ -163,14 +160,14 @@ class PlayPart:
             except StoppedError:
                 self._finish("stopped after")
             finally:
-                if work.result is None:  # what is on the page is still what was there before
+                if work.result is None:  # the page still shows the one before
                     self._work = before
                 self._timer.deactivate()
                 self._play.set_enabled(True)
                 self._stop.set_enabled(False)
 
     def _finish(self, verb: str) -> None:
-        if self._picture.is_deleted or self._work is None:  # nobody looks any more
+        if self._picture.is_deleted or self._work is None:  # the tab is closed
             return
         self._look()
         if self._work.being_compiled:
@@ -184,7 +181,7 @@ class PlayPart:
             self._work.stop.set()
 
     def _look(self) -> None:
-        """Show what has come since the last look."""
+        """Show the progress of the simulation."""
         work = self._work
         if work is None:
             return
@@ -233,7 +230,7 @@ class PlayPart:
 
 
 def _progress(work: _Work) -> str:
-    """Say what a simulation under way is doing."""
+    """Say what a running simulation is doing."""
     if work.being_compiled:
         return f"compiling {work.being_compiled} …: some seconds, and once per machine"
     if work.result is None:
@@ -247,8 +244,3 @@ def _image(picture: bytes, result: Result) -> str:
     finals = [f"{name} {result.mean_regret(name)[-1]:.4g}" for name in result.policies]
     words = f"mean regret over time; at the end: {', '.join(finals)}"
     return f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">'
-
-
-def _power(power: Any) -> str:
-    """Return a power of ten as people write it."""
-    return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(int(power)))}"

@@ -15,8 +15,8 @@ from threading import Lock
 from typing import Protocol
 
 from fpbandits.lab.ahead import compiling, soonest_first
+from fpbandits.lab.session import file_name
 from fpbandits.lab.tasks import Stop
-from fpbandits.lab.workbook import file_name
 from fpbandits.policies.parsing import named_policies
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem

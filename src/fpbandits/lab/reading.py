@@ -1,14 +1,14 @@
-"""What the library makes of a sheet: a problem, or marks at all that is wrong with it.
+"""A sheet read by the library: a problem, or a mark for each mistake.
 
-Every check is the library's own, and where a mark goes follows from its error's place. To find all
-bad cells and not only the first, rows and then cells are given to the library one by one.
+Every check is the library's own, and the location in its error tells where the mark goes. To find
+all bad cells and not only the first, rows and then cells are given to the library one by one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from fpbandits.core.names import Naming, wrong_names
@@ -34,9 +34,8 @@ class Mark(NamedTuple):
     name: str = ""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What the library makes of a sheet: a problem, or what is wrong."""
+class Reading(NamedTuple):
+    """The problem that a sheet describes, or its mistakes."""
 
     problem: Problem | None
     marks: tuple[Mark, ...] = ()
@@ -49,7 +48,7 @@ def field_names(family: str) -> tuple[str, ...]:
 
 
 def read(sheet: Sheet) -> Reading:
-    """Return the problem that a sheet describes, or marks at all that is wrong with it."""
+    """Return the problem that a sheet describes, or a mark for each mistake."""
     names = {"arm": sheet.arms, "model": sheet.models, "context": sheet.contexts}
     errors = [error for kind, own in names.items() for error in wrong_names(kind, own, {})]
     if not errors:
@@ -62,7 +61,7 @@ def read(sheet: Sheet) -> Reading:
 
 
 def _mark(sheet: Sheet, error: InputError) -> Mark:
-    """Mark the place of an error: a cell, a name, a weight, a field, or else the whole table."""
+    """Mark the location of an error: a cell, a name, a weight, a field, or the whole table."""
     message = str(error)
     match error.place:
         case (("model", str(model)), ("arm", str(arm))):
@@ -82,7 +81,7 @@ def _mark(sheet: Sheet, error: InputError) -> Mark:
 
 
 def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> Problem:
-    """Have the library make a problem of a sheet whose cells hold these values."""
+    """Return the problem of a sheet whose cells hold these values."""
     fields = {name: _field(name, text) for name, text in sheet.fields.items() if text.strip()}
     naming: Naming = {
         "name": sheet.name,
@@ -105,7 +104,7 @@ def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> 
 
 
 def _field(name: str, text: str) -> Any:
-    """Return what a field says; all but these two are lists, even of one number."""
+    """Return the value of a field; all but these two are lists, even of one number."""
     value = _value(text)
     return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
 
@@ -120,7 +119,7 @@ def _value(text: str) -> Any:
 
 def _number(text: str) -> float | None:
     try:
-        # Python takes 1_000 for a number, and nobody else does.
+        # Python alone takes 1_000 for a number.
         return None if "_" in text else float(text)
     except ValueError:
         return None
@@ -141,7 +140,7 @@ def _bad_weights(sheet: Sheet) -> Iterator[InputError]:
 
 
 def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[InputError]:
-    """Find what the library refuses cells for, each as a problem of its own."""
+    """Return the errors of single cells, each checked as a problem of its own."""
     errors: list[InputError] = []
     for row, values in enumerate(rows):
         if len(errors) >= MOST_MARKS:

@@ -1,7 +1,7 @@
-"""What one browser tab has open: a sheet, what the library read from it, and the ones before.
+"""The session of one browser tab: its sheet, the problem read from it, and the undo steps.
 
-Parts of the page `listen` and are told of every change. They may look at `Workbook.problem`, the
-last that could be read, and at `Workbook.marks`, which are at what is wrong with the sheet now.
+Parts of the page `listen` for changes, and read `Session.problem`, the last valid problem, and
+`Session.marks`, the mistakes in the sheet as it is now.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LARGEST = max(SIZE_LIMITS.values())
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
 
 _MOST_KEPT = 100
-"""How many steps back there are."""
+"""How many changes can be undone."""
 
 
-class Workbook:
-    """A sheet that is being edited; `problem` is the last good one."""
+class Session:
+    """A sheet that is being edited; `problem` is the last valid one."""
 
     def __init__(self, problem: Problem) -> None:
         self.sheet, self.problem = sheet_of(problem), problem
@@ -36,53 +36,42 @@ class Workbook:
         self._listeners.append(listener)
 
     @property
-    def is_good(self) -> bool:
-        """Whether the sheet as it stands is `problem`."""
-        return not self.marks
-
-    @property
     def can_undo(self) -> bool:
-        """Whether there is a sheet before this one."""
+        """Whether there is a change to undo."""
         return bool(self._before)
 
     def change(self, sheet: Sheet) -> None:
-        """Put another sheet in place of this one, which `undo` brings back."""
+        """Replace the sheet; `undo` brings the old one back."""
         if sheet == self.sheet:
             return
         self._before = [*self._before[1 - _MOST_KEPT :], self.sheet]
         self._show(sheet)
 
     def undo(self) -> None:
-        """Bring the sheet back that was there before the last change."""
+        """Take back the last change, if there is one."""
         if self._before:
             self._show(self._before.pop())
 
-    def open(self, problem: Problem) -> None:
-        """Edit another problem."""
-        self.change(sheet_of(problem))
-
     def _show(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        reading = read(sheet)
-        self.marks = reading.marks
-        if reading.problem is not None:
-            self.problem = reading.problem
+        problem, self.marks = read(sheet)
+        self.problem = problem or self.problem
         for listener in self._listeners:
             listener()
 
     def to_file(self) -> tuple[str, bytes]:
-        """Return the name and the content of a problem file; what is marked cannot be saved."""
+        """Return the name and the content of a problem file; a sheet with mistakes has none."""
         if self.marks:
             raise InputError(f"not saved, because something is wrong: {self.marks[0].message}")
         return f"{file_name(self.problem.name)}.toml", problem_to_toml(self.problem).encode()
 
 
 def problem_from_upload(name: str, content: bytes) -> Problem:
-    """Read a problem file that came by way of the browser, or say what is wrong with it."""
+    """Read a problem file that a browser has uploaded."""
     return problem_from_bytes(content, Path(Path(name).name or "problem"))
 
 
 def file_name(name: str) -> str:
-    """Return a problem's name as one that every file system takes."""
+    """Return a problem's name as a valid file name."""
     kept = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
     return kept.strip(".-")[:80] or "problem"

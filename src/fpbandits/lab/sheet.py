@@ -1,11 +1,11 @@
-"""A set of models as someone types it: cells of text, and how they are edited.
+"""A set of models as a user types it: cells of text, and how they are edited.
 
-A `Sheet` never changes: an edit returns another one, so that going back is to take the one before.
-What the library makes of it is in `reading`.
+A `Sheet` is immutable: an edit returns another one, and undo takes the one before. `reading` turns
+it into a problem.
 
-In a sheet the columns of a model are pairs of a context and an arm, as in a `Problem`. What is on
-the screen is one context of it: its first row holds the names of the arms, its first column those
-of the models, and its last the weights of the prior.
+As in a `Problem`, the columns of a model are pairs of a context and an arm. The screen shows one
+context: its first row holds the names of the arms, its first column those of the models, and its
+last the weights of the prior.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from fpbandits.errors import InputError, counted
 from fpbandits.problem.problem import Problem
 
 MOST_MODELS, MOST_CELLS = 5_000, 200_000
-"""More than this is not for editing by hand."""
+"""The largest table that can be edited on the page."""
 
 HEAD = -1
 """The row of the arms' names."""
@@ -41,9 +42,9 @@ class Sheet:
     cells
         A row per model, a text per pair of a context and an arm.
     prior
-        A weight per model, as text; nothing weighs 1.
+        A weight per model, as text; an empty one is 1.
     fields
-        Whatever else a problem file may say, as text: range, shares and the family's own fields.
+        The other fields of a problem file, as text: range, shares and the family's own.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Sheet:
 
 
 def sheet_of(problem: Problem) -> Sheet:
-    """Return a problem as text, which reads as the same problem bit for bit."""
+    """Return a problem as text that reads as the same problem bit for bit."""
     _check_size(len(problem.models), problem.pairs)
     rewards = problem.rewards
     fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
@@ -70,7 +71,6 @@ def sheet_of(problem: Problem) -> Sheet:
         fields["range"] = _texts(problem.range)
     if problem.contexts:
         fields["shares"] = _texts(problem.shares)
-    prior = problem.prior or ()
     return Sheet(
         name=problem.name,
         family=rewards.name,
@@ -78,7 +78,7 @@ def sheet_of(problem: Problem) -> Sheet:
         models=problem.models,
         cells=tuple(tuple(map(_texts, row)) for row in rewards.rows.tolist()),
         contexts=problem.contexts,
-        prior=tuple(map(_texts, prior)) or ("",) * len(problem.models),
+        prior=tuple(map(_texts, problem.prior or ())) or ("",) * len(problem.models),
         fields=fields,
         truth=problem.truth,
     )
@@ -101,21 +101,12 @@ def _check_size(models: int, columns: int) -> None:
 
 
 def edited(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
-    """Return the sheet with another text in one place of the screen.
+    """Return the sheet with another text in one cell of the screen.
 
     Row `HEAD` names the arms. Column 0 names the models, and the one behind the last arm holds the
     weights of the prior.
     """
-    text = text.strip()
-    if row == HEAD:
-        return sheet if column == 0 else replace(sheet, arms=_put(sheet.arms, column - 1, text))
-    if column == 0:
-        truth = text if sheet.models[row] == sheet.truth else sheet.truth
-        return replace(sheet, models=_put(sheet.models, row, text), truth=truth)
-    if column > len(sheet.arms):
-        return replace(sheet, prior=_put(sheet.prior, row, text))
-    own = _put(sheet.cells[row], sheet.start(context) + column - 1, text)
-    return replace(sheet, cells=_put(sheet.cells, row, own))
+    return _filled(sheet, row, column, [[text]], context)
 
 
 def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
@@ -130,14 +121,10 @@ def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
     return replace(sheet, fields={**sheet.fields, name: text})
 
 
-def _put(items: tuple[Any, ...], place: int, item: Any) -> tuple[Any, ...]:
-    return *items[:place], item, *items[place + 1 :]
-
-
 def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
-    """Return the sheet with cells of a spreadsheet put in from one place on, grown to hold them.
+    """Return the sheet with cells of a spreadsheet from one cell on, grown to hold them.
 
-    What is put on the corner, `HEAD` and 0, is a whole table: without contexts it replaces all.
+    Cells pasted on the corner, `HEAD` and 0, replace the whole table if there are no contexts.
     """
     lines = [line for line in csv.reader(io.StringIO(text, newline=""), "excel-tab") if line]
     if not lines:
@@ -147,8 +134,6 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
         max(len(sheet.models), row + len(lines)),
         max(len(sheet.arms), column + width - 1) * max(1, len(sheet.contexts)),
     )
-    if column > len(sheet.arms) and row != HEAD:
-        width = 1  # weights of the prior: nothing stands behind them
     if (row, column) == (HEAD, 0) and len(lines) > 1 and width > 1 and not sheet.contexts:
         sheet = replace(
             sheet,
@@ -157,19 +142,28 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
             prior=sheet.prior[: len(lines) - 1],
             cells=tuple(own[: width - 1] for own in sheet.cells[: len(lines) - 1]),
         )
-    elsewhere = column > len(sheet.arms)
-    while not elsewhere and column + width - 1 > len(sheet.arms):
-        sheet = with_arm(sheet)
-    while row + len(lines) > len(sheet.models):
+    if column > len(sheet.arms):
+        lines = [line[:1] for line in lines]  # weights of the prior are the last column
+    else:
+        for _ in range(column + width - 1 - len(sheet.arms)):
+            sheet = with_arm(sheet)
+    for _ in range(row + len(lines) - len(sheet.models)):
         sheet = with_model(sheet)
+    return _filled(sheet, row, column, lines, context)
+
+
+def _filled(
+    sheet: Sheet, row: int, column: int, lines: Sequence[Sequence[str]], context: int
+) -> Sheet:
+    """Return the sheet with these texts from one cell of the screen on; they must fit."""
     cells = [list(own) for own in sheet.cells]
     arms, models, prior = list(sheet.arms), list(sheet.models), list(sheet.prior)
     truth, start = sheet.truth, sheet.start(context)
     for down, line in enumerate(lines, row):
-        for across, given in enumerate(line[:width], column):
-            word = given.strip()
+        for across, text in enumerate(line, column):
+            word = text.strip()
             if down == HEAD:
-                if across:
+                if 0 < across <= len(arms):
                     arms[across - 1] = word
             elif across == 0:
                 truth = word if models[down] == truth else truth
@@ -189,14 +183,12 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
 
 
 def _new_name(stem: str, names: Iterable[str]) -> str:
-    taken, number = set(names), 1
-    while f"{stem}{number}" in taken:
-        number += 1
-    return f"{stem}{number}"
+    taken = set(names)
+    return next(name for number in count(1) if (name := f"{stem}{number}") not in taken)
 
 
 def with_model(sheet: Sheet) -> Sheet:
-    """Return the sheet with one more model, which is as the last one until someone edits it."""
+    """Return the sheet with one more model, a copy of the last one."""
     return replace(
         sheet,
         models=(*sheet.models, _new_name("theta", sheet.models)),
@@ -219,26 +211,25 @@ def without_model(sheet: Sheet, row: int) -> Sheet:
     )
 
 
-def _dropped(items: tuple[Any, ...], place: int) -> tuple[Any, ...]:
-    return items[:place] + items[place + 1 :]
+def _dropped(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+    return items[:index] + items[index + 1 :]
 
 
 def with_arm(sheet: Sheet) -> Sheet:
-    """Return the sheet with one more arm, which pays as the last one until someone edits it."""
+    """Return the sheet with one more arm, a copy of the last one."""
     arms = len(sheet.arms)
     starts = range(0, len(sheet.cells[0]), arms)
+    columns = [c for start in starts for c in (*range(start, start + arms), start + arms - 1)]
     return replace(
         sheet,
         arms=(*sheet.arms, _new_name("arm", sheet.arms)),
-        cells=tuple(
-            tuple(
-                text
-                for start in starts
-                for text in (*own[start : start + arms], own[start + arms - 1])
-            )
-            for own in sheet.cells
-        ),
+        cells=_with_columns(sheet, columns),
     )
+
+
+def _with_columns(sheet: Sheet, columns: Iterable[int]) -> tuple[tuple[str, ...], ...]:
+    chosen = list(columns)
+    return tuple(tuple(row[column] for column in chosen) for row in sheet.cells)
 
 
 def without_arm(sheet: Sheet, arm: int) -> Sheet:
@@ -246,36 +237,23 @@ def without_arm(sheet: Sheet, arm: int) -> Sheet:
     if len(sheet.arms) == 1:
         raise InputError("this is the only arm: a problem needs at least one")
     arms = len(sheet.arms)
-    return replace(
-        sheet,
-        arms=_dropped(sheet.arms, arm),
-        cells=tuple(
-            tuple(text for column, text in enumerate(own) if column % arms != arm)
-            for own in sheet.cells
-        ),
-    )
+    columns = (column for column in range(len(sheet.cells[0])) if column % arms != arm)
+    return replace(sheet, arms=_dropped(sheet.arms, arm), cells=_with_columns(sheet, columns))
 
 
 def with_contexts(sheet: Sheet, names: Sequence[str]) -> Sheet:
     """Return the sheet with these contexts, in this order; no names: without contexts.
 
-    A context keeps its table by its name, or, where as many are named as before, by its place. A
-    new one is as the last.
+    A context keeps its table by its name, or, if the number of contexts stays, by its index. A new
+    one is a copy of the last.
     """
     arms, last = len(sheet.arms), max(1, len(sheet.contexts)) - 1
     renamed = len(names) == len(sheet.contexts)
-    places = [
-        sheet.contexts.index(name) if name in sheet.contexts else place if renamed else last
-        for place, name in enumerate(names)
+    sources = [
+        sheet.contexts.index(name) if name in sheet.contexts else index if renamed else last
+        for index, name in enumerate(names)
     ]
-    return replace(
-        sheet,
-        contexts=tuple(names),
-        cells=tuple(
-            tuple(text for place in places or [0] for text in own[place * arms :][:arms])
-            for own in sheet.cells
-        ),
-        fields={
-            field: text for field, text in sheet.fields.items() if renamed or field != "shares"
-        },
-    )
+    columns = [source * arms + arm for source in sources or [0] for arm in range(arms)]
+    kept = {name: text for name, text in sheet.fields.items() if renamed or name != "shares"}
+    cells = _with_columns(sheet, columns)
+    return replace(sheet, contexts=tuple(names), cells=cells, fields=kept)

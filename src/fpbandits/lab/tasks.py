@@ -1,6 +1,6 @@
-"""Long work beside the page: in threads, each of which can be told to stop.
+"""Long work in threads that can be stopped.
 
-A compilation cannot: whoever ends the lab waits for it a moment, and then no longer.
+A compilation cannot: when the lab ends, it is waited for a moment, and then no longer.
 """
 
 from __future__ import annotations
@@ -13,23 +13,19 @@ from weakref import WeakSet
 
 
 class StoppedError(Exception):
-    """Someone said stop."""
+    """The work was stopped."""
 
 
-class Stop:
-    """Whether a piece of work has been told to stop."""
+class Stop(threading.Event):
+    """An event that stops work; `stop_all` sets all of them."""
 
     def __init__(self) -> None:
-        self.is_set = False
+        super().__init__()
         _under_way.add(self)
 
-    def set(self) -> None:
-        """Tell it to stop."""
-        self.is_set = True
-
     def check(self) -> None:
-        """Raise `StoppedError` if it has been told to."""
-        if self.is_set:
+        """Raise `StoppedError` if it is set."""
+        if self.is_set():
             raise StoppedError
 
 
@@ -37,7 +33,7 @@ _under_way: WeakSet[Stop] = WeakSet()
 
 
 def stop_all() -> None:
-    """Tell all work to stop, since the lab ends."""
+    """Stop all work, since the lab ends."""
     for stop in list(_under_way):
         stop.set()
 

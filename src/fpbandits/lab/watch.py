@@ -1,4 +1,4 @@
-"""Watch: one run step by step, slowly or fast; play along if you like."""
+"""Watch: one run step by step, by the policy or by the user."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from fpbandits.core.checks import amount, visible, whole_number
 from fpbandits.core.markup import html_table
 from fpbandits.errors import Error, InputError
 from fpbandits.lab.ahead import STARTERS
-from fpbandits.lab.parts import Notice, button, heading, number_of
+from fpbandits.lab.heat import svg_text
+from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
 from fpbandits.lab.run import MOST_STEPS, Run, told
-from fpbandits.lab.workbook import Workbook
+from fpbandits.lab.session import Session
 from fpbandits.policies import POLICIES
-from fpbandits.report.figures import PALETTE, short
+from fpbandits.report.figures import PALETTE
 
 _MOST_ROWS = 30
 _MOST_BUTTONS = 12
@@ -28,59 +29,52 @@ _SPEEDS = {1: "1 play per second", 5: "5 plays per second", 50: "50 plays per se
 class WatchPart:
     """A run under one truth, and its buttons."""
 
-    def __init__(self, workbook: Workbook) -> None:
-        self._book = workbook
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._run: Run | None = None
         self._busy = False
-        heading("Watch")
-        with ui.element("div").classes("tools"):
+        with tools():
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
             self._truth = ui.select([], label="truth", with_input=True)
             self._seed = ui.input("seed of the rewards", value="0")
-            self._speed = ui.select(_SPEEDS, value=5, label="speed")
-            for field in (self._policy, self._truth, self._seed, self._speed):
-                field.props("outlined dense")
+            self._speed = ui.select(_SPEEDS, value=5, label="speed", on_change=self._set_speed)
             button("Start anew", self._begin)
-        with ui.element("div").classes("tools"):
+        with tools():
             button("Step", partial(self._play, 1), main=True)
             for plays in (10, 100, 1000):
                 button(f"{plays:,} steps", partial(self._play, plays))
             self._go = button("Go on by itself", self._toggle)
         ui.label("Or play an arm yourself:").classes("quiet")
-        self._arms = ui.element("div").classes("tools")
+        self._arms = tools()
         self._notice = Notice()
         self._next = ui.label().classes("next").props('aria-live="polite"')
         self._roll = ui.html(sanitize=False).classes("roll")
         with ui.element("div").classes("beside"):
-            self._models = ui.html(sanitize=False).classes("words")
-            self._counts = ui.html(sanitize=False).classes("words")
-        self._steps = ui.html(sanitize=False).classes("words")
+            self._models, self._counts = table(), table()
+        self._steps = table()
         self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
-        self._speed.on_value_change(self._set_speed)
         for field in (self._policy, self._truth):
             field.on_value_change(self._forget)
         self._seed.on("change", self._forget)
-        workbook.listen(self._show_problem)
+        session.listen(self._show_problem)
         self._show_problem()
 
     def _show_problem(self) -> None:
-        names = list(self._book.problem.models)
-        chosen = self._truth.value if self._truth.value in names else None
-        self._truth.set_options(names, value=chosen or self._book.problem.truth or names[0])
+        problem = self._session.problem
+        offer(self._truth, problem.models, problem.truth or problem.models[0])
         self._forget()
         self._arms.clear()
-        arms = self._book.problem.arms
+        arms = problem.arms
         with self._arms:
             if len(arms) <= _MOST_BUTTONS:
                 for arm in arms:
                     button(arm, partial(self._play, 1, arm))
             else:
                 choice = ui.select(list(arms), value=arms[0], label="arm", with_input=True)
-                choice.props("outlined dense")
                 button("Play it", lambda: self._play(1, str(choice.value)))
 
     def _forget(self) -> None:
-        """Begin again with the next step: something else is asked."""
+        """Begin a new run with the next step."""
         self._halt()
         self._run = None
         self._notice.say("Not begun: take a step, or play an arm.")
@@ -93,7 +87,7 @@ class WatchPart:
         await self._play(0)
 
     async def _play(self, plays: int, arm: str | None = None) -> None:
-        """Play some arms, the policy's or this one, and show how things stand."""
+        """Play the policy's arms or this one, and show the run."""
         if self._busy:
             return
         self._busy = True
@@ -102,11 +96,11 @@ class WatchPart:
                 self._notice.say("getting ready …")
                 seed = whole_number("the seed", number_of(self._seed.value))
                 policy, truth = str(self._policy.value), str(self._truth.value)
-                self._run = await run.io_bound(Run, self._book.problem, policy, truth, seed)
+                self._run = await run.io_bound(Run, self._session.problem, policy, truth, seed)
             now = self._run
             if now is None:  # the lab is about to end
                 return
-            await run.io_bound(_several, now, plays, arm)
+            await run.io_bound(lambda: [now.play(arm) for _ in range(plays)])
             words = await run.io_bound(told, now)
             if now is self._run and words is not None:
                 self._show(now, words)
@@ -140,15 +134,10 @@ class WatchPart:
         self._go.text = "Go on by itself"
 
     def _set_speed(self, event: events.ValueChangeEventArguments[int | None]) -> None:
-        # More than ten times per second nobody sees, and the page need not draw.
+        # Nobody sees more than ten changes per second: beyond that, several plays at a time.
         speed = int(event.value or 5)
         self._timer.interval = max(0.1, 1 / speed)
         self._timer.callback = partial(self._play, max(1, speed // 10))
-
-
-def _several(now: Run, plays: int, arm: str | None) -> None:
-    for _ in range(plays):
-        now.play(arm)
 
 
 def roll(now: Run) -> str:
@@ -158,18 +147,18 @@ def roll(now: Run) -> str:
     rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
     width, height = _WIDTH * MOST_STEPS, _HEIGHT * len(rows)
     parts = []
-    for place, step in enumerate(now.steps):
+    for index, step in enumerate(now.steps):
         row = rows.get(step.arm)
         if row is not None:
             colour = PALETTE[row % (len(PALETTE) - 1)]
             kind = ' class="yours"' if step.is_yours else ""
             parts.append(
-                f'<rect x="{_WIDTH * place}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
+                f'<rect x="{_WIDTH * index}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
                 f'height="{_HEIGHT - 4}" fill="{colour}"{kind}/>'
             )
     names = "".join(
         f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
-        f"{escape(short(visible(name), 16))}</text>"
+        f"{svg_text(name, 16)}</text>"
         for name, row in rows.items()
     )
     lines = "".join(
@@ -185,7 +174,7 @@ def roll(now: Run) -> str:
 
 
 def models_table(now: Run) -> str:
-    """Return the models that are alive with their margins, the best first."""
+    """Return the plausible models with their margins, the best first."""
     try:
         alive = now.alive()
     except InputError:
@@ -210,14 +199,15 @@ def models_table(now: Run) -> str:
 
 
 def counts_table(now: Run) -> str:
-    """Return how often each arm was played, and what it paid."""
-    rows = []
+    """Return the number of plays and the mean reward of each arm."""
     pairs = list(zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True))
-    if len(pairs) > _MOST_ROWS:
+    left_out = len(pairs) - _MOST_ROWS
+    if left_out > 0:
         pairs.sort(key=lambda pair: -pair[1])
-    for name, plays, total in pairs[:_MOST_ROWS]:
-        rows.append([name, f"{plays:,}", f"{total / plays:.4g}" if plays else ""])
-    left_out = now.problem.pairs - len(rows)
+    rows = [
+        [name, f"{plays:,}", f"{total / plays:.4g}" if plays else ""]
+        for name, plays, total in pairs[:_MOST_ROWS]
+    ]
     below = [f"… and {left_out:,} more"] if left_out > 0 else []
     head = ["arm", "plays", "mean reward (units of rewards)"]
     return html_table("Arms played", head, rows, below=below)
@@ -225,16 +215,12 @@ def counts_table(now: Run) -> str:
 
 def steps_table(now: Run) -> str:
     """Return the last plays in words, the newest first."""
-    latest = list(now.steps)[: -_MOST_TOLD - 1 : -1]
-    rows = [
-        [
-            f"{step.t:,}",
-            *([step.context or ""] if now.problem.contexts else []),
-            step.arm,
-            f"{step.reward:.4g}",
-            f"you; the policy would have played {step.policys}" if step.is_yours else "the policy",
-        ]
-        for step in latest
-    ]
-    head = ["t", *(["context"] if now.problem.contexts else []), "arm", "reward", "who decided"]
+    head, rows = ["t", "context", "arm", "reward", "who decided"], []
+    for step in list(now.steps)[: -_MOST_TOLD - 1 : -1]:
+        yours = f"you; the policy would have played {step.policys}"
+        who = yours if step.is_yours else "the policy"
+        rows.append([f"{step.t:,}", step.context or "", step.arm, f"{step.reward:.4g}", who])
+    if not now.problem.contexts:
+        for line in (head, *rows):
+            del line[1]
     return html_table("The last plays", head, rows, words=len(head))
