@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ import fpbandits as fpb
 from fpbandits.lab import playing
 from fpbandits.lab.ahead import compiling
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.playing import Simulation, as_csv, drawn, play_by_parts, python_lines
-from fpbandits.lab.tasks import Stop, StoppedError
+from fpbandits.lab.playing import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.tasks import StoppedError
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import RunSpec
@@ -22,24 +23,30 @@ SPEC = RunSpec(truth="theta2", horizon=10**12, runs=60, seed=3)
 SIMULATION = Simulation(TWO, ("fp-ucb", "ucb1"), SPEC)
 
 
-class Notes:
-    """Notes all that there is to see, and what was being compiled then."""
+class Notes(Work):
+    """Notes every partial result, and every value that an attribute has had."""
 
-    def __init__(self, look: Callable[[Result], None] = lambda result: None) -> None:
+    changes: dict[str, list[Any]]
+
+    def __init__(
+        self, simulation: Simulation, look: Callable[[Notes], None] = lambda notes: None
+    ) -> None:
+        object.__setattr__(self, "changes", {})
         self.look = look
-        self.compiled: list[str | None] = []
-        self.shares: list[float] = []
         self.shown: list[Result] = []
+        super().__init__(simulation)
 
-    def compiles(self, policy: str | None) -> None:
-        self.compiled.append(policy)
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        self.changes.setdefault(name, []).append(value)
 
-    def plays(self, share: float) -> None:
-        self.shares.append(share)
-
-    def shows(self, result: Result) -> None:
+    def show(self, result: Result) -> None:
         self.shown.append(result)
-        self.look(result)
+        self.look(self)
+
+    @property
+    def compiled(self) -> list[str | None]:
+        return self.changes["being_compiled"][1:]
 
 
 @pytest.fixture
@@ -59,8 +66,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Event:
 def test_partial_results_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
     for word in SIMULATION.policies:
         compiling(word, TWO).join()
-    notes = Notes()
-    play_by_parts(SIMULATION, Stop(), notes)
+    notes = Notes(SIMULATION)
+    notes.play()
     whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], truth="theta2", horizon=10**12, runs=60, seed=3)
     runs = [result.runs for result in notes.shown]
     assert runs[0] == 2
@@ -71,15 +78,16 @@ def test_partial_results_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> 
             assert np.array_equal(result.pulls[policy], whole.pulls[policy][: result.runs])
     assert runs[-1] == 60
     assert notes.compiled == []
-    assert notes.shares == sorted(notes.shares)
-    assert notes.shares[-1] == 1
+    shares = notes.changes["share"]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
     whole.to_csv(tmp_path / "regret.csv")
     assert as_csv(notes.shown[-1]) == (tmp_path / "regret.csv").read_bytes()
 
 
 def test_what_is_compiled_is_shown_while_the_rest_is_not(slow: Event) -> None:
-    notes = Notes(lambda result: slow.set())
-    play_by_parts(SIMULATION, Stop(), notes)
+    notes = Notes(SIMULATION, lambda notes: slow.set())
+    notes.play()
     assert [list(result.policies) for result in notes.shown[:2]] == [["ucb1"], ["fp-ucb", "ucb1"]]
     first, second = notes.shown[:2]
     assert np.array_equal(first.pulls["ucb1"], second.pulls["ucb1"])
@@ -88,10 +96,9 @@ def test_what_is_compiled_is_shown_while_the_rest_is_not(slow: Event) -> None:
 
 
 def test_whoever_waits_for_the_compiler_may_stop(slow: Event) -> None:
-    stop = Stop()
-    notes = Notes(lambda result: stop.set())
+    notes = Notes(SIMULATION, lambda notes: notes.stop.set())
     with pytest.raises(StoppedError):
-        play_by_parts(SIMULATION, stop, notes)
+        notes.play()
     assert not slow.is_set()
     assert [list(result.policies) for result in notes.shown] == [["ucb1"]]
     assert notes.compiled == ["fp-ucb"]
@@ -100,10 +107,9 @@ def test_whoever_waits_for_the_compiler_may_stop(slow: Event) -> None:
 def test_stopped_in_the_middle_what_was_shown_stays() -> None:
     for word in SIMULATION.policies:
         compiling(word, TWO).join()
-    stop = Stop()
-    notes = Notes(lambda result: stop.set())
+    notes = Notes(SIMULATION, lambda notes: notes.stop.set())
     with pytest.raises(StoppedError):
-        play_by_parts(SIMULATION, stop, notes)
+        notes.play()
     assert [result.runs for result in notes.shown] == [2]
 
 
@@ -124,8 +130,8 @@ def test_the_lines_do_the_same(
     fpb.save_problem(problem, "pricing.toml")
     spec = RunSpec(truth=problem.models[-1], horizon=1000, runs=5, seed=2, shuffle=True)
     simulation = Simulation(problem, ("ucb1",), spec)
-    notes = Notes()
-    play_by_parts(simulation, Stop(), notes)
+    notes = Notes(simulation)
+    notes.play()
     exec(python_lines(simulation, band="std", bounds=True), {})
     assert Path("regret.csv").read_bytes() == as_csv(notes.shown[-1])
     assert Path("regret.svg").read_bytes() == drawn(notes.shown[-1], "svg", band="std", bounds=True)

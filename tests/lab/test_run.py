@@ -6,7 +6,7 @@ import pytest
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.run import MOST_STEPS, Run, told
+from fpbandits.lab.run import MOST_STEPS, Run, described
 
 TWO = EXAMPLES["paper:two"].make()
 
@@ -25,7 +25,7 @@ def test_a_run_is_an_agent_that_is_told_at_once() -> None:
     assert dict(zip(TWO.arms, run.plays.tolist(), strict=True)) == agent.plays
 
 
-def test_your_plays_count_and_the_policys_is_told() -> None:
+def test_your_plays_count_and_the_policys_is_described() -> None:
     run = Run(TWO, "fp-ucb", "theta1")
     for arm in ("arm2", "arm2", "arm1"):
         expected = run.suggestion.arm
@@ -90,17 +90,17 @@ def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, poli
     assert checked > 2
 
 
-def test_how_models_stand_is_told() -> None:
+def test_how_models_stand_is_described() -> None:
     run = Run(TWO, "fp-ucb", "theta1")
     run.play()
-    assert told(run) == "The policy has not compared models yet."
+    assert described(run) == "The policy has not compared models yet."
     for _ in range(5):
         run.play()
-    assert told(run).startswith("2 models of 2 left. Next to go is theta2: ")
+    assert described(run).startswith("2 models of 2 left. Next to go is theta2: ")
     for _ in range(400):
         run.play()
-    assert told(run) == "Only theta1 is left."
-    assert told(Run(TWO, "ucb1", "theta1")) == "ucb1 does not rule any model out."
+    assert described(run) == "Only theta1 is left."
+    assert described(Run(TWO, "ucb1", "theta1")) == "ucb1 does not rule any model out."
 
 
 def test_a_truth_must_be_a_model() -> None:

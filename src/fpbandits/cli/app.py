@@ -1,4 +1,4 @@
-"""The commands together, and how they end: with which exit code, and which words on failure."""
+"""All commands in one application, and their exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def run(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by whoever started us
+        if stream is None:  # closed by the parent process
             setattr(sys, name, StringIO())
         elif isinstance(stream, TextIOWrapper):
             # A terminal that lacks a letter shows a question mark, not a traceback.
@@ -103,14 +103,14 @@ def run(arguments: list[str] | None = None) -> None:
     except Error as error:
         _fail(2, str(error))
     except OSError as error:
-        # What is still in the buffer would fail again when Python shuts down.
+        # The rest of the buffer would fail again when Python shuts down.
         sys.stdout = StringIO()
         _fail(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _with_choices(error: Any) -> str:
-    """Return what Typer says, and what there is where an option or a command is unknown."""
+    """Return Typer's message, with the known options or commands if one is unknown."""
     said: str = error.message
     if said.startswith("No such command") and "'replay'" in said:
         return "No such command 'replay': it is now verify"

@@ -1,7 +1,7 @@
-"""What a shell offers when a word is half typed: problems, truths, policies.
+"""Shell completion of problems, truths, policies and groups.
 
-``fpbandits --install-completion`` sets it up. A shell asks anew at every press of the key, so no
-more is imported than the answer takes, and what cannot be read offers nothing.
+``fpbandits --install-completion`` sets it up. A shell asks at every press of the key, so imports
+are as few as possible, and a file that cannot be read offers nothing.
 """
 
 from __future__ import annotations

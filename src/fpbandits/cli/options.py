@@ -1,4 +1,4 @@
-"""What several commands take, and how they read numbers as people write them: 1000, 1e12, 2.5."""
+"""Options that several commands share; numbers may be written as 1000, 1e12 or 2.5."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def column(name: str, help: str) -> Any:
 def chosen_policies(
     words: list[str] | None, problem: Problem
 ) -> tuple[dict[str, Policy], list[str]]:
-    """Return the policies by the words that name them; and who of all is left out, and why."""
+    """Return the policies by name, and for ``all`` why some policies are left out."""
     from fpbandits.core.checks import checked_name
     from fpbandits.engine.ready import refusal
     from fpbandits.policies import DEFAULT, POLICIES, parse_policy

@@ -1,4 +1,4 @@
-"""``fpbandits policies``: what there is to choose from."""
+"""``fpbandits policies``: the list of policies."""
 
 from __future__ import annotations
 

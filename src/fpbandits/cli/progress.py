@@ -1,4 +1,4 @@
-"""Long work as a person follows it: a bar on a terminal, notes that stay, and Ctrl-C.
+"""Progress of long work: a bar on a terminal, notes that stay, and Ctrl-C.
 
 All of it goes to standard error, and never mixes with the output.
 """
@@ -79,7 +79,7 @@ class Bar(Progress):
         self.share, self._finished, self._compiling = 0.0, 0, 0
 
     def show(self, name: str, share: float, share_of_all: float) -> None:
-        """Show what is under way; its own share is 1 once, when it is finished."""
+        """Show the progress of one task; its own share is 1 once, when it is finished."""
         title = self._titles.get(name, name)
         self.share = share_of_all
         if share_of_all > 0:
@@ -91,7 +91,7 @@ class Bar(Progress):
             self.say(f"{self._finished} of {len(self._titles)}  {title}")
 
     def compiling(self, more: int) -> None:
-        """Say that a rule is being compiled, until as many compilations ended as began."""
+        """Show that a policy is being compiled, until every compilation has ended."""
         self._compiling += more
         words = "compiling … (for the first time only)" if self._compiling else "playing …"
         self.update(self._task, description=words)

@@ -1,4 +1,4 @@
-"""``fpbandits serve`` and ``token``: decisions over HTTP, and who may ask for them."""
+"""``fpbandits serve`` and ``token``: decisions over HTTP, and API tokens."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
 
 
 def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:
-    """Return what all truths share, and below "truths" what a single one would be printed as."""
+    """Return the fields that all truths share, and the results by truth below "truths"."""
     by_truth = {truth: result.as_dict() for truth, result in results.items()}
     shared = dict(next(iter(by_truth.values())))
     del shared["truth"], shared["policies"]

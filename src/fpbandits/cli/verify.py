@@ -1,4 +1,4 @@
-"""``fpbandits verify`` and ``export``: what a service decided, checked, and as a log to fit."""
+"""``fpbandits verify`` and ``export``: check a service's log, and write it for `fit`."""
 
 from __future__ import annotations
 

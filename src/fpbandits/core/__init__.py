@@ -1,1 +1,1 @@
-"""What knows nothing of bandits: arrays, checks, files, statistics, random streams, markup."""
+"""Tools that do not depend on bandits: arrays, checks, files, statistics, streams, markup."""

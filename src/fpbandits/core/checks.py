@@ -1,7 +1,7 @@
-"""What the caller gives, checked once: numbers, names, ranges, paths.
+"""Validation of the caller's arguments: numbers, names, ranges, paths.
 
-Everything that reaches the rest of the package has passed here, so nothing else checks it again. A
-name comes out as a plain text and an array as a plain array, whatever subclass it was.
+Arguments are validated here once, and nowhere else. Names are returned as plain `str` and arrays as
+plain `ndarray`, whatever subclass they were.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_list(value: object) -> TypeGuard[Numbers]:
 
 
 def plain_list(value: Numbers) -> Numbers:
-    """Return a list as a plain list, an array as a plain array: subclasses have ways of their own.
+    """Return a list as a plain list and an array as a plain array, without their subclasses.
 
     A row of a matrix is a matrix again, and a masked array hides some of its values.
     """
@@ -51,7 +51,7 @@ def plain_list(value: Numbers) -> Numbers:
 
 
 def plain_text(text: str) -> str:
-    """Return a text without its subclass, which may show, compare and hash as it likes.
+    """Return a text as a plain `str`: a subclass may print, compare and hash differently.
 
     >>> plain_text(np.str_("loyal"))
     'loyal'
@@ -72,7 +72,7 @@ def flag(what: str, value: object) -> bool:
 
 
 def checked_path(given: object) -> Path:
-    """Return a path, or say that it is none, or none that a file system takes."""
+    """Return a path, or raise an error if no file system would take it."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise InputError(f"expected the path of a file or folder, not {quote(given)}")
@@ -114,7 +114,7 @@ def whole_number(
 
 
 def number(value: object, *place: Name) -> float:
-    """Return a finite float, or say what stands in its place."""
+    """Return a finite float, or raise an error at this location."""
     if isinstance(value, bool | np.bool_):
         raise InputError(f"expected a number, not the boolean {value}", place=place)
     if not is_real(value):
@@ -147,7 +147,7 @@ def checked_name(owner: Name, name: object, *, most: int = _LONGEST_NAME) -> str
 
 
 def known_name(kind: str, name: object, known: Collection[str]) -> str:
-    """Return the name of something that is known, or say that nothing has it."""
+    """Return a name if it is a known one, or raise an error that lists them."""
     if not isinstance(name, str):
         article = "an" if kind[0] in "aeiou" else "a"
         raise InputError(f"{article} {kind} is named by a text, not {quote(name)}", about=(kind,))
@@ -158,7 +158,7 @@ def known_name(kind: str, name: object, known: Collection[str]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text with what could steer a terminal, or turn writing around, spelled out.
+    r"""Return a text with control and direction characters escaped.
 
     >>> print(visible("a\x1b[2J"))
     a\x1b[2J
@@ -193,7 +193,7 @@ def checked_range(given: object) -> Range:
 
 
 def number_text(value: float) -> str:
-    """Return a number as it stands in a message: twelve digits, or all where they matter."""
+    """Return a number for a message: twelve digits, or all if those lose some."""
     return f"{value:.12g}" if float(f"{value:.12g}") == value else repr(float(value))
 
 
@@ -220,5 +220,5 @@ def amount(value: float | None) -> str:
 
 
 def range_text(limits: Range) -> str:
-    """Return a range as it stands in a message."""
+    """Return a range for a message."""
     return f"[{number_text(limits[0])}, {number_text(limits[1])}]"

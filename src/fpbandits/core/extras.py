@@ -1,4 +1,4 @@
-"""Packages that only some work needs: what to install where one is missing."""
+"""Optional dependencies, and what to install if one is missing."""
 
 from __future__ import annotations
 

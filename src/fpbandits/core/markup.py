@@ -30,19 +30,18 @@ def html_table(
     above: Iterable[str] = (),
     below: Iterable[str] = (),
 ) -> str:
-    """Return a table under a title, the first so many columns of it ``words``, the others numbers.
+    """Return a table under a title; its first ``words`` columns are text, the others numbers.
 
     ``above`` and ``below`` are lines of text before and after it.
     """
-    lines = [
-        f'<table style="border-collapse:collapse;border:none"><thead>{_row(head, words, "th")}'
-    ]
-    lines += ["</thead><tbody>", *(_row(row, words, "td") for row in rows), "</tbody></table>"]
     return "\n".join(
         [
             f"<div><strong>{_text(title)}</strong>",
             *(f"<div>{_text(line)}</div>" for line in above),
-            *lines,
+            '<table style="border-collapse:collapse;border:none"><thead>' + _row(head, words, "th"),
+            "</thead><tbody>",
+            *(_row(row, words, "td") for row in rows),
+            "</tbody></table>",
             *(f"<div>{_text(line)}</div>" for line in below),
             "</div>",
         ]
@@ -60,8 +59,8 @@ def and_more(total: int, shown: int, what: str, where: str) -> list[str]:
 
 def _row(cells: Sequence[str], words: int, tag: str) -> str:
     filled = []
-    for place, cell in enumerate(cells):
-        style = f"{_CELL};text-align:{'left' if place < words else 'right'}"
+    for column, cell in enumerate(cells):
+        style = f"{_CELL};text-align:{'left' if column < words else 'right'}"
         text = f"<strong>{_text(cell)}</strong>" if isinstance(cell, Strong) else _text(cell)
         filled.append(f'<{tag} style="{style}">{text}</{tag}>')
     return f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(filled)}</tr>'

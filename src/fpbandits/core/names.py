@@ -1,4 +1,4 @@
-"""The names of a problem, checked once, and the places in its table.
+"""The names of a problem, validated once, and the layout of its table.
 
 The table has a row per model and a column per arm. With contexts a column is a *pair* of a
 context and an arm: all arms in the first context, then all in the second, and so on.
@@ -17,7 +17,7 @@ from fpbandits.errors import InputError, Place, counted, quote, unknown, within,
 
 
 class Naming(TypedDict, total=False):
-    """What every problem may be told besides its laws.
+    """Arguments of every problem besides its reward distributions.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class Naming(TypedDict, total=False):
     truth
         The name of the model that is the truth in simulations, if one is set.
     name
-        What to call the problem.
+        The name of the problem.
     contexts, shares
-        Names of what is seen before a decision, one of them each time, and how often each comes, by
-        default all alike. With contexts a row holds, for each of them, a value for every arm.
+        Names of the contexts, one of which is seen before each decision, and how often each comes,
+        by default equally. With contexts a row holds, for each of them, a value for every arm.
     """
 
     arms: Sequence[str] | None
@@ -49,7 +49,7 @@ class Naming(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Names:
-    """The checked names of a problem, and the places in its table."""
+    """The validated names of a problem, and the layout of its table."""
 
     name: str
     arms: tuple[str, ...]
@@ -59,7 +59,7 @@ class Names:
 
     @classmethod
     def of(cls, rows: Numbers, naming: Naming) -> Names:
-        """Check all names; where there are none, number the rows and what stands in the first."""
+        """Check all names; without names, number the rows and the arms in the first."""
         contexts, models = naming.get("contexts"), naming.get("models")
         arms, truth = naming.get("arms"), naming.get("truth")
         context_names = () if contexts is None else _checked_names("context", contexts)
@@ -98,7 +98,7 @@ class Names:
         return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> Place:
-        """Return where a number of the table stands."""
+        """Return the location of a cell, for errors."""
         context, arm = divmod(int(column), len(self.arms))
         inside: Place = (("context", self.contexts[context]),) if self.contexts else ()
         return ("model", self.models[row]), *inside, ("arm", self.arms[arm])
@@ -144,7 +144,7 @@ class Names:
 
 
 def _in_contexts(given: object, contexts: tuple[str, ...], model: str) -> list[Any]:
-    """Return what a model says of each context, in their order."""
+    """Return the values of a model in each context, in their order."""
     whose: Place = (("model", model),)
     if isinstance(given, Mapping):
         for name in given:
@@ -184,7 +184,7 @@ def _checked_names(kind: str, names: object) -> tuple[str, ...]:
 
 
 def wrong_names(kind: str, names: Iterable[object], seen: dict[str, int]) -> Iterator[InputError]:
-    """Yield what is wrong with names; those that are right are put into ``seen``, with numbers."""
+    """Yield an error for each bad name; the good ones are put into ``seen``, with numbers."""
     for number, name in enumerate(names, 1):
         try:
             checked = checked_name((kind, number), name)

@@ -1,4 +1,4 @@
-"""Words of earlier versions, for the line that names the new one.
+"""Names of earlier versions, for errors that give the new ones.
 
 The old words are errors in Python and on the command line. Files that hold them are still read.
 """
@@ -17,7 +17,7 @@ _R = TypeVar("_R")
 
 
 def with_old_keywords_refused(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a function name the new word where a keyword of an earlier version is given."""
+    """Let a function refuse keywords of earlier versions, and give the new ones."""
 
     @wraps(function)
     def checked(*values: _P.args, **keywords: _P.kwargs) -> _R:
@@ -28,7 +28,7 @@ def with_old_keywords_refused(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def refuse_old_keywords(name: str, keywords: dict[str, Any]) -> None:
-    """Name the new word if one of an earlier version is among the keywords."""
+    """Raise an error that gives the new name, if a keyword is of an earlier version."""
     for word in RENAMED.keys() & keywords.keys():
         raise InputError(f"{word}= is now {RENAMED[word]}=", place=(name,), about=(word,))
 
@@ -45,7 +45,7 @@ class OldAttributesRefused:
 
 
 def with_new_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table from a file with what an earlier version wrote under the words of today.
+    """Return a table from a file with the keys of an earlier version renamed.
 
     >>> with_new_keys({"true": "x", "arms": ["a"]})
     {'truth': 'x', 'arms': ['a']}

@@ -59,7 +59,7 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
     shares = np.array(list(weights.values()))
     if not shares.any():
         raise InputError("the prior leaves no model possible", about=("prior",))
-    # What are shares already stay as they are, so that a saved problem comes back bit for bit.
+    # Normalized weights stay as they are, so that a saved problem is loaded bit for bit.
     if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
         # By a power of two, which rounds nothing: the sum of large weights must not overflow.
         shares = np.ldexp(shares, -np.frexp(shares.max())[1])

@@ -1,4 +1,4 @@
-"""What a sample of runs says: means, intervals by Student's t, quantiles. Once, for everyone."""
+"""Statistics of a sample of runs: means, intervals by Student's t, quantiles."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ from fpbandits.core.checks import is_real
 from fpbandits.errors import InputError, quote
 
 _AT_ONCE = 2**20
-"""How many numbers of pulls become floats at a time."""
+"""How many pull counts are converted to floats at a time."""
 
 
 def regret_of(pulls: Counts, gaps: Floats) -> Floats:
-    """Return what pulls[run, …, arm] cost; some runs at a time, lest all be copied.
+    """Return the regret of pulls[run, …, arm], some runs at a time to save memory.
 
     The gaps are those of each arm, or of each run and arm.
     """
     regret = np.empty(pulls.shape[:-1])
-    # In blocks of 64: what is left of one goes through another kernel, and rounds differently.
+    # In blocks of 64: BLAS takes the rest of a block by another kernel, which rounds differently.
     some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
     for start in range(0, len(pulls), some):
+        part = slice(start, start + some)
         if gaps.ndim == 1:
-            regret[start : start + some] = pulls[start : start + some] @ gaps
+            regret[part] = pulls[part] @ gaps
         else:
-            own = gaps[start : start + some]
-            regret[start : start + some] = np.einsum(
-                "r...a,ra->r...", pulls[start : start + some], own
-            )
+            regret[part] = np.einsum("r...a,ra->r...", pulls[part], gaps[part])
     return regret
 
 
@@ -42,7 +40,7 @@ def std_of(sample: Floats, axis: int = 0) -> Any:
 
 
 def students_t(runs: int, chance: float) -> float:
-    """Return the quantile of Student's law with R − 1 degrees of freedom; NaN for a single run."""
+    """Return the quantile of Student's t with R − 1 degrees of freedom; NaN for a single run."""
     if runs == 1:
         return math.nan
     from scipy.special import stdtrit
@@ -72,7 +70,7 @@ def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:
 
 
 def summary(sample: Floats, axis: int = 0) -> dict[str, Floats]:
-    """Return what tables show of the regret of many runs."""
+    """Return the statistics of regret that tables show."""
     mean = sample.mean(axis=axis)
     half = half_width(sample, axis=axis)
     low, median, high = np.quantile(sample, (0.05, 0.5, 0.95), axis=axis)

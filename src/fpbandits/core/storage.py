@@ -1,8 +1,8 @@
 """Files, whole or not at all: written aside and renamed, read with care, locked while in use.
 
-Whatever the package keeps says what it is: a *kind* and a *schema*, which `check_kind` compares.
-Someone else's file is refused; one of ours that is cut off or altered is a `DamagedError`, which
-whoever can make it again may do.
+Files of the package carry a *kind* and a *schema*, which `check_kind` compares. A file of another
+program is refused; one of ours that is cut off or altered is a `DamagedError`, so that callers can
+compute it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import secrets
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,7 +31,7 @@ class DamagedError(StorageError):
 
 
 def shown(path: Path) -> str:
-    """Return a path as it stands in an error, on one line."""
+    """Return a path for an error message, on one line."""
     text = str(path)
     return text if text.isprintable() and len(text) <= 200 else quote(text)
 
@@ -41,62 +41,50 @@ def _failed(what: str, error: Exception) -> StorageError:
     return StorageError(f"{what} ({reason})")
 
 
-def write_aside(path: Path, content: bytes) -> None:
-    """Write a file so that it appears whole or not at all."""
-    write_together({path: content})
-
-
-def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write files so that none of them appears before all of them are safely on disk."""
-    asides: dict[Path, Path] = {}
-    path = Path()
-    try:
-        for path, content in contents.items():
-            # A file name has 255 bytes at the most, and a letter takes up to four of them.
-            aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
-            # "x" follows no link, and leaves the permissions to the system.
-            with aside.open("xb") as file:
-                asides[path] = aside
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        for path in contents:
-            if path.is_dir():
-                raise IsADirectoryError(21, "Is a directory")
-        for path in contents:
-            asides[path].replace(path)
-    except (OSError, ValueError) as error:
-        raise _failed("cannot be written", error).at(shown(path)) from None
-    finally:
-        for aside_path in asides.values():
-            aside_path.unlink(missing_ok=True)
-
-
 @contextmanager
 def written_aside(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears whole when its block is left, or not at all if by an exception.
-
-    For content that is too long to be held in memory.
-    """
+    """Open a file that appears whole when its block is left, or not at all if by an exception."""
+    # A file name has 255 bytes at the most, and a letter takes up to four of them.
     aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
     try:
-        with aside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
         if path.is_dir():
             raise IsADirectoryError(21, "Is a directory")
+        # "x" follows no link, and leaves the permissions to the system.
+        with aside.open("xb") as file:
+            yield file
+            _sync(file)
         aside.replace(path)
     except (OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
         raise _failed("cannot be written", error).at(shown(path)) from None
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError, ValueError):
+            aside.unlink()
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file so that it appears whole or not at all."""
+    with written_aside(path) as file:
+        file.write(content)
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files so that none of them appears before all of them are safely on disk."""
+    with ExitStack() as stack:
+        for path, content in contents.items():
+            file = stack.enter_context(written_aside(path))
+            file.write(content)
+            _sync(file)
 
 
 def remove_asides(folder: Path, name: str = "*") -> None:
-    """Remove what a process that was killed had written aside; no one else may be writing it."""
+    """Remove the temporary files of a killed process; no other process may be writing them."""
     for path in folder.glob(f".{name}.*{_ASIDE}"):
         if path.is_file():
             path.unlink(missing_ok=True)
@@ -113,7 +101,7 @@ def make_folder(path: Path) -> None:
 
 
 def refuse_link(path: Path) -> None:
-    """Refuse a link where the package writes in place: it could lead to someone else's files."""
+    """Refuse a symbolic link where the package writes: it could lead to other people's files."""
     if path.is_symlink():
         link = "is a link, and links are not followed here: remove it"
         raise StorageError(link).at(shown(path))
@@ -148,7 +136,7 @@ def check_size(content: bytes, most: int | None, ending: str) -> None:
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
-    """Return what was kept, if it is of this kind and in a form that this version reads."""
+    """Return a file's content if it has this kind and a schema that this version reads."""
     if not isinstance(content, dict) or content.get("kind") != f"fpbandits {kind}":
         raise StorageError(f"this holds no {kind} of fpbandits")
     if content.get("schema") not in schemas:
@@ -184,7 +172,7 @@ def cell_to_text(cell: str) -> str:
 
 
 def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV; a place is empty where there is no number.
+    """Return rows of the same columns as CSV; NaN becomes an empty cell.
 
     Texts are written by `text_to_cell`.
     """
@@ -204,11 +192,11 @@ def _cell(value: Any) -> Any:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Make sure that no one else is at work in a folder; whoever dies lets go of it."""
+    """Lock a folder against other processes; the lock ends with the process."""
     from filelock import FileLock, Timeout
 
     refuse_link(folder / ".lock")
-    # Who holds it is written beside the lock: a lock's own file is emptied by all who try it.
+    # The owner is written beside the lock: every attempt to lock empties the lock file itself.
     lock, owner = FileLock(folder / ".lock", blocking=False, thread_local=False), folder / ".owner"
     try:
         lock.acquire()

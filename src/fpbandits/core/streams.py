@@ -11,7 +11,7 @@ import numpy as np
 
 _REWARDS, _ORDER, _TRUTH = range(3)
 PLANS, TOLD, HISTORY = range(3)
-"""What an agent draws for: its plans, rewards that it is told, and those that it observes."""
+"""Purposes of an agent's draws: plans, rewards by `tell`, and rewards by `observe`."""
 
 
 def run_stream(seed: int, run: int) -> np.random.Generator:
@@ -30,7 +30,7 @@ def truth_stream(seed: int, run: int) -> np.random.Generator:
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the stream of one plan or one reward of an agent, so that it has none to keep."""
+    """Return the stream of one plan or one reward of an agent, which keeps no stream itself."""
     return _stream(seed, number, purpose)
 
 

@@ -59,7 +59,7 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
 
 
 def other_units(limits: Range) -> str:
-    """Say how to have a range of one's own, to someone who has none."""
+    """Return a hint to give a range, if there is none."""
     return ": for rewards in other units give a range, as 0, 15" if limits == (0.0, 1.0) else ""
 
 
@@ -74,5 +74,5 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
             + (hint if given.ndim == dimensions + 1 and not names.contexts else "")
         )
     names.check_count(0, given[0])
-    with np.errstate(over="ignore"):  # what is too large for a float is found to be infinite
+    with np.errstate(over="ignore"):  # too large becomes infinite, and is refused as such
         return np.array(given, dtype=np.float64, order="C", subok=False)

@@ -1,13 +1,13 @@
 """The lab: a local page where a set of models is edited, analyzed, played and watched.
 
-The way of the data::
+The flow of data::
 
-    cells of text ─ sheet ─→ Problem, or marks at what is wrong ─┬→ free: what can be learned
-    (session: undo, tell) ←── edits, pasted cells, files        ├→ play: simulations that grow
-                                                                 └→ watch: one run, step by step
+    edits, files ─→ sheet ─→ reading: a Problem, or marks ─┬→ free: what can be learned
+                                                           ├→ play: simulations
+                                                           └→ watch: one run
 
-`sheet`, `examples`, `heat`, `ahead`, `playing`, `run` and `following` are plain functions and
-classes, which know no page. `session` holds what one browser tab has open. `models`, `free`,
-`play`, `watch` and `live` are the parts of the page, `page` puts them together, and `server` serves
-it, on this machine alone.
+`sheet`, `reading`, `examples`, `heat`, `ahead`, `playing`, `run` and `following` do not depend on
+the page. `session` holds the sheet of one browser tab, with undo. `models`, `free`, `play`, `watch`
+and `live` are the parts of the page, `page` puts them together, and `server` serves it, on this
+machine alone.
 """

@@ -1,8 +1,8 @@
-"""Rules that are compiled ahead of those who will play them.
+"""Policies are compiled in the background before they are played.
 
-To compile a policy's rule takes seconds, once per machine; then its machine code is found on disk.
-It is begun when someone has a problem before them, in a thread that nobody waits for. Whoever plays
-before it is done waits for that thread: nothing is compiled twice.
+Compiling a policy takes seconds, once per machine; then its machine code is found on disk. It
+begins when the page is open, in a daemon thread. A simulation that needs the policy earlier waits
+for that thread, so nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fpbandits.simulation.kernel import new_progress
 from fpbandits.simulation.spec import RunSpec
 
 STARTERS = (DEFAULT.name, "ucb1")
-"""The policies that are chosen until someone chooses others."""
+"""The policies that are chosen at first."""
 
 _begun: dict[object, Thread] = {}
 _guard = Lock()
 
 
 def soonest_first(words: Iterable[str]) -> list[str]:
-    """Return policies in the order in which they are soon compiled: what is blind to Θ is short."""
+    """Return policies, those that compile fastest first: the ones that do not use Θ."""
     return sorted(words, key=lambda word: not isinstance(parse_policy(word), BlindPolicy))
 
 
@@ -41,14 +41,14 @@ def compiling(word: str, problem: Problem) -> Thread:
 def compile_ahead(words: Iterable[str], problem: Problem) -> Thread:
     """Have these policies compiled for simulations.
 
-    Policies from people's own files wait until they are played: to read these is to run them.
+    Policies from files wait until they are played: loading such a file runs it.
     """
     known = tuple(word for word in words if word.partition(":")[0] in POLICIES)
     return _once(known, lambda: _all(known, problem))
 
 
 def _once(what: object, work: Callable[[], None]) -> Thread:
-    """Begin a piece of work, unless it was begun before."""
+    """Start work in a thread, unless it was started before."""
     with _guard:
         if what not in _begun:
             _begun[what] = Thread(
@@ -61,7 +61,7 @@ def _once(what: object, work: Callable[[], None]) -> Thread:
 def _quietly(work: Callable[[], None], key: object) -> None:
     try:
         work()
-    except Exception:  # whoever plays will be told what is wrong; another problem may do
+    except Exception:  # playing it will raise the same; another problem may do
         with _guard:
             _begun.pop(key, None)
 

@@ -11,7 +11,7 @@ from fpbandits.problem.problem import Problem
 
 
 class Example(NamedTuple):
-    """A problem, and in a sentence what it is about."""
+    """A problem, and a sentence about it."""
 
     sentence: str
     make: Callable[[], Problem]
@@ -113,4 +113,4 @@ EXAMPLES: dict[str, Example] = {
         lambda: built_in("paper:grid"),
     ),
 }
-"""What the lab offers by name; the first is there when nothing else is asked for."""
+"""The examples that the lab offers, by name."""

@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 def answer(problem: Problem, truth: str) -> Answer:
-    """Say what can be learned for free under ``truth``, and at a glance under every other."""
+    """Analyze a problem under ``truth`` in detail, and under every other model in a line."""
     case = analyze(problem, truth).cases[0]
     facts = [[name, text] for name, text in case.facts.items()]
     words = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, words=2)

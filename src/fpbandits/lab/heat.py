@@ -35,12 +35,12 @@ KINDS = {
 
 
 def confusion(problem: Problem) -> Kinds:
-    """Tell for every truth which models look like it while you play well: [truth, model]."""
+    """Return for every truth which models look like it under optimal play: [truth, model]."""
     structure = PairStructure(problem)
     kinds = np.full((len(problem.models),) * 2, NOT, np.int8)
     by_arm = None if problem.contexts else Structure(problem)
     for truth in range(len(kinds)):
-        if by_arm is not None:  # with contexts, only what must be told apart is defined
+        if by_arm is not None:
             kinds[truth, by_arm.confusion_set(truth)] = NEED_NOT
         kinds[truth, structure.confusion_set(truth)] = MUST
     return kinds
@@ -66,7 +66,7 @@ def means_picture(problem: Problem) -> str:
 
 
 def confusion_picture(problem: Problem, kinds: Kinds) -> str:
-    """Return who looks like whom as SVG: a row per truth, a column per model."""
+    """Return which model looks like which as SVG: a row per truth, a column per model."""
     colours = np.zeros((*kinds.shape, 4), np.uint8)
     colours[kinds == NOT] = (128, 128, 128, 56)
     for kind, (_, colour) in KINDS.items():

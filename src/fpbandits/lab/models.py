@@ -136,8 +136,8 @@ class ModelsPart:
         self._grid.on(
             "cellValueChanged", self._edit, ["rowIndex", "rowPinned", "colId", "newValue"]
         )
-        # Whoever leaves a cell by way of a tab has edited what the cell belonged to then: the grid
-        # tells of the edit a moment after the tab tells that it is pressed.
+        # A click on a tab of another context ends the edit of a cell: the event of the tab arrives
+        # before that of the edit, which belongs to the context where it began.
         self._grid.on("cellEditingStarted", lambda: self._note_editing(self._context), [])
         self._grid.on("cellEditingStopped", lambda: self._note_editing(None), [])
         self._grid.on("cellFocused", self._note_focus, ["rowIndex", "rowPinned", "colId"])
@@ -197,7 +197,7 @@ class ModelsPart:
         return columns, rows, head
 
     def _show(self) -> None:
-        """Bring the screen up to date, and send no more than what differs."""
+        """Update the screen, sending only the differences."""
         self._context = min(self._context, max(0, len(self._session.sheet.contexts) - 1))
         columns, rows, head = self._content()
         if columns != self._columns:
@@ -286,7 +286,7 @@ class ModelsPart:
             self._change(sheets.edited, row, column, text, context)
 
     def _note_editing(self, context: int | None) -> None:
-        """Note of which context a cell is being edited, if one is."""
+        """Note the context of the cell that is being edited, if one is."""
         self._editing = context
 
     def _note_focus(self, event: events.GenericEventArguments) -> None:

@@ -63,7 +63,7 @@ def table() -> ui.html:
 
 
 def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: str | None) -> None:
-    """Offer other options; what was chosen stays chosen while it is one of them."""
+    """Offer other options; the value stays if it is one of them."""
     options = options if isinstance(options, dict) else list(options)
     choice.set_options(options, value=choice.value if choice.value in options else default)
 

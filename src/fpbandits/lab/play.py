@@ -12,9 +12,9 @@ from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
 from fpbandits.lab.ahead import STARTERS, compile_ahead
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
-from fpbandits.lab.playing import Simulation, as_csv, drawn, play_by_parts, python_lines
+from fpbandits.lab.playing import Simulation, Work, as_csv, drawn, python_lines
 from fpbandits.lab.session import Session
-from fpbandits.lab.tasks import Stop, StoppedError
+from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
 from fpbandits.report.times import as_written
 from fpbandits.simulation.figure import BANDS
@@ -35,43 +35,12 @@ class _Slider(ui.slider):
     LOOPBACK = False
 
 
-class _Work:
-    """A running simulation and its progress, which the page reads from time to time."""
-
-    def __init__(self, simulation: Simulation, band: str, bounds: bool) -> None:
-        self.simulation, self.band, self.bounds = simulation, band, bounds
-        self.stop = Stop()
-        self.share = 0.0
-        self.being_compiled: str | None = None
-        self.result: Result | None = None
-        self.picture = b""
-
-    def play(self) -> None:
-        play_by_parts(self.simulation, self.stop, self)
-
-    def compiles(self, policy: str | None) -> None:
-        self.being_compiled = policy
-
-    def plays(self, share: float) -> None:
-        self.share = share
-
-    def shows(self, result: Result) -> None:
-        self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
-        self.result = result
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the result has all policies."""
-        count = len(self.simulation.policies)
-        return self.result is not None and len(self.result.policies) == count
-
-
 class PlayPart:
     """Choose, play, look, take home."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._work: _Work | None = None
+        self._work: Work | None = None
         self._shown: Result | None = None
         self._build_choices()
         with tools():
@@ -134,7 +103,7 @@ class PlayPart:
     def _compile_ahead(self) -> None:
         compile_ahead(self._policies.value or (), self._session.problem)
 
-    def _new_work(self) -> _Work:
+    def _new_work(self) -> Work:
         runs = number_of(self._runs.value)
         spec = RunSpec(
             horizon=10 ** int(self._horizon.value),
@@ -145,7 +114,7 @@ class PlayPart:
         )
         policies = tuple(self._policies.value or ())
         simulation = Simulation(self._session.problem, policies, spec)
-        return _Work(simulation, str(self._band.value), bool(self._bounds.value))
+        return Work(simulation, band=str(self._band.value), bounds=bool(self._bounds.value))
 
     async def _start(self) -> None:
         with self._notice.refusals():
@@ -229,7 +198,7 @@ class PlayPart:
                 ui.download.content(content, f"regret.{kind}")
 
 
-def _progress(work: _Work) -> str:
+def _progress(work: Work) -> str:
     """Say what a running simulation is doing."""
     if work.being_compiled:
         return f"compiling {work.being_compiled} …: some seconds, and once per machine"

@@ -1,8 +1,8 @@
-"""A simulation that shows partial results, of more and more runs.
+"""Simulations that show partial results, of more and more runs.
 
 A run depends on its spec and number alone, and runs that are kept in a folder are not played again.
-So every partial result is what `simulate` finds for so many runs, and the last one is what it finds
-for all of them. Each takes about a second, so that curves grow while someone looks.
+So a partial result equals that of `simulate` for as many runs, and the last one that for all of
+them. Each takes about a second.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
 
+from fpbandits.core.storage import rows_to_csv
 from fpbandits.lab.ahead import compiling, soonest_first
 from fpbandits.lab.session import file_name
 from fpbandits.lab.tasks import Stop
@@ -28,12 +28,12 @@ from fpbandits.simulation.simulate import simulate_spec
 from fpbandits.simulation.spec import RunSpec
 
 _FIRST = 2
-"""Runs of the first partial result: soon there, and just enough for an interval."""
+"""Runs of the first partial result, just enough for an interval."""
 
 _SECONDS = 1.0
 
 _SOON = 0.7
-"""Seconds: machine code that is on disk is found sooner."""
+"""Seconds to wait for machine code that may be on disk."""
 
 _pen = Lock()
 """Matplotlib's style is one for all threads."""
@@ -41,67 +41,91 @@ _pen = Lock()
 
 @dataclass(frozen=True)
 class Simulation:
-    """What to simulate, policies by their names."""
+    """What to simulate; policies are given by name."""
 
     problem: Problem
     policies: tuple[str, ...]
     spec: RunSpec
 
 
-class Watcher(Protocol):
-    """Who looks at a simulation under way."""
+class Work:
+    """A simulation that runs in a thread, with its progress and its latest partial result.
 
-    def compiles(self, policy: str | None) -> None:
-        """Note which policy is being compiled, if one is."""
+    Attributes
+    ----------
+    simulation, band, bounds
+        What to simulate, and how to draw it.
+    stop
+        Set it to stop the simulation.
+    share
+        The share of all runs that are played.
+    being_compiled
+        The policy that is being compiled, if one is.
+    result, picture
+        The latest partial result, which may lack policies that are not compiled yet, and its figure
+        as SVG.
+    """
 
-    def plays(self, share: float) -> None:
-        """Note which share of all runs is played."""
+    def __init__(self, simulation: Simulation, *, band: str = "ci", bounds: bool = False) -> None:
+        self.simulation, self.band, self.bounds = simulation, band, bounds
+        self.stop = Stop()
+        self.share = 0.0
+        self.being_compiled: str | None = None
+        self.result: Result | None = None
+        self.picture = b""
 
-    def shows(self, result: Result) -> None:
-        """Show what there is; it may lack policies that are not compiled yet."""
+    def play(self) -> None:
+        """Play all runs, and show every partial result; raise `StoppedError` once stopped."""
+        self._wait_for_compiler()
+        runs = self.simulation.spec.runs
+        with tempfile.TemporaryDirectory() as folder:
+            played, wanted = 0, min(_FIRST, runs)
+            while played < runs:
 
+                def note(
+                    policy: str, share: float, share_of_all: float, upto: int = wanted
+                ) -> None:
+                    self.stop.check()
+                    self.share = share_of_all * upto / runs
 
-def play_by_parts(simulation: Simulation, stop: Stop, watcher: Watcher) -> None:
-    """Play all runs, and show every partial result; raise `StoppedError` once ``stop`` is set."""
-    _wait_for_compiler(simulation, stop, watcher)
-    runs = simulation.spec.runs
-    with tempfile.TemporaryDirectory() as folder:
-        played, wanted = 0, min(_FIRST, runs)
-        while played < runs:
+                begun = time.perf_counter()
+                result = _simulated(self.simulation, wanted, note, Path(folder, "runs"))
+                pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
+                played = wanted
+                self.show(result)
+                self.stop.check()
+                wanted = min(runs, played + max(played // 2, int(pace * _SECONDS), 1))
 
-            def note(policy: str, share: float, share_of_all: float, upto: int = wanted) -> None:
-                stop.check()
-                watcher.plays(share_of_all * upto / runs)
+    def show(self, result: Result) -> None:
+        """Make a partial result the latest one."""
+        self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
+        self.result = result
 
-            begun = time.perf_counter()
-            result = _simulated(simulation, wanted, note, Path(folder, "runs"))
-            pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
-            played = wanted
-            watcher.shows(result)
-            stop.check()
-            more = max(played // 2, int(pace * _SECONDS), 1)
-            wanted = min(runs, played + more)
+    @property
+    def is_whole(self) -> bool:
+        """Whether the result has all policies."""
+        count = len(self.simulation.policies)
+        return self.result is not None and len(self.result.policies) == count
 
-
-def _wait_for_compiler(simulation: Simulation, stop: Stop, watcher: Watcher) -> None:
-    """Wait until all policies are compiled, and show those that are while others are not."""
-    there: list[str] = []
-    patience = _SOON
-    for word in soonest_first(simulation.policies):
-        compiler = compiling(word, simulation.problem)
-        compiler.join(patience)
-        if compiler.is_alive():
-            patience = 0.0  # nothing is on disk yet
-            watcher.compiles(word)
-            if there:
-                some = tuple(each for each in simulation.policies if each in there)
-                some_of_it = replace(simulation, policies=some)
-                watcher.shows(_simulated(some_of_it, _FIRST, lambda *shares: stop.check()))
-            while compiler.is_alive():
-                stop.check()
-                compiler.join(0.1)
-            watcher.compiles(None)
-        there.append(word)
+    def _wait_for_compiler(self) -> None:
+        """Wait until all policies are compiled; meanwhile show those that are."""
+        ready: list[str] = []
+        patience = _SOON
+        for word in soonest_first(self.simulation.policies):
+            compiler = compiling(word, self.simulation.problem)
+            compiler.join(patience)
+            if compiler.is_alive():
+                patience = 0.0  # nothing is on disk yet
+                self.being_compiled = word
+                if ready:
+                    some = tuple(each for each in self.simulation.policies if each in ready)
+                    part = replace(self.simulation, policies=some)
+                    self.show(_simulated(part, _FIRST, lambda *shares: self.stop.check()))
+                while compiler.is_alive():
+                    self.stop.check()
+                    compiler.join(0.1)
+                self.being_compiled = None
+            ready.append(word)
 
 
 def _simulated(
@@ -120,14 +144,11 @@ def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
 
 def as_csv(result: Result) -> bytes:
     """Return what `Result.to_csv` writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "regret.csv")
-        result.to_csv(path)
-        return path.read_bytes()
+    return rows_to_csv(list(result.rows())).encode()
 
 
 def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
-    """Return the lines of Python that do the same."""
+    """Return Python code that does the same."""
     problem, spec = simulation.problem, simulation.spec
     source, remark = f"{file_name(problem.name)}.toml", "  # as Models saves it"
     if problem.name in BUILT_IN and problem == built_in(problem.name):

@@ -1,9 +1,9 @@
-"""One run, play by play: who is alive, what the policy would do, and what would tell.
+"""One run, play by play: the plausible models, the policy's next arm, what would rule a model out.
 
-An `Agent` plays a problem of which we know the truth. Rewards are drawn by a seed, for every pair
-of a context and an arm from a stream of its own: whoever plays an arm for the n-th time gets the
-same reward, so that your plays and the policy's meet the same luck. Where you play another arm than
-the policy would, the agent gives its own decision up and observes yours.
+An `Agent` plays a problem whose truth is known. Each pair of a context and an arm has a seeded
+stream of rewards, so the n-th play of an arm pays the same whether the user or the policy plays it.
+If the user plays another arm than the policy would, the agent forgets its own decision and observes
+the user's.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.contexts import PairStructure
 
 MOST_STEPS = 160
-"""So many plays are remembered one by one."""
+"""How many of the last plays are kept one by one."""
 
 _MOST_REWARDS = 32
 _MOST_PAIRS = 24
-"""What is tried to rule a model out: so many equal rewards, of so many pairs that pay otherwise."""
+"""The most equal rewards, and the most pairs, that are tried to rule a model out."""
 
 _DRAWS, _MODELS = 64, 16
 
@@ -50,9 +50,8 @@ class Step:
 
 @dataclass(frozen=True)
 class RulingOut:
-    """``rewards`` times ``reward`` from ``pair`` would rule ``model`` out."""
+    """``rewards`` times ``reward`` from ``pair`` would rule a model out."""
 
-    model: str
     pair: str
     reward: float
     rewards: int
@@ -87,7 +86,7 @@ class Run:
         self.suggestion = self.agent.ask(self.context)
 
     def play(self, arm: str | None = None) -> Step:
-        """Play an arm, or the policy's; take its reward in, and ask what is next."""
+        """Play an arm, by default the policy's, observe its reward, and ask for the next."""
         suggested = self.suggestion.arm
         arm = suggested if arm is None else known_name("arm", arm, self.problem.arms)
         pair = self.problem.arms.index(arm)
@@ -116,19 +115,19 @@ class Run:
         return float(f"{rewards.zero + rewards.width * unit:.12g}")
 
     def alive(self) -> dict[str, float]:
-        """Return the models that still fit, the best first, with their margins."""
+        """Return the plausible models, the best first, with their margins."""
         return self.agent.plausible()
 
     @property
     def unit(self) -> str:
-        """What margins are measured in."""
+        """The unit of margins."""
         by_likelihood = hasattr(self.agent.policy, "misfits")
         return "nats of log-likelihood" if by_likelihood else "units of rewards"
 
     def next_out(self) -> tuple[str, RulingOut | None] | None:
         """Return the model with the least margin, and the fewest equal rewards to rule it out.
 
-        None if only one is left; no rewards if a few dozen of no single arm would do.
+        None if only one is left; no rewards if a few dozen from any single arm are not enough.
         """
         alive = self.alive()
         if len(alive) < 2:
@@ -143,24 +142,24 @@ class Run:
             reward = self._extremes[pair][end]
             rewards = self._rewards_to_rule_out(model, pair, reward, most)
             if rewards is not None:
-                found = RulingOut(model, self.problem.pair_names[pair], reward, rewards)
+                found = RulingOut(self.problem.pair_names[pair], reward, rewards)
         return model, found
 
     def _rewards_to_rule_out(self, model: str, pair: int, reward: float, most: int) -> int | None:
         context, arm = divmod(pair, len(self.problem.arms))
-        place = self.problem.contexts[context] if self.problem.contexts else None
+        name = self.problem.contexts[context] if self.problem.contexts else None
         trial = Agent.from_state(self.agent.state(), self.problem, self.agent.policy)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for rewards in range(1, most + 1):
-                trial.observe(self.problem.arms[arm], reward, place)
+                trial.observe(self.problem.arms[arm], reward, name)
                 if model not in trial.plausible():
                     return rewards
         return None
 
     @cached_property
     def _extremes(self) -> list[tuple[float, float]]:
-        """The least and the largest of many rewards of each pair, under several models."""
+        """The least and the largest of many rewards of each pair, drawn from several models."""
         rewards, models = self.problem.rewards, range(min(len(self.problem.models), _MODELS))
         laws, random = [rewards.law(model) for model in models], np.random.default_rng(0)
         drawn = [
@@ -170,8 +169,8 @@ class Run:
         return [(min(each), max(each)) for each in drawn]
 
 
-def told(run: Run) -> str:
-    """Say how the models stand, and what would rule the next one out."""
+def described(run: Run) -> str:
+    """Say how many models are left, and what would rule the next one out."""
     try:
         alive, following = run.alive(), run.next_out()
     except InputError as error:

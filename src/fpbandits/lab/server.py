@@ -90,7 +90,7 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
         await page.build(problem, store)
 
     pages.on_shutdown(stop_all)
-    # A browser that goes away in the middle of an answer is nobody's fault.
+    # A browser that disconnects during an answer is no error.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "timeout" not in record.getMessage()
     )

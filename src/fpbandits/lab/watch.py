@@ -14,7 +14,7 @@ from fpbandits.errors import Error, InputError
 from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.heat import svg_text
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
-from fpbandits.lab.run import MOST_STEPS, Run, told
+from fpbandits.lab.run import MOST_STEPS, Run, described
 from fpbandits.lab.session import Session
 from fpbandits.policies import POLICIES
 from fpbandits.report.figures import PALETTE
@@ -101,7 +101,7 @@ class WatchPart:
             if now is None:  # the lab is about to end
                 return
             await run.io_bound(lambda: [now.play(arm) for _ in range(plays)])
-            words = await run.io_bound(told, now)
+            words = await run.io_bound(described, now)
             if now is self._run and words is not None:
                 self._show(now, words)
         except Error as error:

@@ -1,4 +1,4 @@
 """Results for people: tables for the terminal, figures and pages.
 
-What is shown is known here by its type alone, so that whoever computes it can show it.
+It knows results by their types only, so that every other package can use it.
 """

@@ -1,4 +1,4 @@
-"""What all figures share: style, colours, words on them, and how they are written.
+"""What all figures share: style, colours, labels, and how they are saved.
 
 A figure is written whole or not at all, and equal figures are equal files: whatever a user's own
 matplotlibrc or MPLBACKEND says, they are drawn in `own_style`, and need no backend.
@@ -32,7 +32,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
 
 @contextmanager
 def own_style() -> Iterator[None]:
-    """Draw by matplotlib's defaults; also a decorator of whatever draws."""
+    """Draw with matplotlib's defaults; also a decorator."""
     with needed_for("drawing", "plot"):
         _import_matplotlib()
         import matplotlib.style
@@ -42,14 +42,14 @@ def own_style() -> Iterator[None]:
 
 
 def blank(width: float, height: float) -> Figure:
-    """Return an empty figure of so many inches, which shows itself in a notebook."""
+    """Return an empty figure of this size in inches, which shows itself in a notebook."""
     from fpbandits.report.notebook import NotebookFigure
 
     return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def _import_matplotlib() -> None:
-    """Import it even where MPLBACKEND names a backend that it does not know."""
+    """Import it even if MPLBACKEND names an unknown backend."""
     if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:
         return
     backend = os.environ.pop("MPLBACKEND")
@@ -62,24 +62,24 @@ def _import_matplotlib() -> None:
 
 
 def short(text: str, most: int) -> str:
-    """Return a text that takes ``most`` letters at the most."""
+    """Return a text cut to ``most`` letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def as_plain_text(legend: Legend) -> None:
-    """Take names for what they are: one with dollar signs in it is no formula."""
+    """Draw names as they are: dollar signs in them do not make a formula."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def footnote(figure: Figure, text: str) -> Figure:
-    """Say below a figure what was simulated, and return it."""
+    """Add a line below a figure, and return it."""
     figure.supxlabel(text, fontsize=8, color="0.35")
     return figure
 
 
 def check_drawing() -> None:
-    """Say what to install where nothing could be drawn, before any work is done for it."""
+    """Refuse to draw without Matplotlib, before any work is done for it."""
     with own_style():
         pass
 

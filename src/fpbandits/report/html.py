@@ -25,7 +25,7 @@ _LARGE = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
 
 
 def fill(template: str, **content: Any) -> str:
-    """Return a page: a template, filled. What is filled in is text, and never markup."""
+    """Return a page from a template; its content is escaped."""
     with needed_for("a page", "plot"):
         from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -65,5 +65,5 @@ def typeset(text: str) -> Markup:
 
 
 def _inside(svg: bytes) -> str:
-    """Return the address of a picture that is inside the page."""
+    """Return a picture as a data URL."""
     return "data:image/svg+xml;base64," + b64encode(svg).decode()
