@@ -108,6 +108,18 @@ def test_files_written_together_appear_together(
     assert sorted(tmp_path.iterdir()) == [first, second]
 
 
+@pytest.mark.parametrize("names", [("file", "folder"), ("folder", "file")])
+def test_a_folder_in_the_way_leaves_all_files_as_they_were(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match=r"folder: cannot be written \(Is a directory\)"):
+        write_together({tmp_path / name: b"new" for name in names})
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "folder"}
+
+
 def test_what_was_left_aside_is_removed_and_nothing_else(tmp_path: Path) -> None:
     for name in (".kept.1.aside", ".other.1.aside", "kept", ".kept"):
         (tmp_path / name).write_text("")

@@ -50,6 +50,11 @@ def test_weights_are_pasted_into_their_column() -> None:
     assert pasted(TWO, 0, 3, "5\t6\t7\n8").prior == ("5", "8")
 
 
+def test_nothing_is_pasted_over_the_heading_of_the_prior() -> None:
+    sheet = pasted(TWO, HEAD, 3, "x\ty\n5\t6")
+    assert (sheet.arms, sheet.cells, sheet.prior) == (TWO.arms, TWO.cells, ("5", ""))
+
+
 def test_on_the_corner_a_whole_table_replaces_the_old_one() -> None:
     sheet = pasted(PRICING, HEAD, 0, "\tlow\thigh\nA\t0.1\t0.2\nB\t0.3\t0.4\n")
     assert (sheet.arms, sheet.models) == (("low", "high"), ("A", "B"))
