@@ -66,9 +66,7 @@ class ModelsPart:
         self._tabs = ui.element("div").classes("contexts")
         self._build_grid()
         self._build_edges()
-        self._show_fields()
-        self._show_contexts()
-        self._say()
+        self._show()
         session.listen(self._show)
 
     def _build_tools(self) -> None:
@@ -245,8 +243,7 @@ class ModelsPart:
         self._tabs.clear()
         self._tabs.set_visibility(bool(contexts))
         with self._tabs:
-            tabs = ui.tabs().props('no-caps dense align="left"')
-            with tabs:
+            with ui.tabs().props('no-caps dense align="left"') as tabs:
                 for index, name in enumerate(contexts):
                     ui.tab(str(index), name).classes("wrong" if index in wrong else "")
             tabs.value = str(self._context)
