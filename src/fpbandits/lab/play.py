@@ -188,12 +188,8 @@ class PlayPart:
         if work is None or work.result is None:
             return
         with self._notice.refusals():
-            if kind == "csv":
-                content = await run.io_bound(as_csv, work.result)
-            else:
-                content = await run.io_bound(
-                    drawn, work.result, kind, band=work.band, bounds=work.bounds
-                )
+            figure = partial(drawn, kind=kind, band=work.band, bounds=work.bounds)
+            content = await run.io_bound(as_csv if kind == "csv" else figure, work.result)
             if content is not None:
                 ui.download.content(content, f"regret.{kind}")
 

@@ -165,14 +165,11 @@ def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
         *(f"{name}={value!r}" for name, value in spec.settings.items() if value != usual.get(name)),
     ]
     drawing = f"band={band!r}{', bounds=True' if bounds else ''}"
-    return "\n".join(
-        [
-            "import fpbandits as fpb",
-            "",
-            f"problem = fpb.load_problem({source!r}){remark}",
-            f"result = fpb.simulate(problem, {', '.join(asked)})",
-            "print(result)",
-            f"result.plot('regret.svg', {drawing})",
-            "result.to_csv('regret.csv')",
-        ]
-    )
+    return f"""\
+import fpbandits as fpb
+
+problem = fpb.load_problem({source!r}){remark}
+result = fpb.simulate(problem, {", ".join(asked)})
+print(result)
+result.plot('regret.svg', {drawing})
+result.to_csv('regret.csv')"""

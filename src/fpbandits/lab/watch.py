@@ -146,7 +146,12 @@ def roll(now: Run) -> str:
     arms = [arm for arm in now.problem.arms if arm in played or len(now.problem.arms) <= _MOST_ROWS]
     rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
     width, height = _WIDTH * MOST_STEPS, _HEIGHT * len(rows)
-    parts = []
+    parts = [
+        f'<line x1="0" x2="{width}" y1="{_HEIGHT * (row + 1)}" y2="{_HEIGHT * (row + 1)}"/>'
+        f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
+        f"{svg_text(name, 16)}</text>"
+        for name, row in rows.items()
+    ]
     for index, step in enumerate(now.steps):
         row = rows.get(step.arm)
         if row is not None:
@@ -156,20 +161,11 @@ def roll(now: Run) -> str:
                 f'<rect x="{_WIDTH * index}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
                 f'height="{_HEIGHT - 4}" fill="{colour}"{kind}/>'
             )
-    names = "".join(
-        f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
-        f"{svg_text(name, 16)}</text>"
-        for name, row in rows.items()
-    )
-    lines = "".join(
-        f'<line x1="0" x2="{width}" y1="{_HEIGHT * (row + 1)}" y2="{_HEIGHT * (row + 1)}"/>'
-        for row in rows.values()
-    )
     left = 7.2 * min(16, max(map(len, rows), default=0)) + 10
     return (
         f'<svg class="heat" viewBox="{-left:.0f} 0 {left + width:.0f} {height}" role="img">'
         f"<title>arms played, the last {len(now.steps):,} plays</title>"
-        f"{lines}{''.join(parts)}{names}</svg>"
+        f"{''.join(parts)}</svg>"
     )
 
 
