@@ -29,13 +29,10 @@ from fpbandits.paper.experiments import (
     run_experiments,
 )
 from fpbandits.paper.formulas import numbers
-from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
-from fpbandits.paper.report.bounds import bounds_and_slopes
-from fpbandits.paper.report.far import far_horizons
+from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import PLURALS, report_page
-from fpbandits.paper.report.papers import papers_figures
-from fpbandits.report.figures import own_style, render
+from fpbandits.report.figures import own_style, rendered
 from fpbandits.simulation.store import files_to_copy, holds_runs
 
 _SCHEMA = 1
@@ -104,34 +101,18 @@ def reproduce(
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
     material = Material(results, analyses(), numbers(), episodes)
     claims = judge(material)
-    own = papers_figures(material)
-    beyond = [*far_horizons(material), *bounds_and_slopes(material)]
-
     make_folder(out / "figures")
     contents = _copied(folder, out) if source is not None else {}
     pictures: dict[str, bytes] = {}
-    everything = [each for chapter in (*own, *beyond) for each in chapter.drawings]
-    for place, each in enumerate(everything):
+    for index, (name, draw) in enumerate(FIGURES.items(), 1):
         with own_style():
-            drawn = each.draw(material)
-        for kind in ("png", "svg"):
-            contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
-        pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]
+            drawn = draw(material)
+        contents |= rendered(drawn, out / "figures" / name)
+        pictures[name] = contents[out / "figures" / f"{name}.svg"]
         if drawing:
-            drawing((place + 1) / len(everything))
+            drawing(index / len(FIGURES))
     contents[out / "claims.json"] = claims_json(claims)
-    page = report_page(
-        results,
-        claims,
-        own,
-        beyond,
-        pictures,
-        counts=verdict_counts(claims),
-        error_chance=ERROR_CHANCE,
-        enough=RUNS,
-        day=_today(),
-    )
-    contents[out / "report.html"] = page.encode()
+    contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)
     return Report(out / "report.html", claims, next(iter(results.values())).runs)
 

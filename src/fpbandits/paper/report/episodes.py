@@ -8,7 +8,6 @@ import numpy as np
 
 from fpbandits.errors import counted
 from fpbandits.paper.report import drawing
-from fpbandits.paper.report.chapters import Chapter, Drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
 
 if TYPE_CHECKING:
@@ -20,32 +19,8 @@ if TYPE_CHECKING:
 _ARM_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
-def episodes() -> Chapter:
-    """Return a run episode by episode: its first slots, and the arms of each episode."""
-    return Chapter(
-        "Figure 1: episodes and time slots",
-        "Algorithm 1 plays each arm of A once, and then goes on in episodes. In episode k it "
-        "plays once each arm that is best under some model still consistent with what was "
-        "seen, or all of A if none is (as in the first, where radii are 0). Here is a run on "
-        "the 24 permutations: all four arms are played until models are ruled out.",
-        [
-            Drawing(
-                "fig1-episodes-slots",
-                "Episodes and their time slots: the start of the run, and the first episodes "
-                "that leave out an arm. Numbers in the slots are arms; the small number is the "
-                "first slot's time t.",
-                _slots,
-            ),
-            Drawing(
-                "fig1-episodes",
-                "The same run further on: the episodes in which each arm is played.",
-                _arms,
-            ),
-        ],
-    )
-
-
-def _slots(material: Material) -> Figure:
+def slots(material: Material) -> Figure:
+    """Draw the start of the run and the first episodes that leave out an arm, slot by slot."""
     arms = material.episodes.arms
     starts = np.cumsum([0, *(len(played) for played in arms)])
     figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
@@ -88,7 +63,8 @@ def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
     )
 
 
-def _arms(material: Material) -> Figure:
+def arms_by_episode(material: Material) -> Figure:
+    """Draw the episodes in which each arm is played."""
     arms = material.episodes.arms
     names = material.setting("permutations").problem.arms
     figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
