@@ -74,31 +74,21 @@ PAPER = (
 )
 """The five simulations of the paper, in its order."""
 
+
+def _counterexample(name: str, *models: list[float]) -> Setting:
+    """Return a setting of Bernoulli models with these means, the first of them true."""
+    listed = ", ".join(
+        f"({', '.join(f'{mean:g}'.lstrip('0') for mean in means)})" for means in models
+    )
+    problem = Problem.bernoulli(models, name=name)
+    return Setting(name, f"Θ = {{{listed}}}, truth the first", problem, "theta1")
+
+
 BEYOND = (
-    Setting(
-        "minimum",
-        "Θ = {(.5, .49), (.01, .9), (.501, .502)}, truth the first",
-        Problem.bernoulli([[0.5, 0.49], [0.01, 0.9], [0.501, 0.502]], name="minimum"),
-        "theta1",
-    ),
-    Setting(
-        "forgotten",
-        "Θ = {(.5, .49), (.5, .9), (.501, .502)}, truth the first",
-        Problem.bernoulli([[0.5, 0.49], [0.5, 0.9], [0.501, 0.502]], name="forgotten"),
-        "theta1",
-    ),
-    Setting(
-        "constants",
-        "Θ = {(.5, .3), (.5, .51)}, truth the first",
-        Problem.bernoulli([[0.5, 0.3], [0.5, 0.51]], name="constants"),
-        "theta1",
-    ),
-    Setting(
-        "certain",
-        "Θ = {(.5, .3), (.5, 1)}, truth the first",
-        Problem.bernoulli([[0.5, 0.3], [0.5, 1]], name="certain"),
-        "theta1",
-    ),
+    _counterexample("minimum", [0.5, 0.49], [0.01, 0.9], [0.501, 0.502]),
+    _counterexample("forgotten", [0.5, 0.49], [0.5, 0.9], [0.501, 0.502]),
+    _counterexample("constants", [0.5, 0.3], [0.5, 0.51]),
+    _counterexample("certain", [0.5, 0.3], [0.5, 1]),
     Setting(
         "laws",
         "two models with another law, of the same mean, on arm 1; truth the first",
@@ -186,34 +176,30 @@ def experiment_name(setting: str, policy: str, distance: Distance) -> str:
 
 
 def _experiments() -> dict[str, Experiment]:
-    def of(setting: Setting) -> list[Experiment]:
-        found = [
-            Experiment(setting, FPUCB(), NEAR, _NEAR_END),
-            Experiment(setting, FPUCB(), FAR, _FURTHEST_END),
-        ]
-        if setting.name not in SAME_TRUTH:
-            found += [
-                Experiment(setting, UCB1(), NEAR, _NEAR_END),
-                Experiment(setting, UCB1(), FAR, _FAR_END, share=0.2),
-                Experiment(setting, Thompson(), NEAR, _NEAR_END),
-                Experiment(setting, Thompson(), FAR, _FURTHEST_END),
-            ]
-        return found
-
+    everything = []
+    for setting in PAPER:
+        for policy, end, share in (
+            (FPUCB(), _FURTHEST_END, 1.0),
+            (UCB1(), _FAR_END, 0.2),
+            (Thompson(), _FURTHEST_END, 1.0),
+        ):
+            if policy.name not in WITHOUT_MODELS or setting.name not in SAME_TRUTH:
+                everything.append(Experiment(setting, policy, NEAR, _NEAR_END))
+                everything.append(Experiment(setting, policy, FAR, end, share))
     minimum, forgotten, constants, certain, laws, tied = BEYOND
-    everything = [experiment for setting in PAPER for experiment in of(setting)]
-    everything += [
-        Experiment(minimum, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(forgotten, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(constants, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(constants, UCB1(), FAR, _FAR_END, share=0.2),
-        Experiment(certain, FPUCB(), FAR, _FURTHEST_END),
-        Experiment(certain, Optimist(), FAR, _FURTHEST_END),
-        Experiment(laws, FPUCB(), FAR, _FURTHEST_END),
-        Experiment(tied, FPUCB(), FAR, _FURTHEST_END, share=0.2),
+    beyond: list[tuple[Setting, Policy, int, float]] = [
+        (minimum, FPUCB(), _FAR_END, 0.2),
+        (forgotten, FPUCB(), _FAR_END, 0.2),
+        (constants, FPUCB(), _FAR_END, 0.2),
+        (constants, UCB1(), _FAR_END, 0.2),
+        (certain, FPUCB(), _FURTHEST_END, 1.0),
+        (certain, Optimist(), _FURTHEST_END, 1.0),
+        (laws, FPUCB(), _FURTHEST_END, 1.0),
+        (tied, FPUCB(), _FURTHEST_END, 0.2),
+        *((setting, DEFAULT(), _FURTHEST_END, 0.2) for setting in PAPER),
     ]
     everything += [
-        Experiment(setting, DEFAULT(), FAR, _FURTHEST_END, share=0.2) for setting in PAPER
+        Experiment(setting, policy, FAR, end, share) for setting, policy, end, share in beyond
     ]
     return {experiment.name: experiment for experiment in everything}
 

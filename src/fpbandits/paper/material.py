@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import rel_entr
@@ -23,7 +24,6 @@ from fpbandits.paper.experiments import (
     WITHOUT_MODELS,
     Distance,
     Episodes,
-    Setting,
     experiment_name,
 )
 from fpbandits.paper.limits import limits, paired
@@ -57,15 +57,17 @@ class Material:
     numbers: Mapping[str, float]
     episodes: Episodes
 
-    def setting(self, name: str) -> Setting:
-        """Return a setting: its title, its problem, and what the paper shows of it."""
-        return SETTINGS[name]
-
     def case(self, setting: str) -> Case:
         """Return the theory of a setting."""
         chosen = SETTINGS[setting]
         cases = self.analyses[chosen.problem.name].cases
         return next(case for case in cases if case.truth == chosen.truth)
+
+    def constant(self, setting: str, version: Literal["printed", "corrected"]) -> float:
+        """Return the constant of Theorem 1, printed (where B(θ°) is empty) or corrected."""
+        constant = getattr(self.case(setting).theorem1, version).constant
+        assert constant is not None
+        return float(constant)
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
         """Return what was simulated in a setting."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from time import time
@@ -137,7 +137,7 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
     """Return the claims as they stand in claims.json."""
-    text = json.dumps([claim.as_dict() for claim in claims], indent=1, ensure_ascii=False)
+    text = json.dumps(list(map(asdict, claims)), indent=1, ensure_ascii=False)
     return f"{text}\n".encode()
 
 

@@ -11,7 +11,6 @@ from fpbandits.paper.claims.statement import (
     LIMIT,
     Finding,
     beyond,
-    decide,
     in_each,
     lines_of,
     mean_text,
@@ -30,7 +29,7 @@ LOGARITHMIC = ("two-2", "grid-4")
 DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
 """Those that differ for a policy that knows nothing of Θ."""
 
-Fits = Callable[[str, float, float], tuple[bool, str]]
+Fits = Callable[[Material, str, float, float], tuple[bool, str]]
 """From a setting and the limits of growth in it: whether they fit, and what to say of it."""
 
 
@@ -64,7 +63,7 @@ def growth(
 ) -> tuple[bool, str]:
     """Judge what a policy loses per unit of ln t between two times, by its limits."""
     slope = material.slope(setting, policy, start, end, FAR)
-    fine, beside = fits(setting, *limits(slope))
+    fine, beside = fits(material, setting, *limits(slope))
     return fine, mean_text(slope) + beside
 
 
@@ -107,13 +106,12 @@ def order_optimal(material: Material, settings: Sequence[str]) -> Finding:
         if not least:
             flat, text = stays_put(material, setting)
             return flat, f"the lower bound is 0; FP-UCB has {text}"
-        allowed = partial(within_theorem_1, material)
-        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, allowed)
+        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, within_theorem_1)
         return within, f"the lower bound is {least:.4g} per unit of ln t; FP-UCB grows by {text}"
 
     fine, lines = lines_of(settings, optimal)
     return Finding(
-        decide(agree == len(cases) and fine),
+        agree == len(cases) and fine,
         f"B(θ°) is empty exactly where the lower bound is 0 in {agree} of {len(cases)} cases\n"
         + lines,
         f"holds if they agree in every case ({EXACT}), and FP-UCB stays put from T=1e6 to 1e15 (as "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.times import as_written, time_text
 from fpbandits.simulation.figure import BANDS, draw_policy
@@ -95,7 +96,7 @@ def over_log_time(
 ) -> Figure:
     """Return a figure of the regret of policies in a setting over log t."""
     curves = curves_of(material, setting, policies, distance)
-    figure, axes = draw_over_log_time(material.setting(setting).title, curves, over_log=over_log)
+    figure, axes = draw_over_log_time(SETTINGS[setting].title, curves, over_log=over_log)
     return finish(figure, axes, what_was_run(curves[policies[0]]))
 
 
@@ -103,7 +104,7 @@ def as_in_the_paper(
     material: Material, *, setting: str, policies: Sequence[str], over_log: bool = False
 ) -> Figure:
     """Return the same in the paper's look: few runs, ±1 standard deviation, over t."""
-    chosen = material.setting(setting)
+    chosen = SETTINGS[setting]
     figure, axes = canvas(chosen.title)
     curves = {
         policy: result.first(chosen.runs).until(chosen.horizon)
@@ -138,7 +139,7 @@ def draw_slope(axes: Axes, slope: Floats, row: float, sign: str, colour: str, la
 def name_rows(axes: Axes, names: Sequence[str], *, above: float) -> None:
     """Write the settings' names beside their rows, and leave room above them for a legend."""
     axes.set_ylim(-len(names) + 0.4, above)
-    axes.set_yticks([-row for row in range(len(names))], names)
+    axes.set_yticks([-row for row in range(len(names))], list(map(short_title, names)))
 
 
 def leave_room(axes: Axes) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import counted
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.report import drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
 
@@ -66,7 +67,7 @@ def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
 def arms_by_episode(material: Material) -> Figure:
     """Draw the episodes in which each arm is played."""
     arms = material.episodes.arms
-    names = material.setting("permutations").problem.arms
+    names = SETTINGS["permutations"].problem.arms
     figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
     for arm, colour in enumerate(_ARM_COLOURS):
         played = np.array([0, *(arm in cycle for cycle in arms[1:]), 0])
@@ -86,6 +87,6 @@ def arms_by_episode(material: Material) -> Figure:
 def _one_run(material: Material) -> str:
     plays = sum(len(played) for played in material.episodes.arms)
     return (
-        f"one run of FP-UCB, {material.setting('permutations').title}; {counted(plays, 'play')}, "
+        f"one run of FP-UCB, {SETTINGS['permutations'].title}; {counted(plays, 'play')}, "
         f"seed {material.episodes.seed}"
     )

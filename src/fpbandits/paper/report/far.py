@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.report import drawing
 from fpbandits.report.figures import BLUE, GREEN
 from fpbandits.report.times import as_written, power_text, time_text
@@ -30,7 +31,7 @@ def five_problems(
     title = f"{drawing.POLICY_NAMES[policy]}: bounded and logarithmic"
     figure, axes = drawing.canvas(title, y="regret (log scale)")
     for name, colour in drawing.SETTING_COLOURS.items():
-        result, label = material.result(name, policy, "far"), material.setting(name).title
+        result, label = material.result(name, policy, "far"), SETTINGS[name].title
         draw_policy(axes, result, policy, band=band, colour=colour, label=label)
     axes.set(xscale="log", yscale="log", xlim=(left, result.horizon), ylim=y)
     return drawing.finish(figure, axes, drawing.what_was_run(result, band), ncols=1)
@@ -47,8 +48,8 @@ def rivals(material: Material) -> Figure:
             colour, label = drawing.POLICY_COLOURS[policy], drawing.POLICY_NAMES[policy]
             drawing.draw_mark(axes, mean, row, sign, colour, label)
     axes.set_xscale("log")
-    titles = [material.setting(name).title for name in drawing.SETTING_COLOURS]
-    drawing.name_rows(axes, list(map(drawing.short_title, titles)), above=1.3)
+    titles = [SETTINGS[name].title for name in drawing.SETTING_COLOURS]
+    drawing.name_rows(axes, titles, above=1.3)
     most, fewest = (material.result("two-1", name, "far").runs for name in ("fp-ucb", "frugal"))
     caption = f"means of {most:,} runs, of frugal and UCB1 {fewest:,}"
     return drawing.finish(figure, axes, caption, ncols=2, loc="upper center")
@@ -56,7 +57,7 @@ def rivals(material: Material) -> Figure:
 
 def late_logarithm(material: Material) -> Figure:
     """Draw the growth of regret, decade by decade, on the last of the five problems."""
-    title = material.setting("grid-4").title
+    title = SETTINGS["grid-4"].title
     figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
     powers = range(2, 15)
@@ -87,7 +88,7 @@ def crossing(material: Material) -> Figure:
     lowest = 0.0
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
-        colour, label = drawing.SETTING_COLOURS[name], material.setting(name).title
+        colour, label = drawing.SETTING_COLOURS[name], SETTINGS[name].title
         meet = material.crossing(name, "fp-ucb", "ucb1")
         if meet is not None:
             axes.plot([meet], [0], "o", color=colour, markersize=7)
@@ -106,7 +107,7 @@ def permutations(material: Material) -> Figure:
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "ucb1", "thompson"), "far")
     ours, ucb1 = curves["fp-ucb"], curves["ucb1"]
     curves = {policy: result.until(ucb1.horizon) for policy, result in curves.items()}
-    figure, axes = drawing.draw_over_log_time(material.setting("permutations").title, curves)
+    figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
     caption = (
         f"mean of {counted(ours.runs, 'run')} (UCB1: {ucb1.runs:,}), {BANDS['ci']}; "
         f"T = {as_written(time_text(ucb1.horizon))}, seed {ours.seed}"
@@ -117,7 +118,7 @@ def permutations(material: Material) -> Figure:
 def meets_thompson(material: Material) -> Figure:
     """Draw FP-UCB and Thompson sampling, carried on until they meet."""
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
-    figure, axes = drawing.draw_over_log_time(material.setting("permutations").title, curves)
+    figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
     level, reached = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
     log = material.meeting("permutations")
     stretch = [curves["thompson"].horizon, 10**log]
