@@ -75,6 +75,6 @@ def leaderboard(
     if json:
         print_json(board.as_dict())
     else:
-        print_table(leaderboard_table(board.as_dict()), 80 if problems else 132)
+        print_table(leaderboard_table(board), 80 if problems else 132)
     if out is not None:
         sys.stderr.write(f"wrote {out / 'leaderboard.json'}, .png and .svg\n")
