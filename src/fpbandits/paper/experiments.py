@@ -1,4 +1,4 @@
-"""What is simulated, and how finished simulations are kept.
+"""What is simulated, and how finished simulations are stored.
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
@@ -6,8 +6,7 @@ own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the other
 default policy, which the paper does not know. Six more settings are problems on which a statement
 of the paper fails.
 
-Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
-where it was.
+Finished runs are stored in the folder of results, so an interrupted reproduction can be resumed.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""
 
 LEAST_RUNS = 10
-"""What the paper's own figures show."""
+"""How many runs the paper's own figures show."""
 
 Distance = Literal["near", "far"]
 """How far an experiment goes."""
@@ -51,7 +50,7 @@ _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 class Setting:
     """A set of models and the truth among them.
 
-    ``horizon`` is how far this report takes the paper's figure of it, which shows so many ``runs``.
+    ``horizon`` is how far this report takes the paper's figure of it.
     """
 
     name: str
@@ -59,7 +58,6 @@ class Setting:
     problem: Problem
     truth: str
     horizon: int = 10**5
-    runs: int = LEAST_RUNS
 
 
 _TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
@@ -101,15 +99,15 @@ BEYOND = (
     ),
     Setting("tied", "256 models, truth [.4, .6, .3, .2]", _GRID, "0.4,0.6,0.3,0.2"),
 )
-"""Where the paper fails: Propositions 1 and 2, Remark 1, and thrice the optimality of FP-UCB."""
+"""Counterexamples: to Propositions 1 and 2, Remark 1, and three to FP-UCB's optimality."""
 
 SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
 
 SAME_TRUTH = {"grid-6": "permutations"}
-"""UCB1 and Thompson sampling know nothing of Θ: where the truth is the same, so is all they do."""
+"""Settings that differ from another in Θ only: there, policies without models play the same."""
 
 WITHOUT_MODELS = (UCB1.name, Thompson.name)
-"""The policies that this is so of."""
+"""The policies that do not use Θ."""
 
 
 @dataclass(frozen=True)
@@ -139,18 +137,18 @@ class Experiment:
         """When to record: evenly in log t, powers of ten among them; near, evenly in t as well."""
         decades = round(math.log10(self.horizon))
         per_decade = 16 if self.distance == NEAR else 8
-        times = {round(10 ** (place / per_decade)) for place in range(decades * per_decade + 1)}
+        times = {round(10 ** (step / per_decade)) for step in range(decades * per_decade + 1)}
         if self.distance == NEAR:
             end = min(self.setting.horizon, self.horizon)
             times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
         return sorted(times)
 
     def runs(self, asked: int) -> int:
-        """How many runs it has where so many are asked for."""
+        """Return how many runs it has if most experiments have ``asked``."""
         return max(LEAST_RUNS, math.ceil(asked * self.share))
 
     def cell(self, runs: int, seed: int) -> Cell:
-        """Return what is to be played where so many runs are asked for."""
+        """Return the cell to be played if most experiments have this many runs."""
         spec = RunSpec(
             horizon=self.horizon,
             times=self.times,
@@ -210,14 +208,14 @@ EXPERIMENTS = _experiments()
 def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[str, Result]:
     """Return a result for every experiment: what the folder keeps already, and the rest anew.
 
-    ``how`` they are played, and who is told, is as in `play_cells`.
+    ``how``: workers, executor and progress, as in `play_cells`.
     """
     cells = {name: experiment.cell(runs, seed) for name, experiment in EXPERIMENTS.items()}
     return play_cells(cells, out=folder, **how)
 
 
 def find_experiments(folder: Path) -> dict[str, Result]:
-    """Return the kept result of every experiment, whoever computed it."""
+    """Return the stored result of every experiment, of any version of the package."""
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
         experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
@@ -238,7 +236,7 @@ class Episodes:
 
 
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
-    """Play Algorithm 1 to the end of the first episode that completes so many plays."""
+    """Play Algorithm 1 to the end of the first episode after which there are ``plays`` plays."""
     setting = SETTINGS["permutations"]
     problem, agent, stream = setting.problem, Agent(setting.problem, FPUCB()), run_stream(seed, 0)
     means = problem.means[problem.index(setting.truth)]

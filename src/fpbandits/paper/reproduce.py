@@ -40,7 +40,7 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the page's path, and the claims with their verdicts, after so many runs."""
+    """What was written: the page's path, the claims with their verdicts, and the number of runs."""
 
     path: Path
     claims: Sequence[Claim]
@@ -68,18 +68,18 @@ def reproduce(
     drawing: Callable[[float], None] | None = None,
     **how: Any,
 ) -> Report:
-    """Run what is not yet kept, judge every claim, draw every figure, write the report.
+    """Run what is not yet stored, judge every claim, draw every figure, write the report.
 
     Parameters
     ----------
     out
-        The report's folder. Results in it are taken up if they answer the same question.
+        The report's folder. Results in it of the same experiments are resumed.
     runs, seed
         Runs of most experiments (the longest have a fifth of them), and the seed of all.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
     drawing
-        Called with the share of the figures that are drawn.
+        Called with the fraction of figures drawn so far.
     how
         Workers, executor and progress, as in `play_cells`.
     """
@@ -124,7 +124,7 @@ def _today() -> date:
 
 
 def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
-    """Return what a report needs of another one's results, with the places where it is to be."""
+    """Return the result files that a report copies from another one, by their new paths."""
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}

@@ -144,12 +144,10 @@ def permutations_empty(material: Material) -> Finding:
 def _contrast(material: Material, setting: str) -> Finding:
     """FP-UCB stays put, UCB1 and Thompson sampling grow."""
     flat, text = stays_put(material, setting)
-    growing, ucb1, thompson = rivals_grow(material, [setting])
+    growing, rivals = rivals_grow(material, [setting], separator=", ")
     return Finding(
         flat and growing,
-        f"FP-UCB, {titled(setting, text)}\n"
-        f"UCB1, growth per unit of ln t from T=1e6 to 1e12, {ucb1}\n"
-        f"Thompson sampling, likewise, {thompson}",
+        f"FP-UCB, {titled(setting, text)}\n{rivals}",
         "holds if FP-UCB stays put from T=1e6 to 1e15 (as in bounded), and the lower limits of the "
         f"others' growth are above 0 ({LIMIT})",
         10**12,

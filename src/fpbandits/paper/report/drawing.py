@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
-from fpbandits.paper.experiments import SETTINGS
+from fpbandits.paper.experiments import LEAST_RUNS, SETTINGS
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.times import as_written, time_text
 from fpbandits.simulation.figure import BANDS, draw_policy
@@ -26,7 +26,6 @@ POLICY_NAMES = {
     "ucb1": "UCB1",
     "thompson": "Thompson sampling",
     "frugal": "frugal",
-    "optimist": "optimist",
 }
 POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "frugal": PURPLE}
 SETTING_COLOURS = {
@@ -107,7 +106,7 @@ def as_in_the_paper(
     chosen = SETTINGS[setting]
     figure, axes = canvas(chosen.title)
     curves = {
-        policy: result.first(chosen.runs).until(chosen.horizon)
+        policy: result.first(LEAST_RUNS).until(chosen.horizon)
         for policy, result in curves_of(material, setting, policies, "near").items()
     }
     draw_curves(axes, curves, band="std", over_log=over_log)

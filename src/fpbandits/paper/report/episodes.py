@@ -29,38 +29,38 @@ def slots(material: Material) -> Figure:
     first_short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
     spans = (range(3), range(3, 6), range(first_short - 1, first_short + 2))
     for row, span in enumerate(spans):
-        place, height = 0.0, -1.7 * row
+        left, height = 0.0, -1.7 * row
         for k in span:
             if k >= len(arms):
                 break
             for offset, arm in enumerate(arms[k]):
-                _draw_slot(axes, place + offset, height, arm)
+                _draw_slot(axes, left + offset, height, arm)
             heading = "initialisation" if k == 0 else f"episode {k}"
-            middle = place + len(arms[k]) / 2
+            middle = left + len(arms[k]) / 2
             axes.text(middle, height + 0.38, heading, ha="center", va="bottom", fontsize=10)
             axes.text(
-                place + 0.04,
+                left + 0.04,
                 height - 0.4,
                 f"t = {starts[k] + 1}",
                 va="top",
                 fontsize=9,
                 color="0.35",
             )
-            place += len(arms[k]) + 0.7
+            left += len(arms[k]) + 0.7
     axes.set_xlim(-0.1, 13.6)
     axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
     axes.axis("off")
     return footnote(figure, _one_run(material))
 
 
-def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
+def _draw_slot(axes: Axes, left: float, height: float, arm: int) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
-        Rectangle((place + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
+        Rectangle((left + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
     )
     axes.text(
-        place + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
+        left + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
     )
 
 
