@@ -14,7 +14,7 @@ from fpbandits.leaderboard.report import leaderboard_figure, leaderboard_table
 
 def lines_of(board: Leaderboard, width: int = 132) -> list[str]:
     stream = io.StringIO()
-    Console(file=stream, width=width).print(leaderboard_table(board.as_dict()))
+    Console(file=stream, width=width).print(leaderboard_table(board))
     return stream.getvalue().splitlines()
 
 

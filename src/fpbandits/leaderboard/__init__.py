@@ -1,8 +1,8 @@
-"""Every policy on the same ground: the paper's problems, random ones, wrong models, one's own.
+"""Policies ranked on shared problems: the paper's, random ones, wrong models, one's own.
 
 Every policy plays every contest it applies to, with arms and models shuffled in every run, so
-that ties favour no one. `contest` has the contests, `playing` lets policies play them, and `board`
-keeps who did how well.
+that ties favour no policy. `contest` has the contests, `playing` simulates them, and `board` has
+the standings and scores.
 
 >>> from fpbandits.leaderboard import contests, play
 >>> from fpbandits.policies import parse_policy

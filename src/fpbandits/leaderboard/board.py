@@ -1,4 +1,4 @@
-"""Who did how well, contest by contest and in all.
+"""Standings of policies in each contest, and their scores over all of them.
 
 A policy's *score* says how many times the best policy's regret it pays on average: 1 is to be the
 best in every contest, 2 is to pay twice as much. It is the geometric mean of
@@ -73,7 +73,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Who did how well: standings[policy][contest]; a policy that does not apply is left out."""
+    """standings[policy][contest], without the contests that a policy does not apply to."""
 
     contests: Sequence[Contest]
     standings: Mapping[str, Mapping[str, Standing]]
@@ -91,7 +91,7 @@ class Leaderboard:
         return [contest.name for contest in self.contests if contest.group != "wrong"]
 
     def best(self, contest: str, measure: Measure = "mean") -> float:
-        """Return the least mean regret in a contest, of those who apply to all contests."""
+        """Return the least mean regret in a contest, of the policies that apply to all contests."""
         everywhere = max(map(len, self.standings.values()))
         return min(
             own[contest].measured(measure)

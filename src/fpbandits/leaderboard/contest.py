@@ -1,4 +1,4 @@
-"""Contests: sets of models and truths on which all policies meet.
+"""Contests: sets of models, with the truths to play under.
 
 Four groups of them are built in:
 

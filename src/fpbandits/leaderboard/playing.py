@@ -1,4 +1,4 @@
-"""`play`: policies in contests, and what came of it.
+"""`play`: simulate policies in contests, and rank them.
 
 A contest with several truths is a cell for each, and they share the runs. If the truth is drawn
 from the prior it is a single cell, and which truth a run had is drawn again here: it follows from
@@ -31,10 +31,10 @@ from fpbandits.simulation.truths import truths
 
 RUNS, HORIZON = 100, 10**5
 PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
-"""What is usual where all contests are of the group ``practice``."""
+"""The defaults if all contests are of the group ``practice``."""
 
 SAFE = "frugal:false_alarm=0.001"
-"""The optimist with its option for wrong models, which plays beside all others."""
+"""The default policy with its option for wrong models, which plays beside all others."""
 
 
 def play(
@@ -49,8 +49,8 @@ def play(
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default `contests()`.
 
-    Where they are kept, ``how`` they are played, and who is told, is as in `play_cells`. A policy
-    that needs to know more than a contest's models tell is left out of it.
+    ``out`` and ``how`` (workers, executor, progress) are as in `play_cells`. A policy that needs
+    more information than a contest's models give is left out of it.
     """
     board = list(contests() if among is None else among)
     practical = all(contest.group == PRACTICE for contest in board)
@@ -84,7 +84,7 @@ def play(
 
 
 def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:
-    """Return the spec of each truth: they share the runs, and their streams are different ones."""
+    """Return a spec for each truth: they share the runs, and each has random streams of its own."""
     runs, seed = -(-spec.runs // len(contest.truths)), 1000 * spec.seed
     return [
         replace(spec, runs=runs, seed=seed + number, truth=truth)
@@ -109,7 +109,7 @@ def _standing(parts: Sequence[Result], lower: float) -> Standing:
 
 
 def _by_truth(result: Result) -> dict[str, Floats]:
-    """Return the regret of the runs that each truth had."""
+    """Return the final regret of runs by their truth."""
     final = result.final_regret(result.policy)
     rows = truths(result.problem, result.truth, result.seed, range(result.runs))
     if rows is None:

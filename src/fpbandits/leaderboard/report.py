@@ -1,13 +1,13 @@
-"""The leaderboard for people, a row per policy and a column per contest: as tables and drawn.
+"""The leaderboard as tables and as a figure: a row per policy and a column per contest.
 
-On several groups at once it is one table: the paper's contests by name, the others in the mean of
-their group. A single group has room for all of its contests: then the mean, the 95 % quantile and
-the worst truth have a table each.
+For several groups it is one table: the paper's contests by name, the others as the mean of their
+group. For a single group there is a table each for the mean, the 95 % quantile and the worst truth,
+with all contests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -24,42 +24,43 @@ from fpbandits.theory.tables import number_column, short, simple_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fpbandits.leaderboard import Leaderboard
+    from fpbandits.leaderboard.board import Leaderboard, Measure
 
-_TITLES = {"mean": "Mean regret", "q95": "95 % quantile", "worst": "Mean under the worst truth"}
+_TITLES: dict[Measure, str] = {
+    "mean": "Mean regret",
+    "q95": "95 % quantile",
+    "worst": "Mean under the worst truth",
+}
 _MEANING = "Score: regret as a multiple of the least, in the geometric mean over all contests"
 _HEAD_WIDTH = 8
 
 
-def leaderboard_table(board: Mapping[str, Any]) -> RenderableType:
-    """Show who did how well, of what `Leaderboard.as_dict` tells."""
+def leaderboard_table(board: Leaderboard) -> RenderableType:
+    """Show how well each policy did."""
     groups: dict[str, list[str]] = {}
-    for contest in board["contests"]:
-        groups.setdefault(contest["group"], []).append(contest["name"])
+    for contest in board.contests:
+        groups.setdefault(contest.group, []).append(contest.name)
     if len(groups) == 1 and groups.keys() <= {"random", "wrong", "practice"}:
         (group,) = groups
         return _by_measure(board, group, groups[group])
     return _at_a_glance(board, groups)
 
 
-def _at_a_glance(board: Mapping[str, Any], groups: dict[str, list[str]]) -> RenderableType:
+def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> RenderableType:
     """Show the paper's or one's own problems, and the mean of the others."""
     named = [*groups.pop("paper", []), *groups.pop("own", [])]
     columns = map(number_column, (*named, *groups, "score"))
     table = simple_table(Column("policy", no_wrap=True), *columns)
-    for policy, own in board["policies"].items():
-        played = own["contests"]
+    for policy in board.ranking:
+        played = board.standings[policy]
         cells = [
-            f"{short(played[name]['mean'])} ({short(played[name]['q95'])})"
-            if name in played
-            else "–"
+            f"{short(played[name].mean)} ({short(played[name].q95)})" if name in played else "–"
             for name in named
         ]
         for names in groups.values():
-            means = [played[name]["mean"] for name in names if name in played]
-            whole = means and len(means) == len(names)
-            cells.append(short(sum(means) / len(means)) if whole else "–")
-        table.add_row(Text(policy, style="bold"), *cells, _score(own, "mean"))
+            means = [played[name].mean for name in names if name in played]
+            cells.append(short(sum(means) / len(means)) if len(means) == len(names) else "–")
+        table.add_row(Text(policy, style="bold"), *cells, _score(board, policy, "mean"))
     words = f"Mean regret (95 % quantile) {_setting(board)}"
     if groups:
         words += "; the mean over the random problems and over wrong models"
@@ -67,41 +68,46 @@ def _at_a_glance(board: Mapping[str, Any], groups: dict[str, list[str]]) -> Rend
     return Group(table, Text(f"{words}. {_MEANING}{but}.{_marked(board)}"))
 
 
-def _by_measure(board: Mapping[str, Any], group: str, names: Sequence[str]) -> RenderableType:
+def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> RenderableType:
     """Show every contest of a group: a table per measure."""
-    policies = {policy: own for policy, own in board["policies"].items() if own["contests"]}
-    shown = [standing for own in policies.values() for standing in own["contests"].values()]
-    several_truths = any(standing["worst"] for standing in shown)
+    policies = {policy: board.standings[policy] for policy in board.ranking}
+    worst = [(name, own.worst) for played in policies.values() for name, own in played.items()]
+    worst_runs = [(name, truth.runs) for name, truth in worst if truth]
     scored = group != "wrong"
     parts: list[RenderableType] = []
-    for measure in _TITLES if several_truths else ("mean", "q95"):
+    for measure, title in _TITLES.items():
+        if measure == "worst" and not worst_runs:
+            continue
         table = _narrow_table([*names, "score"] if scored else names)
-        for policy, own in policies.items():
-            played = own["contests"]
-            cells = [_cell(played.get(name), measure) for name in names]
-            scores = [_score(own, measure)] if scored else []
-            # An option on a line of its own leaves room for the numbers.
-            name = Text(policy.replace(":", "\n:"), style="bold")
-            table.add_row(name, *cells, *scores)
+        for policy, played in policies.items():
+            if played:
+                cells = [
+                    short(played[name].measured(measure)) if name in played else "–"
+                    for name in names
+                ]
+                scores = [_score(board, policy, measure)] if scored else []
+                # An option on a line of its own leaves room for the numbers.
+                table.add_row(Text(policy.replace(":", "\n:"), style="bold"), *cells, *scores)
         if measure == "worst":
-            fewest = [_fewest_runs(policies, name) for name in names]
+            fewest = {
+                name: min(runs for own, runs in worst_runs if own == name) for name, _ in worst_runs
+            }
+            cells = [f"{fewest[name]:,}" if name in fewest else "–" for name in names]
             table.add_section()
-            table.add_row(Text("runs, at least", style="italic"), *fewest)
-        parts += [Text(_TITLES[measure], style="bold"), table, ""]
-    words = f"Regret {_setting(board)}."
+            table.add_row(Text("runs, at least", style="italic"), *cells)
+        parts += [Text(title, style="bold"), table, ""]
+    words = f"Regret {_setting(board)}"
     if group == "practice":
-        words = (
-            f"Regret {_setting(board)}, the truth of each run drawn from the prior; sets of seed "
-            f"{board['seed']}."
-        )
-    if several_truths:
+        words += f", the truth of each run drawn from the prior; sets of seed {board.seed}"
+    words += "."
+    if worst_runs:
         words += (
             " The worst truth is the one with the largest mean, of those that were played; the "
             "last row has the fewest runs behind any mean above it: few say little."
         )
     if scored:
         words += f" {_MEANING}.{_marked(board)}"
-    if none := [policy for policy in board["policies"] if policy not in policies]:
+    if none := [policy for policy, played in policies.items() if not played]:
         words += f" {', '.join(none)} can play none of them."
     return Group(*parts, Text(words))
 
@@ -121,36 +127,21 @@ def _narrow_table(names: Sequence[str]) -> Table:
     return Table(policy, *heads, box=SIMPLE_HEAD, padding=0, show_edge=False)
 
 
-def _cell(standing: Mapping[str, Any] | None, measure: str) -> str:
-    if standing is None:
-        return "–"
-    if measure == "worst":
-        standing, measure = standing["worst"] or standing, "mean"
-    return short(standing[measure])
-
-
-def _fewest_runs(policies: Mapping[str, Any], name: str) -> str:
-    """Return of how few runs a mean under a worst truth is, in a contest."""
-    standings = [own["contests"][name] for own in policies.values() if name in own["contests"]]
-    runs = [standing["worst"]["runs"] for standing in standings if standing["worst"]]
-    return f"{min(runs):,}" if runs else "–"
-
-
-def _score(own: Mapping[str, Any], measure: str) -> str:
+def _score(board: Leaderboard, policy: str, measure: Measure) -> str:
     """Return a score, and mark that of a policy which does not play every contest."""
-    score = own["scores"][measure]
-    return "–" if score is None else f"{'*' if own['score'] is None else ''}{score:.2f}"
+    score = board.partial_score(policy, measure)
+    mark = "*" if board.score(policy) is None else ""
+    return "–" if score is None else f"{mark}{score:.2f}"
 
 
-def _setting(board: Mapping[str, Any]) -> str:
-    return f"at T = {board['horizon']:.6g}, {board['runs']:,} runs, arms shuffled"
+def _setting(board: Leaderboard) -> str:
+    return f"at T = {board.horizon:.6g}, {board.runs:,} runs, arms shuffled"
 
 
-def _marked(board: Mapping[str, Any]) -> str:
+def _marked(board: Leaderboard) -> str:
     """Explain the mark of partial scores, if there are any."""
-    policies = board["policies"].values()
-    marked = any(own["score"] is None and own["scores"]["mean"] for own in policies)
-    return " *: over those that the policy can play." if marked else ""
+    partial = any(board.score(each) is None and board.partial_score(each) for each in board.ranking)
+    return " *: over those that the policy can play." if partial else ""
 
 
 @own_style()
@@ -160,8 +151,7 @@ def leaderboard_figure(board: Leaderboard) -> Figure:
 
     ranking = [policy for policy in board.ranking if board.standings[policy]]
     names = [contest.name for contest in board.contests]
-    size = (max(2.4 + 0.62 * len(names), 6.6), 2.6 + 0.34 * len(ranking))
-    figure = blank(*size)
+    figure = blank(max(2.4 + 0.62 * len(names), 6.6), 2.6 + 0.34 * len(ranking))
     axes = figure.subplots()
     shades = np.full((len(ranking), len(names)), np.nan)
     for row, policy in enumerate(ranking):
@@ -179,7 +169,7 @@ def leaderboard_figure(board: Leaderboard) -> Figure:
     axes.set_xticks(range(len(names)), names, **style)
     axes.set_yticks(range(len(ranking)), ranking, fontsize=9, parse_math=False)
     figure.colorbar(image, ax=axes, label="mean regret as a multiple of the least", pad=0.01)
-    title = f"Mean regret at T = {board.horizon:.6g}, {board.runs:,} runs, arms shuffled"
+    title = f"Mean regret {_setting(board)}"
     if all(contest.group == "practice" for contest in board.contests):
         title = f"{title}, sets of seed {board.seed}"
     axes.set_title(title, fontsize=11)

@@ -1,6 +1,6 @@
-"""The paper, measured: its experiments and its claims.
+"""The paper reproduced: its experiments, and a verdict on each of its claims.
 
-`experiments` says what is simulated, and keeps it; `material` is all that there is to judge by;
-`claims` judges the paper's statements one by one; `reproduce` does it all, has `report` draw it,
-and writes the report.
+`experiments` lists the simulations and stores them; `material` is the data that claims and figures
+use; `claims` judges the paper's statements one by one; `report` draws the figures and fills the
+page; `reproduce` runs it all and writes the report.
 """

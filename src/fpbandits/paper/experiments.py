@@ -1,4 +1,4 @@
-"""What is simulated, and how finished simulations are kept.
+"""What is simulated, and how finished simulations are stored.
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
@@ -6,8 +6,7 @@ own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the other
 default policy, which the paper does not know. Six more settings are problems on which a statement
 of the paper fails.
 
-Finished runs are kept in the folder of results, so a reproduction that was interrupted goes on
-where it was.
+Finished runs are stored in the folder of results, so an interrupted reproduction can be resumed.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ RUNS = 1_000
 """How many runs an experiment has, unless it says otherwise."""
 
 LEAST_RUNS = 10
-"""What the paper's own figures show."""
+"""How many runs the paper's own figures show."""
 
 Distance = Literal["near", "far"]
 """How far an experiment goes."""
@@ -51,7 +50,7 @@ _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 class Setting:
     """A set of models and the truth among them.
 
-    ``horizon`` is how far this report takes the paper's figure of it, which shows so many ``runs``.
+    ``horizon`` is how far this report takes the paper's figure of it.
     """
 
     name: str
@@ -59,7 +58,6 @@ class Setting:
     problem: Problem
     truth: str
     horizon: int = 10**5
-    runs: int = LEAST_RUNS
 
 
 _TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
@@ -74,31 +72,21 @@ PAPER = (
 )
 """The five simulations of the paper, in its order."""
 
+
+def _counterexample(name: str, *models: list[float]) -> Setting:
+    """Return a setting of Bernoulli models with these means, the first of them true."""
+    listed = ", ".join(
+        f"({', '.join(f'{mean:g}'.lstrip('0') for mean in means)})" for means in models
+    )
+    problem = Problem.bernoulli(models, name=name)
+    return Setting(name, f"Θ = {{{listed}}}, truth the first", problem, "theta1")
+
+
 BEYOND = (
-    Setting(
-        "minimum",
-        "Θ = {(.5, .49), (.01, .9), (.501, .502)}, truth the first",
-        Problem.bernoulli([[0.5, 0.49], [0.01, 0.9], [0.501, 0.502]], name="minimum"),
-        "theta1",
-    ),
-    Setting(
-        "forgotten",
-        "Θ = {(.5, .49), (.5, .9), (.501, .502)}, truth the first",
-        Problem.bernoulli([[0.5, 0.49], [0.5, 0.9], [0.501, 0.502]], name="forgotten"),
-        "theta1",
-    ),
-    Setting(
-        "constants",
-        "Θ = {(.5, .3), (.5, .51)}, truth the first",
-        Problem.bernoulli([[0.5, 0.3], [0.5, 0.51]], name="constants"),
-        "theta1",
-    ),
-    Setting(
-        "certain",
-        "Θ = {(.5, .3), (.5, 1)}, truth the first",
-        Problem.bernoulli([[0.5, 0.3], [0.5, 1]], name="certain"),
-        "theta1",
-    ),
+    _counterexample("minimum", [0.5, 0.49], [0.01, 0.9], [0.501, 0.502]),
+    _counterexample("forgotten", [0.5, 0.49], [0.5, 0.9], [0.501, 0.502]),
+    _counterexample("constants", [0.5, 0.3], [0.5, 0.51]),
+    _counterexample("certain", [0.5, 0.3], [0.5, 1]),
     Setting(
         "laws",
         "two models with another law, of the same mean, on arm 1; truth the first",
@@ -111,15 +99,15 @@ BEYOND = (
     ),
     Setting("tied", "256 models, truth [.4, .6, .3, .2]", _GRID, "0.4,0.6,0.3,0.2"),
 )
-"""Where the paper fails: Propositions 1 and 2, Remark 1, and thrice the optimality of FP-UCB."""
+"""Counterexamples: to Propositions 1 and 2, Remark 1, and three to FP-UCB's optimality."""
 
 SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
 
 SAME_TRUTH = {"grid-6": "permutations"}
-"""UCB1 and Thompson sampling know nothing of Θ: where the truth is the same, so is all they do."""
+"""Settings that differ from another in Θ only: there, policies without models play the same."""
 
 WITHOUT_MODELS = (UCB1.name, Thompson.name)
-"""The policies that this is so of."""
+"""The policies that do not use Θ."""
 
 
 @dataclass(frozen=True)
@@ -149,18 +137,18 @@ class Experiment:
         """When to record: evenly in log t, powers of ten among them; near, evenly in t as well."""
         decades = round(math.log10(self.horizon))
         per_decade = 16 if self.distance == NEAR else 8
-        times = {round(10 ** (place / per_decade)) for place in range(decades * per_decade + 1)}
+        times = {round(10 ** (step / per_decade)) for step in range(decades * per_decade + 1)}
         if self.distance == NEAR:
             end = min(self.setting.horizon, self.horizon)
             times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
         return sorted(times)
 
     def runs(self, asked: int) -> int:
-        """How many runs it has where so many are asked for."""
+        """Return how many runs it has if most experiments have ``asked``."""
         return max(LEAST_RUNS, math.ceil(asked * self.share))
 
     def cell(self, runs: int, seed: int) -> Cell:
-        """Return what is to be played where so many runs are asked for."""
+        """Return the cell to be played if most experiments have this many runs."""
         spec = RunSpec(
             horizon=self.horizon,
             times=self.times,
@@ -186,34 +174,30 @@ def experiment_name(setting: str, policy: str, distance: Distance) -> str:
 
 
 def _experiments() -> dict[str, Experiment]:
-    def of(setting: Setting) -> list[Experiment]:
-        found = [
-            Experiment(setting, FPUCB(), NEAR, _NEAR_END),
-            Experiment(setting, FPUCB(), FAR, _FURTHEST_END),
-        ]
-        if setting.name not in SAME_TRUTH:
-            found += [
-                Experiment(setting, UCB1(), NEAR, _NEAR_END),
-                Experiment(setting, UCB1(), FAR, _FAR_END, share=0.2),
-                Experiment(setting, Thompson(), NEAR, _NEAR_END),
-                Experiment(setting, Thompson(), FAR, _FURTHEST_END),
-            ]
-        return found
-
+    everything = []
+    for setting in PAPER:
+        for policy, end, share in (
+            (FPUCB(), _FURTHEST_END, 1.0),
+            (UCB1(), _FAR_END, 0.2),
+            (Thompson(), _FURTHEST_END, 1.0),
+        ):
+            if policy.name not in WITHOUT_MODELS or setting.name not in SAME_TRUTH:
+                everything.append(Experiment(setting, policy, NEAR, _NEAR_END))
+                everything.append(Experiment(setting, policy, FAR, end, share))
     minimum, forgotten, constants, certain, laws, tied = BEYOND
-    everything = [experiment for setting in PAPER for experiment in of(setting)]
-    everything += [
-        Experiment(minimum, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(forgotten, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(constants, FPUCB(), FAR, _FAR_END, share=0.2),
-        Experiment(constants, UCB1(), FAR, _FAR_END, share=0.2),
-        Experiment(certain, FPUCB(), FAR, _FURTHEST_END),
-        Experiment(certain, Optimist(), FAR, _FURTHEST_END),
-        Experiment(laws, FPUCB(), FAR, _FURTHEST_END),
-        Experiment(tied, FPUCB(), FAR, _FURTHEST_END, share=0.2),
+    beyond: list[tuple[Setting, Policy, int, float]] = [
+        (minimum, FPUCB(), _FAR_END, 0.2),
+        (forgotten, FPUCB(), _FAR_END, 0.2),
+        (constants, FPUCB(), _FAR_END, 0.2),
+        (constants, UCB1(), _FAR_END, 0.2),
+        (certain, FPUCB(), _FURTHEST_END, 1.0),
+        (certain, Optimist(), _FURTHEST_END, 1.0),
+        (laws, FPUCB(), _FURTHEST_END, 1.0),
+        (tied, FPUCB(), _FURTHEST_END, 0.2),
+        *((setting, DEFAULT(), _FURTHEST_END, 0.2) for setting in PAPER),
     ]
     everything += [
-        Experiment(setting, DEFAULT(), FAR, _FURTHEST_END, share=0.2) for setting in PAPER
+        Experiment(setting, policy, FAR, end, share) for setting, policy, end, share in beyond
     ]
     return {experiment.name: experiment for experiment in everything}
 
@@ -224,14 +208,14 @@ EXPERIMENTS = _experiments()
 def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[str, Result]:
     """Return a result for every experiment: what the folder keeps already, and the rest anew.
 
-    ``how`` they are played, and who is told, is as in `play_cells`.
+    ``how``: workers, executor and progress, as in `play_cells`.
     """
     cells = {name: experiment.cell(runs, seed) for name, experiment in EXPERIMENTS.items()}
     return play_cells(cells, out=folder, **how)
 
 
 def find_experiments(folder: Path) -> dict[str, Result]:
-    """Return the kept result of every experiment, whoever computed it."""
+    """Return the stored result of every experiment, of any version of the package."""
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
         experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
@@ -252,7 +236,7 @@ class Episodes:
 
 
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
-    """Play Algorithm 1 to the end of the first episode that completes so many plays."""
+    """Play Algorithm 1 to the end of the first episode after which there are ``plays`` plays."""
     setting = SETTINGS["permutations"]
     problem, agent, stream = setting.problem, Agent(setting.problem, FPUCB()), run_stream(seed, 0)
     means = problem.means[problem.index(setting.truth)]

@@ -34,7 +34,8 @@ def numbers() -> dict[str, float]:
         "lemma 1: least β − Δ": _least_beta_less_gap(),
         "lemma 2: largest share of the bound": worst,
         "lemma 2: least share of the bound": crudest,
-        "lemma 2: step (a)": _step_a(0.2),
+        # α²√k − 12 at α = .2 and k = E + 1 = 90,001, which Lemma 2's proof takes to exceed 1
+        "lemma 2: step (a)": 0.2**2 * math.sqrt(90_001) - 12,
         "lemma 2: step (b)": _step_b(),
         "k just above 2√(3/e)": _first_episode(2 * math.sqrt(3 / math.e) + 1e-9),
         "2√(3/e)": 2 * math.sqrt(3 / math.e),
@@ -60,12 +61,6 @@ def _least_beta_less_gap() -> float:
             for arm, beta in structure.betas(truth).items():
                 least = min(least, beta - float(gaps[arm]))
     return least
-
-
-def _step_a(alpha: float) -> float:
-    """Return α²√k − 12 at k = E + 1, which Lemma 2's proof takes to exceed 1."""
-    E = round(144 / alpha**4)
-    return alpha**2 * math.sqrt(E + 1) - 12
 
 
 def _step_b() -> float:

@@ -1,4 +1,4 @@
-"""What decides wherever chance is involved: one-sided limits, wrong with chance `ERROR_CHANCE`.
+"""One-sided confidence limits, which decide wherever chance is involved; level `ERROR_CHANCE`.
 
 Limits of an expected value are Student's, those of a share binomial. Policies are compared run by
 run: both play run r on the same random stream, so differences are taken within runs, and are
@@ -11,7 +11,7 @@ from fpbandits.core.arrays import Floats
 from fpbandits.core.statistics import margin, std_of
 
 ERROR_CHANCE = 0.001
-"""How often a limit is wrong."""
+"""The probability that a limit is wrong."""
 
 
 def paired(first: Floats, second: Floats) -> Floats:
@@ -28,7 +28,7 @@ def limits(sample: Floats) -> tuple[float, float]:
 
 
 def most_of(count: int, runs: int) -> float:
-    """Return the upper limit of a share of which ``count`` in ``runs`` were seen."""
+    """Return the upper limit of a probability whose event was seen in ``count`` of ``runs``."""
     from scipy.special import betaincinv
 
     return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - ERROR_CHANCE))

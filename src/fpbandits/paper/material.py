@@ -1,8 +1,8 @@
-"""`Material`: what the paper's statements are judged by, and what its figures are drawn from.
+"""`Material`: the data that claims are judged by and figures are drawn from.
 
-It is results of simulations, the theory of each problem, numbers, and one run episode by episode;
-with the few measurements that claims and figures share. Each is a function of this alone, so that
-other material can bring another verdict.
+It holds results of simulations, the theory of each problem, numbers, and one run episode by
+episode, and computes the measurements that claims and figures share. Verdicts depend on nothing
+else, so tests can change the data and see the verdict change.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import rel_entr
@@ -23,7 +24,6 @@ from fpbandits.paper.experiments import (
     WITHOUT_MODELS,
     Distance,
     Episodes,
-    Setting,
     experiment_name,
 )
 from fpbandits.paper.limits import limits, paired
@@ -38,7 +38,7 @@ INFORMATIVE = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01]], name="info
 
 @dataclass(frozen=True)
 class Material:
-    """All that claims and figures are made of.
+    """The data behind claims and figures.
 
     Attributes
     ----------
@@ -57,15 +57,17 @@ class Material:
     numbers: Mapping[str, float]
     episodes: Episodes
 
-    def setting(self, name: str) -> Setting:
-        """Return a setting: its title, its problem, and what the paper shows of it."""
-        return SETTINGS[name]
-
     def case(self, setting: str) -> Case:
         """Return the theory of a setting."""
         chosen = SETTINGS[setting]
         cases = self.analyses[chosen.problem.name].cases
         return next(case for case in cases if case.truth == chosen.truth)
+
+    def constant(self, setting: str, version: Literal["printed", "corrected"]) -> float:
+        """Return the constant of Theorem 1, printed (where B(θ°) is empty) or corrected."""
+        constant = getattr(self.case(setting).theorem1, version).constant
+        assert constant is not None
+        return float(constant)
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
         """Return what was simulated in a setting."""
@@ -84,8 +86,8 @@ class Material:
     def plays(self, setting: str, arm: str, time: int, distance: Distance = NEAR) -> Floats:
         """Return how often FP-UCB played an arm up to a recorded time, in each run."""
         result = self.result(setting, "fp-ucb", distance)
-        place = result.problem.arms.index(arm)
-        plays: Floats = result.pulls["fp-ucb"][:, result.times == time, place][:, 0].astype(float)
+        index = result.problem.arms.index(arm)
+        plays: Floats = result.pulls["fp-ucb"][:, result.times == time, index][:, 0].astype(float)
         return plays
 
     def slope(
@@ -141,9 +143,9 @@ class Material:
         above = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
         if not len(above) or difference[-1] >= 0:
             return None
-        place = above[-1]
-        share = difference[place] / (difference[place] - difference[place + 1])
-        logs = np.log(times[place : place + 2])
+        last = above[-1]
+        share = difference[last] / (difference[last] - difference[last + 1])
+        logs = np.log(times[last : last + 2])
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def lai_robbins(self, setting: str) -> float:
@@ -166,8 +168,8 @@ class Material:
 
 
 def _since(found: Mapping[int, bool]) -> int | None:
-    """Return the first time from which on something is so at every later one, if there is any."""
-    false = [time for time, so in found.items() if not so]
+    """Return the first time from which on all values are true, if there is any."""
+    false = [time for time, holds in found.items() if not holds]
     return min((time for time in found if time > max(false, default=0)), default=None)
 
 

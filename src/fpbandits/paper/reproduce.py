@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from time import time
@@ -29,13 +29,10 @@ from fpbandits.paper.experiments import (
     run_experiments,
 )
 from fpbandits.paper.formulas import numbers
-from fpbandits.paper.limits import ERROR_CHANCE
 from fpbandits.paper.material import Material, analyses
-from fpbandits.paper.report.bounds import bounds_and_slopes
-from fpbandits.paper.report.far import far_horizons
+from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import PLURALS, report_page
-from fpbandits.paper.report.papers import papers_figures
-from fpbandits.report.figures import own_style, render
+from fpbandits.report.figures import own_style, rendered
 from fpbandits.simulation.store import files_to_copy, holds_runs
 
 _SCHEMA = 1
@@ -43,7 +40,7 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the page's path, and the claims with their verdicts, after so many runs."""
+    """What was written: the page's path, the claims with their verdicts, and the number of runs."""
 
     path: Path
     claims: Sequence[Claim]
@@ -71,18 +68,18 @@ def reproduce(
     drawing: Callable[[float], None] | None = None,
     **how: Any,
 ) -> Report:
-    """Run what is not yet kept, judge every claim, draw every figure, write the report.
+    """Run what is not yet stored, judge every claim, draw every figure, write the report.
 
     Parameters
     ----------
     out
-        The report's folder. Results in it are taken up if they answer the same question.
+        The report's folder. Results in it of the same experiments are resumed.
     runs, seed
         Runs of most experiments (the longest have a fifth of them), and the seed of all.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
     drawing
-        Called with the share of the figures that are drawn.
+        Called with the fraction of figures drawn so far.
     how
         Workers, executor and progress, as in `play_cells`.
     """
@@ -104,34 +101,18 @@ def reproduce(
         episodes = _find_episodes(folder, next(iter(results.values())).seed)
     material = Material(results, analyses(), numbers(), episodes)
     claims = judge(material)
-    own = papers_figures(material)
-    beyond = [*far_horizons(material), *bounds_and_slopes(material)]
-
     make_folder(out / "figures")
     contents = _copied(folder, out) if source is not None else {}
     pictures: dict[str, bytes] = {}
-    everything = [each for chapter in (*own, *beyond) for each in chapter.drawings]
-    for place, each in enumerate(everything):
+    for index, (name, draw) in enumerate(FIGURES.items(), 1):
         with own_style():
-            drawn = each.draw(material)
-        for kind in ("png", "svg"):
-            contents[out / "figures" / f"{each.name}.{kind}"] = render(drawn, kind)
-        pictures[each.name] = contents[out / "figures" / f"{each.name}.svg"]
+            drawn = draw(material)
+        contents |= rendered(drawn, out / "figures" / name)
+        pictures[name] = contents[out / "figures" / f"{name}.svg"]
         if drawing:
-            drawing((place + 1) / len(everything))
+            drawing(index / len(FIGURES))
     contents[out / "claims.json"] = claims_json(claims)
-    page = report_page(
-        results,
-        claims,
-        own,
-        beyond,
-        pictures,
-        counts=verdict_counts(claims),
-        error_chance=ERROR_CHANCE,
-        enough=RUNS,
-        day=_today(),
-    )
-    contents[out / "report.html"] = page.encode()
+    contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)
     return Report(out / "report.html", claims, next(iter(results.values())).runs)
 
@@ -143,7 +124,7 @@ def _today() -> date:
 
 
 def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
-    """Return what a report needs of another one's results, with the places where it is to be."""
+    """Return the result files that a report copies from another one, by their new paths."""
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}
@@ -156,7 +137,7 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
     """Return the claims as they stand in claims.json."""
-    text = json.dumps([claim.as_dict() for claim in claims], indent=1, ensure_ascii=False)
+    text = json.dumps(list(map(asdict, claims)), indent=1, ensure_ascii=False)
     return f"{text}\n".encode()
 
 

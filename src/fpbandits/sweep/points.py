@@ -1,9 +1,9 @@
-"""What a study's figure and printed table show: mean regret by panel, line and value.
+"""The points of a study's figure and printed table: mean regret by panel, line and value.
 
 Lines are policies; panels are problems and truths, or one for all of them where they are many.
-What falls into one *point* is averaged. Runs of several seeds are independent of one another. Runs
-on several problems or under several truths are not, since they share their random streams; of their
-average, the standard error is at most the average of theirs, and that is what is given.
+A *point* is an average. Runs of several seeds are independent. Runs on several problems or under
+several truths are not, since they share their random streams: the standard error of their average
+is at most the average of their standard errors, and that bound is given.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Part:
     squares: float = 0.0
 
     def add(self, runs: int, mean: float, std: float) -> None:
-        """Take in more runs: the sum of squared deviations is about the common mean."""
+        """Add runs, given their mean and standard deviation."""
         total = self.runs + runs
         shift = mean - self.mean
         spread = 0.0 if runs == 1 else (runs - 1) * std**2
@@ -92,35 +92,35 @@ Points = dict[str, Panel]
 
 
 def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
-    """Put together what belongs to one point."""
+    """Average the rows of each panel, line and value."""
     against = study.against
     if against != "horizon":
         longest = max(row["horizon"] for row in rows)
         rows = [row for row in rows if row["horizon"] == longest]
     apart = _panels(study, rows)
     found: Points = {}
-    cases: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for row in rows:
         panel = ", truth ".join(row[column] for column in apart)
         line = "" if against == "policy" else row["policy"]
         if against in study.options:
             line = _without(line, against)
-        case = (row["problem"], row["truth"])
-        cases.setdefault((panel, line), set()).add(case)
         point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
-        part = point.parts.setdefault(case, Part())
+        part = point.parts.setdefault((row["problem"], row["truth"]), Part())
         part.add(row["runs"], row["mean_regret"], row["std_regret"])
-    # A policy that is left out of some problems is not compared on the same ground: say so.
-    for title, lines in found.items():
-        most = max(len(cases[title, line]) for line in lines)
-        for line in list(lines):
-            count = len(cases[title, line])
+    # A policy left out of some problems is not compared on equal terms: say so.
+    for lines in found.values():
+        counts = {
+            line: len({case for point in own.values() for case in point.parts})
+            for line, own in lines.items()
+        }
+        most = max(counts.values())
+        for line, count in counts.items():
             lines[line if count == most else f"{line} ({count} of {most})"] = lines.pop(line)
     return found
 
 
 def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> str:
-    """Say of what the points are means."""
+    """Say how many runs, seeds and problems the points are means of."""
     drawn = [point for panel in found.values() for own in panel.values() for point in own.values()]
     fewest, most = (choose(point.runs for point in drawn) for choose in (min, max))
     parts = max(len(point.parts) for point in drawn)
@@ -147,6 +147,6 @@ def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _without(policy: str, option: str) -> str:
-    """Return a policy's name for itself but for one option: what its points have in common."""
+    """Return a policy's name without one option: what its points have in common."""
     name, *options = policy.split(":")
     return ":".join([name, *(each for each in options if not each.startswith(f"{option}="))])

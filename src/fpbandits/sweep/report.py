@@ -24,7 +24,6 @@ _TITLES = {
     "models": "number of models",
     "arms": "number of arms",
     "gap": "least gap Δ",
-    "truth": "truth",
 }
 _MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
 _LONGEST_NAME = 44
@@ -90,7 +89,7 @@ def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any]:
-    """Draw a panel, and return what stands for each line in the legend."""
+    """Draw a panel, and return the legend handle of each line."""
     values = [value for own in panel.values() for value in own if value is not None]
     numeric = not any(isinstance(value, str) for value in values)
     distinct = list(dict.fromkeys(values))
@@ -99,7 +98,7 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
         own = panel.get(line, {})
-        if None in own:  # it has no such option: the same whatever the value
+        if None in own:  # without the option: the same for every value
             mean, half = own[None].mean, own[None].half_width
             drawn[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
             if not math.isnan(half):

@@ -1,6 +1,6 @@
-"""`Study`: what a study file asks for, as cells with labels.
+"""`Study`: a study file as cells with labels.
 
-A study file is TOML. All that vary are crossed with one another::
+A study file is TOML. Every combination of its values is played::
 
     problems = ["paper:two", "pricing/*.toml", { problem = "paper:grid", truth = "all" }]
     policies = ["ucb1", { policy = "fp-ucb", slack = [0, 0.02, 0.05] }]
@@ -55,7 +55,7 @@ class Study:
     name
         What to call the study.
     cells, labels
-        What to play, and the columns that tell one cell from another, both by the cells' names.
+        The cells to play and the columns that describe each, both by the cells' names.
     options
         The options of policies that the study sets: columns too.
     against
@@ -79,7 +79,7 @@ class Study:
 
 
 def load_study(path: Path, *, runs: float | None = None) -> Study:
-    """Read a study file; ``runs``, if given, stands for the file's own."""
+    """Read a study file; ``runs``, if given, replaces the file's."""
     if path.suffix.lower() != ".toml":
         raise InputError("a study is a .toml file", place=(shown(path),))
     text = read_text(path)
@@ -165,7 +165,7 @@ def _plain(value: Any) -> Any:
 def _varied(
     labels: Mapping[str, Mapping[str, Any]], options: Sequence[str], horizons: Sequence[int]
 ) -> str:
-    """Return what is most worth drawing against, of all that take several values."""
+    """Choose the column to draw against, among those with several values."""
     counts = {
         column: len({label[column] for label in labels.values()} - {None})
         for column in (*options, "models", "arms", "truth", "problem")

@@ -25,12 +25,12 @@ from fpbandits.sweep.study import Study
 
 SCHEMA = 1
 _AT_ONCE = 2**20
-"""How many numbers of regret are summed up together: many cells at once, but never all."""
+"""How many regrets are summarised at a time, which limits memory."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came of a study: a row per cell and horizon."""
+    """The results of a study: a row per cell and horizon."""
 
     study: Study
     rows: Sequence[Mapping[str, Any]]
@@ -54,7 +54,7 @@ class Sweep:
 
     @property
     def caption(self) -> str:
-        """Say of what the points are means."""
+        """Say how many runs, seeds and problems the points are means of."""
         return caption(self.study, self.rows, self.points())
 
     def save(self, folder: Path) -> None:
@@ -66,7 +66,7 @@ class Sweep:
 
 
 def sweep(study: Study, *, out: Path | None = None, **how: Any) -> Sweep:
-    """Play a study; where it is kept, ``how`` and who is told is as in `play_cells`."""
+    """Play a study; ``out`` and ``how`` (workers, executor, progress) are as in `play_cells`."""
     return Sweep(study, _rows(study, play_cells(study.cells, out=out, **how)))
 
 

@@ -58,6 +58,6 @@ def test_one_setting_is_enough_to_fail() -> None:
         return setting == "two-1", setting
 
     found = in_each(["two-1", "two-2"], check, heading="seen:\n", evidence="", horizon=1)
-    assert found.verdict == FAILS
+    assert found.verdict is False
     assert found.measured == "seen:\ntwo models, truth θ¹: two-1\ntwo models, truth θ²: two-2"
-    assert in_each(["two-1"], check, heading="", evidence="", horizon=1).verdict == HOLDS
+    assert in_each(["two-1"], check, heading="", evidence="", horizon=1).verdict is True

@@ -49,7 +49,7 @@ def test_curves_are_the_policies_own() -> None:
         policy.name: simulate(problem, policy, horizon=horizon, runs=3)
         for policy, horizon in ((FPUCB(), 100), (UCB1(), 1000))
     }
-    _, axes = drawing.over_log_time("", curves, over_log=True)
+    _, axes = drawing.draw_over_log_time("", curves, over_log=True)
     assert [line.get_label() for line in axes.lines] == ["FP-UCB", "UCB1"]
     assert axes.get_xlim() == (2, 1000)
     assert axes.get_ylabel() == "regret / ln t"

@@ -6,19 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fpbandits.paper.claims import corrections, introduction, proofs, results, simulations, ties
-from fpbandits.paper.claims.statement import CLAIMS, FAILS, HOLDS, Claim
+from fpbandits.paper.claims.statement import CLAIMS as CLAIMS
+from fpbandits.paper.claims.statement import FAILS as FAILS
+from fpbandits.paper.claims.statement import HOLDS as HOLDS
+from fpbandits.paper.claims.statement import Claim as Claim
 from fpbandits.paper.material import Material
-
-__all__ = [
-    "CLAIMS",
-    "FAILS",
-    "HOLDS",
-    "PAPERS_SECTIONS",
-    "SECTIONS",
-    "Claim",
-    "judge",
-    "verdict_counts",
-]
 
 PAPERS_SECTIONS = [module.SECTION for module in (introduction, results, proofs, simulations)]
 SECTIONS = [*PAPERS_SECTIONS, ties.SECTION, corrections.SECTION]

@@ -11,7 +11,6 @@ from fpbandits.paper.claims.statement import (
     LIMIT,
     Finding,
     beyond,
-    decide,
     in_each,
     lines_of,
     mean_text,
@@ -30,7 +29,7 @@ LOGARITHMIC = ("two-2", "grid-4")
 DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
 """Those that differ for a policy that knows nothing of Θ."""
 
-Fits = Callable[[str, float, float], tuple[bool, str]]
+Fits = Callable[[Material, str, float, float], tuple[bool, str]]
 """From a setting and the limits of growth in it: whether they fit, and what to say of it."""
 
 
@@ -64,7 +63,7 @@ def growth(
 ) -> tuple[bool, str]:
     """Judge what a policy loses per unit of ln t between two times, by its limits."""
     slope = material.slope(setting, policy, start, end, FAR)
-    fine, beside = fits(setting, *limits(slope))
+    fine, beside = fits(material, setting, *limits(slope))
     return fine, mean_text(slope) + beside
 
 
@@ -107,13 +106,12 @@ def order_optimal(material: Material, settings: Sequence[str]) -> Finding:
         if not least:
             flat, text = stays_put(material, setting)
             return flat, f"the lower bound is 0; FP-UCB has {text}"
-        allowed = partial(within_theorem_1, material)
-        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, allowed)
+        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, within_theorem_1)
         return within, f"the lower bound is {least:.4g} per unit of ln t; FP-UCB grows by {text}"
 
     fine, lines = lines_of(settings, optimal)
     return Finding(
-        decide(agree == len(cases) and fine),
+        agree == len(cases) and fine,
         f"B(θ°) is empty exactly where the lower bound is 0 in {agree} of {len(cases)} cases\n"
         + lines,
         f"holds if they agree in every case ({EXACT}), and FP-UCB stays put from T=1e6 to 1e15 (as "
@@ -123,7 +121,7 @@ def order_optimal(material: Material, settings: Sequence[str]) -> Finding:
     )
 
 
-def rivals_grow(material: Material, settings: Iterable[str]) -> tuple[bool, str, str]:
+def rivals_grow(material: Material, settings: Iterable[str], *, separator: str) -> tuple[bool, str]:
     """Tell whether UCB1 and Thompson sampling lose more and more from T = 1e6 to 1e12."""
 
     def grows(policy: str, setting: str) -> tuple[bool, str]:
@@ -132,13 +130,16 @@ def rivals_grow(material: Material, settings: Iterable[str]) -> tuple[bool, str,
 
     ucb1, ucb1_lines = lines_of(settings, partial(grows, "ucb1"))
     thompson, thompson_lines = lines_of(settings, partial(grows, "thompson"))
-    return ucb1 and thompson, ucb1_lines, thompson_lines
+    return ucb1 and thompson, (
+        f"UCB1, growth per unit of ln t from T=1e6 to 1e12{separator}{ucb1_lines}\n"
+        f"Thompson sampling, likewise{separator}{thompson_lines}"
+    )
 
 
 def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
     """Tell from when on FP-UCB has less regret than UCB1 in all these settings."""
 
-    def told(setting: str, start: int | None) -> str:
+    def describe(setting: str, start: int | None) -> str:
         ours = material.regret(setting, "fp-ucb", 10**6).mean()
         theirs = material.regret(setting, "ucb1", 10**6).mean()
         crossing = material.crossing(setting, "fp-ucb", "ucb1")
@@ -150,14 +151,14 @@ def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
         "the first recorded time from which on, to T=1e12, the upper limit of the expected "
         f"difference FP-UCB less UCB1, run by run, stays below 0 ({LIMIT} at each time)"
     )
-    return _ahead(material, settings, "ucb1", told, evidence, 10**12)
+    return _ahead(material, settings, "ucb1", describe, evidence, 10**12)
 
 
 def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
     """Tell from when on FP-UCB has less regret than Thompson sampling in all these settings."""
     end = material.result(settings[0], "thompson", FAR).horizon
 
-    def told(setting: str, start: int | None) -> str:
+    def describe(setting: str, start: int | None) -> str:
         near, gap = (
             paired(
                 material.regret(setting, "fp-ucb", time), material.regret(setting, "thompson", time)
@@ -181,21 +182,20 @@ def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
         "holds from where on the upper limit of the expected difference, run by run, stays below "
         f"0 to T={time_text(end)} ({LIMIT} at each time); beyond it nothing is shown"
     )
-    return _ahead(material, settings, "thompson", told, evidence, end)
+    return _ahead(material, settings, "thompson", describe, evidence, end)
 
 
 def _ahead(
     material: Material,
     settings: Sequence[str],
     rival: str,
-    told: Callable[[str, int | None], str],
+    describe: Callable[[str, int | None], str],
     evidence: str,
     horizon: int,
 ) -> Finding:
     starts = {setting: material.ahead(setting, "fp-ucb", rival) for setting in settings}
-    known = [start for start in starts.values() if start is not None]
-    latest = max(known) if len(known) == len(starts) else None
-    lines = (titled(setting, told(setting, start)) for setting, start in starts.items())
+    latest = None if None in starts.values() else max(filter(None, starts.values()))
+    lines = (titled(setting, describe(setting, start)) for setting, start in starts.items())
     return Finding(beyond(latest), "\n".join(lines), evidence, horizon)
 
 

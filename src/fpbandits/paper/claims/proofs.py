@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, within
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, in_each, states
+from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, in_each, states
 from fpbandits.paper.experiments import FAR, SETTINGS
 from fpbandits.paper.limits import most_of
 from fpbandits.paper.material import Material
@@ -61,7 +61,7 @@ def proposition_1_constant(material: Material) -> Finding:
 def inconsistent_episodes(material: Material) -> Finding:
     """The truth is inconsistent in at most 4|A| episodes on average."""
     value = material.numbers["Σ 2 k⁻⁵"]
-    return Finding(decide(value <= 4), f"Σ 2k⁻⁵ = {value:.4f}, of 4", EXACT)
+    return Finding(value <= 4, f"Σ 2k⁻⁵ = {value:.4f}, of 4", EXACT)
 
 
 @states(SECTION, "{1 ∉ A_k} is the event that θ° is inconsistent")
@@ -69,7 +69,7 @@ def one_in_a_k(material: Material) -> Finding:
     """The best arm is in A_k only if the truth is consistent."""
     truth, other = (material.numbers[f"margin of {name}"] for name in ("θ°", "a stand-in"))
     return Finding(
-        decide(not (truth < 0 <= other)),
+        not (truth < 0 <= other),
         f"means .5 under the truth and .9 under a model with the same best arm, 60 rewards of 1 in "
         f"60 plays of it: radius less distance is {truth:.2f} and {other:.2f}",
         "fails if the truth is out and the other model in; computed by Algorithm 1's test",
@@ -83,7 +83,7 @@ def k_is_free_of_t(material: Material) -> Finding:
     """K_i(θ) has a bound that is free of T."""
     total, part = material.numbers["K at α = .2"], material.numbers["K at α = .2, to 1e5"]
     return Finding(
-        decide(part <= total * (1 + 1e-9) < math.inf),
+        part <= total * (1 + 1e-9) < math.inf,
         f"at α = .2 and |A| = 4 the sum to k = 1e5 is {part:.6g}, and to infinity {total:.6g}",
         EXACT,
     )
@@ -118,7 +118,7 @@ def lemma_2(material: Material) -> Finding:
     worst = material.numbers["lemma 2: largest share of the bound"]
     least = material.numbers["lemma 2: least share of the bound"]
     return Finding(
-        decide(worst <= 1),
+        worst <= 1,
         f"the left side is between {least:.2g} and {worst:.2g} of the right one for α = .01 … 1 "
         "and |A| = 2, 4, 16",
         f"holds if the share is at most 1 at every one of 991 α; {EXACT}",
@@ -129,11 +129,11 @@ def lemma_2(material: Material) -> Finding:
 def lemma_2_step_a(material: Material) -> Finding:
     """Lemma 2's proof: α²√k − 12 exceeds 1 from k = E + 1 on."""
     value = material.numbers["lemma 2: step (a)"]
-    return Finding(decide(value > 1), f"{value:.2g} at α = .2, k = E + 1 = 90,001", EXACT)
+    return Finding(value > 1, f"{value:.2g} at α = .2, k = E + 1 = 90,001", EXACT)
 
 
 @states(SECTION, "By an integral bound, the rest is at most 4|A|α¹⁰")
 def lemma_2_step_b(material: Material) -> Finding:
     """Lemma 2's proof: the series Σ k^(7/2)/(k − 1)⁵ over k ≥ 4 is at most 2."""
     value = material.numbers["lemma 2: step (b)"]
-    return Finding(decide(value <= 2), f"it is {value:.4f}", f"added up to k = 1e6; {EXACT}")
+    return Finding(value <= 2, f"it is {value:.4f}", f"added up to k = 1e6; {EXACT}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import (
@@ -22,7 +21,6 @@ from fpbandits.paper.claims.statement import (
     EXACT,
     LIMIT,
     Finding,
-    decide,
     in_each,
     mean_text,
     states,
@@ -52,7 +50,7 @@ def lemma_1(material: Material) -> Finding:
     holds, count, text = least_margin(material, ["paper:two", "paper:permutations"])
     least = material.numbers["lemma 1: least β − Δ"]
     return Finding(
-        decide(holds and least > 1e-12),
+        holds and least > 1e-12,
         f"{text} in {counted(count, 'case')} of the paper's sets, and {least:.3g} over 2,000 "
         "random sets of models",
         f"holds if β − Δ is above 0 throughout; {EXACT}",
@@ -71,8 +69,7 @@ def theorem_1_constant(material: Material) -> Finding:
 
     def not_refuted(setting: str) -> tuple[bool, str]:
         regret = material.regret(setting, "fp-ucb", 10**12, FAR)
-        constant = material.case(setting).theorem1.printed.constant
-        assert constant is not None
+        constant = material.constant(setting, "printed")
         return limits(regret)[0] <= constant, f"{mean_text(regret)}, D_1 = {constant:.4g}"
 
     return in_each(
@@ -88,9 +85,9 @@ def theorem_1_constant(material: Material) -> Finding:
 @states(SECTION, "E[R(T)] ≤ D_2 + 12 log T Σ Δ_i/β_i² if B(θ°) is not empty")
 def theorem_1_coefficient(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth with ln T."""
-    settings, allowed = (*LOGARITHMIC, "tied", "constants"), partial(within_theorem_1, material)
+    settings = (*LOGARITHMIC, "tied", "constants")
     evidence = f"holds if every upper limit is within the coefficient ({LIMIT})"
-    return growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, allowed, evidence)
+    return growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, within_theorem_1, evidence)
 
 
 @states(SECTION, "D_2 = |A| max over i in A of Δ_i (2 + C_i + 4|A|)")
@@ -99,7 +96,7 @@ def theorem_1_d2(material: Material) -> Finding:
     case = material.case("two-2")
     missing = [arm for arm in case.confusing_arms if arm not in case.theorem1.printed.constants]
     return Finding(
-        decide(not missing),
+        not missing,
         f"{SETTINGS['two-2'].title}: C_i is missing for {', '.join(missing) or 'no arm'} in C(θ°)",
         EXACT,
         reason="Proposition 1 defines C_i for arms outside C(θ°) alone; the sum of the corrected "
@@ -111,7 +108,7 @@ def theorem_1_d2(material: Material) -> Finding:
 def remark_1_ucb(material: Material) -> Finding:
     """Remark 1: UCB's regret is logarithmic, with the reciprocal gaps in its coefficient."""
 
-    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
+    def logarithmic(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
         allowed = material.case(setting).ucb1.log_coefficient
         return 0 < low and high <= allowed, f" of {allowed:.4g}"
 
@@ -124,7 +121,7 @@ def remark_1_ucb(material: Material) -> Finding:
 def remark_1_thompson(material: Material) -> Finding:
     """Remark 1: Thompson sampling's regret is logarithmic."""
 
-    def logarithmic(setting: str, low: float, high: float) -> tuple[bool, str]:
+    def logarithmic(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
         final = material.lai_robbins(setting)
         return high <= 1.2 * final, f", in the long run {final:.4g}"
 
@@ -142,7 +139,7 @@ def remark_1_ratio(material: Material) -> Finding:
         for arm, beta in case.betas.items()
     ]
     return Finding(
-        decide(max(ratios) < 1),
+        max(ratios) < 1,
         f"(Δ/β)² is at most {max(ratios):.3g} in {counted(len(ratios), 'case')}; it is below 1 "
         "wherever Lemma 1 holds",
         EXACT,
@@ -157,10 +154,8 @@ def remark_1(material: Material) -> Finding:
     ours = material.slope("constants", "fp-ucb", 10**6, 10**12)
     theirs = material.slope("constants", "ucb1", 10**6, 10**12)
     return Finding(
-        decide(
-            limits(paired(ours, theirs))[1] < 0
-            and case.theorem1.printed.log_coefficient < case.ucb1.log_coefficient
-        ),
+        limits(paired(ours, theirs))[1] < 0
+        and case.theorem1.printed.log_coefficient < case.ucb1.log_coefficient,
         f"{SETTINGS['constants'].title}: Δ = {case.gaps[arm]:.3g}, β = {beta:.3g}; bounds "
         f"{case.theorem1.printed.log_coefficient:.4g} for FP-UCB and "
         f"{case.ucb1.log_coefficient:.4g} for UCB1, and measured growth per unit of ln t from "
@@ -177,7 +172,7 @@ def remark_1(material: Material) -> Finding:
 def theorem_2(material: Material) -> Finding:
     """Theorem 2: FP-UCB, a uniformly good policy, pays at least the lower bound in the long run."""
 
-    def pays(setting: str, low: float, high: float) -> tuple[bool, str]:
+    def pays(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
         least = material.case(setting).theorem2.coefficient
         return low >= least, f", at least {least:.4g}"
 
@@ -191,7 +186,7 @@ def theorem_2_arms(material: Material) -> Finding:
     case = material.analyses["informative"].cases[0]
     over_a, over_all = case.theorem2.coefficient, case.theorem2.all_arms.coefficient
     return Finding(
-        decide(over_all >= over_a * (1 - 1e-9)),
+        over_all >= over_a * (1 - 1e-9),
         f"truth (.5, .4, .49) and (.5, .6, .01): {over_a:.4g} over A, {over_all:.4g} when the "
         "third arm, best nowhere, may be played to inform",
         f"holds if the linear program over all arms gives no less; {EXACT}",
@@ -206,7 +201,7 @@ def theorem_2_laws(material: Material) -> Finding:
     """Theorem 2: a model of the same mean on the best arm forces exploration, whatever its law."""
     case = material.analyses["laws"].cases[0]
     return Finding(
-        decide(case.theorem2.confusion_set == case.confusion_set),
+        case.theorem2.confusion_set == case.confusion_set,
         "rewards 0, .5 and 1, the best arm paying .5 for sure under the truth, and 0 or 1 under "
         f"the other model: B(θ°) has {len(case.confusion_set)} model, of which "
         f"{len(case.theorem2.confusion_set)} must be explored",

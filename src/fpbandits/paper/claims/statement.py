@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from fpbandits.core.arrays import Floats
 from fpbandits.paper.experiments import SETTINGS
@@ -31,12 +30,13 @@ LIMIT = f"one-sided Student limit, level {ERROR_CHANCE:.1%}"
 class Finding:
     """What a check found: a verdict, what was measured, and how the one follows from the other.
 
-    ``measured`` has a line per problem; ``evidence`` says what decides; ``horizon`` is the time up
-    to which it speaks, None where no time is involved; ``reason`` says why the statement does not
-    simply hold, if it does not.
+    ``verdict`` is whether the statement holds, or the words for from when on; ``measured`` has a
+    line per problem; ``evidence`` says what decides; ``horizon`` is the time up to which it speaks,
+    None where no time is involved; ``reason`` says why the statement does not simply hold, if it
+    does not.
     """
 
-    verdict: str
+    verdict: bool | str
     measured: str
     evidence: str
     horizon: int | None = None
@@ -62,10 +62,6 @@ class Claim:
         """The verdict without its time: "holds", "beyond" or "fails"."""
         return self.verdict if self.verdict in (HOLDS, FAILS) else "beyond"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
-        return asdict(self)
-
 
 CLAIMS: dict[str, Callable[[Material], Claim]] = {}
 """How each claim is judged, by its id."""
@@ -82,6 +78,8 @@ def states(section: str, paper: str) -> Callable[[_Check], _Check]:
 
         def judge(material: Material) -> Claim:
             found = asdict(check(material))
+            if not isinstance(found["verdict"], str):
+                found["verdict"] = HOLDS if found["verdict"] else FAILS
             if found["verdict"] == HOLDS:
                 found["reason"] = ""
             return Claim(id=name, claim=claim, paper=paper, section=section, **found)
@@ -90,11 +88,6 @@ def states(section: str, paper: str) -> Callable[[_Check], _Check]:
         return check
 
     return register
-
-
-def decide(holds: bool) -> str:
-    """Return the verdict on a plain statement."""
-    return HOLDS if holds else FAILS
 
 
 def beyond(start: int | None) -> str:
@@ -142,4 +135,4 @@ def in_each(
 ) -> Finding:
     """Return a finding that holds if something is so in every setting."""
     holds, lines = lines_of(settings, check)
-    return Finding(decide(holds), heading + lines, evidence, horizon, reason)
+    return Finding(holds, heading + lines, evidence, horizon, reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fpbandits.paper.claims.results import least_margin
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, decide, mean_text, states
+from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, mean_text, states
 from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import limits
 from fpbandits.paper.material import Material
@@ -16,7 +16,7 @@ def ties_lemma_1(material: Material) -> Finding:
     """Lemma 1 stands if the first of tied arms counts as best."""
     holds, count, text = least_margin(material, ["paper:grid"])
     return Finding(
-        decide(holds),
+        holds,
         f"{text}, of {count:,} on the 256 models",
         f"holds if β − Δ is above 0 throughout; {EXACT}",
         reason="With ties, β = Δ is possible",
@@ -31,7 +31,7 @@ def ties_theorem_2(material: Material) -> Finding:
     confused = [case for case in cases if case.confusion_set]
     free = sum(not case.theorem2.confusion_set for case in confused)
     return Finding(
-        decide(free == 0),
+        free == 0,
         f"{SETTINGS['tied'].title}: {bound.printed.coefficient:.4g} as printed, "
         f"{bound.coefficient:.4g} if models under which the arm played is also best are left out; "
         f"in {free} of {len(confused)} truths with a non-empty B(θ°) nothing is left",
@@ -46,7 +46,7 @@ def ties_remark_2(material: Material) -> Finding:
     slope = material.slope("tied", "fp-ucb", 10**6, 10**15)
     coefficient = material.case("tied").theorem2.all_arms.coefficient
     return Finding(
-        decide(coefficient > 0 or limits(slope)[0] <= 0),
+        coefficient > 0 or limits(slope)[0] <= 0,
         f"{SETTINGS['tied'].title}: FP-UCB grows by {mean_text(slope)} per unit of ln t, and the "
         f"lower bound is {coefficient:.4g}",
         f"fails if growth from T=1e6 to 1e15 is above 0 ({LIMIT}) where the lower bound is 0",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.statistics import half_width
 from fpbandits.errors import counted
-from fpbandits.paper.report.chapters import Draw
+from fpbandits.paper.experiments import LEAST_RUNS, SETTINGS
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, SKY, blank, footnote
 from fpbandits.report.times import as_written, time_text
 from fpbandits.simulation.figure import BANDS, draw_policy
@@ -26,7 +26,6 @@ POLICY_NAMES = {
     "ucb1": "UCB1",
     "thompson": "Thompson sampling",
     "frugal": "frugal",
-    "optimist": "optimist",
 }
 POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "frugal": PURPLE}
 SETTING_COLOURS = {
@@ -75,7 +74,7 @@ def draw_curves(
         axes.set_ylabel("regret / ln t")
 
 
-def over_log_time(
+def draw_over_log_time(
     title: str, curves: Mapping[str, Result], *, over_log: bool = False
 ) -> tuple[Figure, Axes]:
     """Draw the regret of policies over log t, all runs, with the 95 % interval of the mean."""
@@ -86,17 +85,35 @@ def over_log_time(
     return figure, axes
 
 
-def policies_over_time(
-    setting: str, policies: Sequence[str], distance: Distance, *, over_log: bool = False
-) -> Draw:
-    """Return how to draw the regret of policies in a setting, and nothing else."""
+def over_log_time(
+    material: Material,
+    *,
+    setting: str,
+    policies: Sequence[str],
+    distance: Distance = "near",
+    over_log: bool = False,
+) -> Figure:
+    """Return a figure of the regret of policies in a setting over log t."""
+    curves = curves_of(material, setting, policies, distance)
+    figure, axes = draw_over_log_time(SETTINGS[setting].title, curves, over_log=over_log)
+    return finish(figure, axes, what_was_run(curves[policies[0]]))
 
-    def draw(material: Material) -> Figure:
-        curves = curves_of(material, setting, policies, distance)
-        figure, axes = over_log_time(material.setting(setting).title, curves, over_log=over_log)
-        return finish(figure, axes, what_was_run(curves[policies[0]]))
 
-    return draw
+def as_in_the_paper(
+    material: Material, *, setting: str, policies: Sequence[str], over_log: bool = False
+) -> Figure:
+    """Return the same in the paper's look: few runs, ±1 standard deviation, over t."""
+    chosen = SETTINGS[setting]
+    figure, axes = canvas(chosen.title)
+    curves = {
+        policy: result.first(LEAST_RUNS).until(chosen.horizon)
+        for policy, result in curves_of(material, setting, policies, "near").items()
+    }
+    draw_curves(axes, curves, band="std", over_log=over_log)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(lambda time, _: f"{time:,.0f}")
+    axes.locator_params(axis="x", nbins=5)
+    return finish(figure, axes, what_was_run(curves[policies[0]], "std"))
 
 
 def draw_mean(axes: Axes, times: Counts, sample: Floats, *, colour: str, label: str) -> None:
@@ -121,7 +138,7 @@ def draw_slope(axes: Axes, slope: Floats, row: float, sign: str, colour: str, la
 def name_rows(axes: Axes, names: Sequence[str], *, above: float) -> None:
     """Write the settings' names beside their rows, and leave room above them for a legend."""
     axes.set_ylim(-len(names) + 0.4, above)
-    axes.set_yticks([-row for row in range(len(names))], names)
+    axes.set_yticks([-row for row in range(len(names))], list(map(short_title, names)))
 
 
 def leave_room(axes: Axes) -> None:
@@ -140,12 +157,10 @@ def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
     return footnote(figure, caption)
 
 
-def what_was_run(result: Result, band: str = "ci") -> str:
+def what_was_run(result: Result, band: str | None = "ci") -> str:
     """Return the line below a figure."""
-    return (
-        f"mean of {counted(result.runs, 'run')}, {BANDS[band]}; "
-        f"T = {as_written(time_text(result.horizon))}, seed {result.seed}"
-    )
+    what = f"mean of {counted(result.runs, 'run')}" + (f", {BANDS[band]}" if band else "")
+    return f"{what}; T = {as_written(time_text(result.horizon))}, seed {result.seed}"
 
 
 def short_title(title: str) -> str:

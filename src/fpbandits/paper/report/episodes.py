@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.errors import counted
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.report import drawing
-from fpbandits.paper.report.chapters import Chapter, Drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
 
 if TYPE_CHECKING:
@@ -20,32 +20,8 @@ if TYPE_CHECKING:
 _ARM_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
-def episodes() -> Chapter:
-    """Return a run episode by episode: its first slots, and the arms of each episode."""
-    return Chapter(
-        "Figure 1: episodes and time slots",
-        "Algorithm 1 plays each arm of A once, and then goes on in episodes. In episode k it "
-        "plays once each arm that is best under some model still consistent with what was "
-        "seen, or all of A if none is (as in the first, where radii are 0). Here is a run on "
-        "the 24 permutations: all four arms are played until models are ruled out.",
-        [
-            Drawing(
-                "fig1-episodes-slots",
-                "Episodes and their time slots: the start of the run, and the first episodes "
-                "that leave out an arm. Numbers in the slots are arms; the small number is the "
-                "first slot's time t.",
-                _slots,
-            ),
-            Drawing(
-                "fig1-episodes",
-                "The same run further on: the episodes in which each arm is played.",
-                _arms,
-            ),
-        ],
-    )
-
-
-def _slots(material: Material) -> Figure:
+def slots(material: Material) -> Figure:
+    """Draw the start of the run and the first episodes that leave out an arm, slot by slot."""
     arms = material.episodes.arms
     starts = np.cumsum([0, *(len(played) for played in arms)])
     figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
@@ -53,44 +29,45 @@ def _slots(material: Material) -> Figure:
     first_short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
     spans = (range(3), range(3, 6), range(first_short - 1, first_short + 2))
     for row, span in enumerate(spans):
-        place, height = 0.0, -1.7 * row
+        left, height = 0.0, -1.7 * row
         for k in span:
             if k >= len(arms):
                 break
             for offset, arm in enumerate(arms[k]):
-                _draw_slot(axes, place + offset, height, arm)
+                _draw_slot(axes, left + offset, height, arm)
             heading = "initialisation" if k == 0 else f"episode {k}"
-            middle = place + len(arms[k]) / 2
+            middle = left + len(arms[k]) / 2
             axes.text(middle, height + 0.38, heading, ha="center", va="bottom", fontsize=10)
             axes.text(
-                place + 0.04,
+                left + 0.04,
                 height - 0.4,
                 f"t = {starts[k] + 1}",
                 va="top",
                 fontsize=9,
                 color="0.35",
             )
-            place += len(arms[k]) + 0.7
+            left += len(arms[k]) + 0.7
     axes.set_xlim(-0.1, 13.6)
     axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
     axes.axis("off")
     return footnote(figure, _one_run(material))
 
 
-def _draw_slot(axes: Axes, place: float, height: float, arm: int) -> None:
+def _draw_slot(axes: Axes, left: float, height: float, arm: int) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(
-        Rectangle((place + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
+        Rectangle((left + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
     )
     axes.text(
-        place + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
+        left + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
     )
 
 
-def _arms(material: Material) -> Figure:
+def arms_by_episode(material: Material) -> Figure:
+    """Draw the episodes in which each arm is played."""
     arms = material.episodes.arms
-    names = material.setting("permutations").problem.arms
+    names = SETTINGS["permutations"].problem.arms
     figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
     for arm, colour in enumerate(_ARM_COLOURS):
         played = np.array([0, *(arm in cycle for cycle in arms[1:]), 0])
@@ -110,6 +87,6 @@ def _arms(material: Material) -> Figure:
 def _one_run(material: Material) -> str:
     plays = sum(len(played) for played in material.episodes.arms)
     return (
-        f"one run of FP-UCB, {material.setting('permutations').title}; {counted(plays, 'play')}, "
+        f"one run of FP-UCB, {SETTINGS['permutations'].title}; {counted(plays, 'play')}, "
         f"seed {material.episodes.seed}"
     )

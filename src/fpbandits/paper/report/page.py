@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from importlib.resources import files
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fpbandits import __version__
 from fpbandits.core.statistics import half_width
-from fpbandits.paper.report.chapters import Chapter
+from fpbandits.paper.claims import verdict_counts
+from fpbandits.paper.experiments import PAPER, RUNS
+from fpbandits.paper.limits import ERROR_CHANCE
+from fpbandits.paper.report.far import when_they_meet
 from fpbandits.report.html import fill
 from fpbandits.report.times import as_written, time_text
 
 if TYPE_CHECKING:
     from fpbandits.paper.claims import Claim
+    from fpbandits.paper.material import Material
     from fpbandits.simulation.result import Result
 
 PLURALS = {"holds": "hold", "beyond": "hold beyond some time", "fails": "fail"}
@@ -37,23 +43,10 @@ _TWICE = "permutations-fp-ucb"
 
 
 def report_page(
-    results: Mapping[str, Result],
-    claims: Sequence[Claim],
-    own: Sequence[Chapter],
-    beyond: Sequence[Chapter],
-    pictures: Mapping[str, bytes],
-    *,
-    counts: Mapping[str, int],
-    error_chance: float,
-    enough: int,
-    day: date,
+    material: Material, claims: Sequence[Claim], pictures: Mapping[str, bytes], day: date
 ) -> str:
-    """Return the page: the paper's own figures and those beyond, and every claim.
-
-    ``pictures`` are the figures as SVG, ``counts`` those of each kind of verdict on the paper's
-    statements, ``error_chance`` is how often a limit is wrong; ``enough`` runs make limits narrow;
-    ``day`` is when the page is made.
-    """
+    """Return the page: every figure, as SVG in ``pictures``, and every claim."""
+    results = material.results
     by_id = {claim.id: claim for claim in claims}
     first = next(iter(results.values()))
     variation = max(
@@ -66,20 +59,70 @@ def report_page(
         sections={key: list(group) for key, group in groupby(claims, lambda each: each.section)},
         in_short=[by_id[name] for name in _IN_SHORT],
         listed=Counter(claim.kind for claim in claims),
-        chapters={"own": own, "beyond": beyond},
+        chapters=chapters(material),
         pictures=pictures,
         words={"plurals": PLURALS, "signs": _SIGNS, "time": time_text, "written": as_written},
-        counts=counts,
-        error_chance=f"{error_chance:.1%}",
-        enough=enough,
+        counts=verdict_counts(claims),
+        error_chance=f"{ERROR_CHANCE:.1%}",
+        enough=RUNS,
         variation=as_written(f"{variation:.0e}"),
-        twice=[_measured(results[f"{_TWICE}-{distance}"]) for distance in ("near", "far")],
+        twice=[_regret_at_1e6(results[f"{_TWICE}-{distance}"]) for distance in ("near", "far")],
         version=__version__,
         day=f"{day.day} {day:%B %Y}",
     )
 
 
-def _measured(result: Result) -> str:
+def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
+    """Return title, text and figures' captions of each chapter, the paper's own and those beyond.
+
+    They are in chapters.toml, where names in braces stand for numbers that are filled in here.
+    """
+    grew = material.regret("grid-4", "fp-ucb", 10**6) - material.regret("grid-4", "fp-ucb", 10**4)
+    late = material.growing_from("grid-4")
+    numbers = {
+        "permutations_crossing": _crossing(material, "permutations"),
+        "grid_6_crossing": _crossing(material, "grid-6"),
+        "grid_4_crossing": _crossing(material, "grid-4"),
+        "thompson": material.regret("permutations", "thompson", 10**5).mean(),
+        "fp_ucb": material.regret("permutations", "fp-ucb", 10**5).mean(),
+        "confused": len(material.case("grid-4").confusion_set),
+        "grid_4_growth": grew.mean(),
+        "grows_again": f", before it grows again beyond T = {time_text(late)}" if late else "",
+        "lai_robbins": material.lai_robbins("permutations"),
+        "meeting": when_they_meet(material),
+        "frugal_range": _range(material, "frugal"),
+        "fp_ucb_range": _range(material, "fp-ucb"),
+        "passes": _passes(material),
+    }
+    text = files("fpbandits.paper.report").joinpath("chapters.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text.format_map(numbers))
+
+
+def _crossing(material: Material, setting: str) -> str:
+    """Say where FP-UCB's mean regret falls below UCB1's."""
+    crossing = material.crossing(setting, "fp-ucb", "ucb1")
+    if crossing is None:
+        return "Up to T = 10⁶ the mean regrets of FP-UCB and UCB1 do not cross."
+    return (
+        f"On average FP-UCB has lost more than UCB1 up to T ≈ {time_text(crossing)}, and less from "
+        "there on."
+    )
+
+
+def _range(material: Material, policy: str) -> str:
+    """Return the least and the largest mean regret on the five problems at T = 10¹²."""
+    means = [material.regret(setting.name, policy, 10**12).mean() for setting in PAPER]
+    return f"{min(means):.2g} and {max(means):.3g}"
+
+
+def _passes(material: Material) -> str:
+    """Return when the mean regret of the counterexample passes the printed bound."""
+    result = material.result("minimum", "fp-ucb", "far")
+    above = result.mean_regret("fp-ucb") > material.constant("minimum", "printed")
+    return time_text(result.times[above.argmax()]) if above.any() else "∞"
+
+
+def _regret_at_1e6(result: Result) -> str:
     """Return the mean regret at T = 10⁶ with its 95 % interval."""
     sample = result.regret(result.policy)[:, result.times == 10**6]
     mean, half = float(sample.mean()), float(half_width(sample)[0])
