@@ -38,7 +38,7 @@ def sums_of(family: str) -> tuple[Estimator, Floats, Floats]:
     values = SAMPLES[family]
     pairs = np.arange(len(values), dtype=np.int32) % 2
     estimator = ESTIMATORS[family].of_log(rewards(values, pairs), {})
-    statistics = estimator.statistics_of(values, pairs)
+    statistics = estimator.statistics_of(values)
     plays = np.array([[float((pairs == pair).sum())] for pair in (0, 1)])
     sums = np.stack([statistics[pairs == pair].sum(axis=0)[np.newaxis] for pair in (0, 1)])
     return estimator, plays, sums
@@ -178,7 +178,7 @@ def test_what_is_given_stays(family: str, given: dict[str, Any], key: str) -> No
 def test_a_beta_reward_at_an_end_is_half_as_far_as_the_nearest() -> None:
     values = np.array([*np.linspace(0.1, 0.9, 40), 0.98, 1.0])
     estimator = ESTIMATORS["beta"].of_log(rewards(values), {})
-    statistics = estimator.statistics_of(values, np.zeros(42, np.int32))
+    statistics = estimator.statistics_of(values)
     np.testing.assert_allclose(np.exp(statistics[-1]), [1, 0.01], rtol=1e-9)
 
 

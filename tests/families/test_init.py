@@ -26,11 +26,11 @@ from fpbandits.core.checks import Numbers, Range
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.families import FAMILIES
-from fpbandits.families.base import MeansFamily
+from fpbandits.families.base import RewardFamily
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Sure(MeansFamily):
+class Sure(RewardFamily):
     """Every reward is its arm's mean."""
 
     name = "sure"

@@ -31,7 +31,7 @@ def test_cells_are_what_rows_add_up_to(
     truth = drawn(3, family, units=40, repeats=3)
     cells, estimator = added_up(truth, family)
     log = read(truth)
-    statistics = estimator.statistics_of(log.reward, log.pair)
+    statistics = estimator.statistics_of(log.reward)
     wanted: list[dict[int, Any]] = [{} for _ in log.units]
     for unit, pair, row in zip(log.unit.tolist(), log.pair.tolist(), statistics, strict=True):
         plays, sums = wanted[unit].get(pair, (0, 0 * row))

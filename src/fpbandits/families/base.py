@@ -56,6 +56,8 @@ class RewardFamily(ABC):
 
     name: ClassVar[str]
     """The word for it in problem files."""
+    table: ClassVar[str] = "means"
+    """The attribute that holds a row per model, as `checked` takes them: [model, arm, …]."""
     fields: ClassVar[tuple[str, ...]] = ()
     """What a problem file says of it, besides a row of numbers per model."""
     optional: ClassVar[tuple[str, ...]] = ()
@@ -93,14 +95,17 @@ class RewardFamily(ABC):
         """Make a family from a row per model and its fields, or say what is wrong with them."""
 
     @property
-    @abstractmethod
-    def content(self) -> Mapping[str, Floats | float]:
-        """All that tells it from others of its family: its fields, and its rows under "rows"."""
-
-    @property
     def rows(self) -> Floats:
         """The rows that `checked` makes the same family of."""
-        return np.asarray(self.content["rows"])
+        rows: Floats = getattr(self, self.table)
+        return rows
+
+    @property
+    def content(self) -> Mapping[str, Floats | float]:
+        """All that tells it from others of its family: its fields, and its rows under "rows"."""
+        rows, fields = {"rows": self.rows}, {name: getattr(self, name) for name in self.fields}
+        # The order is part of a problem's fingerprint.
+        return rows | fields if self.table == "means" else fields | rows
 
     def __str__(self) -> str:
         """Return what kind of rewards these are, in words."""
@@ -167,21 +172,27 @@ class RewardFamily(ABC):
         """Return the expectation of each statistic of one reward, [arm, k]."""
         return np.zeros((self.means.shape[1], 0))
 
-    @abstractmethod
-    def reordered(self, models: Ints, arms: Ints) -> Self:
-        """Return the same laws with models and arms in another order, or some of them."""
+    def with_rows(self, rows: Floats, **fields: Any) -> Self:
+        """Return a family with another row per model, and perhaps other fields."""
+        fields[self.table] = rows
+        return replace(self, **fields)
 
-    @abstractmethod
+    def reordered(self, models: Ints, arms: Ints) -> Self:
+        """Return the same models and arms in another order, or some of them."""
+        return self.with_rows(self.rows[np.ix_(models, arms)])
+
     def side_by_side(self) -> Self:
         """Return one model with the arms of the first, then those of the second, and so on."""
+        return self.with_rows(self.rows.reshape(1, -1, *self.rows.shape[2:]))
 
-    @abstractmethod
     def stacked(self, others: Sequence[Self]) -> Self:
         """Return these models and, below them, those of others that are alike in all else."""
+        return self.with_rows(np.concatenate([self.rows, *(other.rows for other in others)]))
 
-    @abstractmethod
     def of_means(self, means: Numbers, names: Names) -> Self:
-        """Return laws of one model with these means, alike in all else, if means are enough."""
+        """Return one model with these means, checked as those of a problem, alike in all else."""
+        fields = {field: getattr(self, field) for field in self.fields}
+        return self.checked([list(means)], names, self.range, **fields)
 
     @abstractmethod
     def divergence(self, truth: int, others: Ints) -> Floats:
@@ -195,30 +206,3 @@ class RewardFamily(ABC):
         means = self.unit_means[:, arm]
         same: Bools = np.abs(means - means[truth]) <= TOLERANCE
         return same
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MeansFamily(RewardFamily):
-    """A family whose laws follow from their means and its fields."""
-
-    @property
-    def content(self) -> Mapping[str, Floats | float]:
-        """The means, and the fields."""
-        return {"rows": self.means, **{field: getattr(self, field) for field in self.fields}}
-
-    def reordered(self, models: Ints, arms: Ints) -> Self:
-        """Take means from other places."""
-        return replace(self, means=self.means[np.ix_(models, arms)])
-
-    def stacked(self, others: Sequence[Self]) -> Self:
-        """Put the means below one another."""
-        return replace(self, means=np.vstack([self.means, *(other.means for other in others)]))
-
-    def side_by_side(self) -> Self:
-        """Put the means side by side."""
-        return replace(self, means=self.means.reshape(1, -1))
-
-    def of_means(self, means: Numbers, names: Names) -> Self:
-        """Check the means as those of a problem are."""
-        fields = {field: getattr(self, field) for field in self.fields}
-        return self.checked([list(means)], names, self.range, **fields)

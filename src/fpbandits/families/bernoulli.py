@@ -13,15 +13,15 @@ from fpbandits.core.checks import Numbers, Range, range_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError
-from fpbandits.families.base import MeansFamily, RewardFamily
+from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Codes, Estimator, Rewards
+from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bernoulli(MeansFamily):
+class Bernoulli(RewardFamily):
     """Reward 1 with probability μ_i(θ), else 0."""
 
     name = "bernoulli"
@@ -78,24 +78,19 @@ class BernoulliEstimator(Estimator):
                 needless = "value says what each arm can pay: leave out the range"
                 raise InputError(needless, about=("range",))
             bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
-        elif "value" in given:
-            bottom, top = 0.0, np.asarray(given["value"], np.float64)
-        else:
-            bottom, top = 0.0, _paid(rewards)
-        if rewards.range is not None:
             rewards.refuse_outside(rewards.range)
-            words = (
-                f"{{}} is neither end of the range {range_text(rewards.range)}: use another family"
-            )
-        elif (top == 1).all():
-            words = "{} is neither 0 nor 1: give a range, as 0,15, or another family"
+            choice = f"neither end of the range {range_text(rewards.range)}: use another family"
         else:
-            words = "{} is neither 0 nor what its arm pays otherwise: use another family"
+            bottom = 0.0
+            top = np.asarray(given["value"], float) if "value" in given else _paid(rewards)
+            choice = "neither 0 nor what its arm pays otherwise: use another family"
+            if (top == 1).all():
+                choice = "neither 0 nor 1: give a range, as 0,15, or another family"
         wrong = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
-        rewards.refuse(wrong, words)
+        rewards.refuse(wrong, f"{{}} is {choice}")
         return cls(bottom, top)
 
-    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+    def statistics_of(self, values: Floats) -> Floats:
         paid: Floats = (values != self.bottom).astype(np.float64)[:, np.newaxis]
         return paid
 

@@ -21,8 +21,8 @@ from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, wrong_value
-from fpbandits.families.base import MeansFamily
-from fpbandits.families.estimator import Codes, Estimator, Rewards
+from fpbandits.families.base import RewardFamily
+from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
 
 _LEAST = 2.0**-54
@@ -32,7 +32,7 @@ _FARTHEST = 12.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Beta(MeansFamily):
+class Beta(RewardFamily):
     """Beta(cμ, c(1 − μ))."""
 
     name = "beta"
@@ -159,7 +159,7 @@ class BetaEstimator(Estimator):
             return self.concentration
         return math.exp(min(max(float(common[0]), -5.0), 25.0))
 
-    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+    def statistics_of(self, values: Floats) -> Floats:
         inside = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
         return np.stack(
             [np.log(np.maximum(inside, self.least)), np.log(np.maximum(1 - inside, self.least))],
@@ -212,9 +212,6 @@ class BetaEstimator(Estimator):
     def means(self, coordinates: Floats, common: Floats) -> Floats:
         low, high = self.limits
         return low + (high - low) * self._means(coordinates)
-
-    def rows(self, coordinates: Floats, common: Floats) -> Floats:
-        return self.means(coordinates, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
         found = float(f"{self._concentration(common):.6g}")  # no log knows more digits

@@ -5,8 +5,8 @@ The statistics are how often each value came.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from fpbandits.core.table import from_array, other_units
 from fpbandits.errors import InputError, quote, wrong_type
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Codes, Estimator, Rewards
+from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 
 
@@ -29,6 +29,7 @@ class Discrete(RewardFamily):
     """Rewards from a finite support, with probabilities[θ, arm, value]."""
 
     name = "discrete"
+    table = "probabilities"
     fields = ("support",)
     sum_in_one_draw = True
 
@@ -47,10 +48,6 @@ class Discrete(RewardFamily):
         support = _support(fields["support"], range)
         probabilities = _probabilities(rows, names, len(support))
         return cls(support=support, probabilities=probabilities, range=range)
-
-    @property
-    def content(self) -> Mapping[str, Floats | float]:
-        return {"support": self.support, "rows": self.probabilities}
 
     @cached_property
     def unit_support(self) -> Floats:
@@ -108,16 +105,6 @@ class Discrete(RewardFamily):
     def expected(self, model: int) -> Floats:
         expected: Floats = self.probabilities[model]
         return expected
-
-    def reordered(self, models: Ints, arms: Ints) -> Discrete:
-        return replace(self, probabilities=self.probabilities[np.ix_(models, arms)])
-
-    def stacked(self, others: Sequence[Discrete]) -> Discrete:
-        rows = [self.probabilities, *(other.probabilities for other in others)]
-        return replace(self, probabilities=np.concatenate(rows))
-
-    def side_by_side(self) -> Discrete:
-        return replace(self, probabilities=self.probabilities.reshape(1, -1, len(self.support)))
 
     def of_means(self, means: Numbers, names: Names) -> Discrete:
         raise InputError("means alone do not make a discrete law: name a true model instead")
@@ -193,7 +180,7 @@ class DiscreteEstimator(Estimator):
 
     def __init__(self, support: Floats, limits: Range) -> None:
         self.support, self.limits = support, limits
-        self.statistics, self.coordinates = len(support), len(support) - 1
+        self.statistics = len(support)
 
     @classmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> DiscreteEstimator:
@@ -214,7 +201,7 @@ class DiscreteEstimator(Estimator):
             raise InputError("all rewards are the same: there is nothing to learn from them")
         return cls(support, rewards.range or (float(support[0]), float(support[-1])))
 
-    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+    def statistics_of(self, values: Floats) -> Floats:
         counts = np.zeros((len(values), len(self.support)))
         counts[np.arange(len(values)), np.searchsorted(self.support, values)] = 1
         return counts
@@ -235,7 +222,7 @@ class DiscreteEstimator(Estimator):
         return np.zeros(coordinates.shape[:-1]), -self._logs(coordinates)
 
     def means(self, coordinates: Floats, common: Floats) -> Floats:
-        means: Floats = np.exp(self._logs(coordinates)) @ self.support
+        means: Floats = self.rows(coordinates, common) @ self.support
         return means
 
     def rows(self, coordinates: Floats, common: Floats) -> Floats:

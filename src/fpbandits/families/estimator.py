@@ -75,8 +75,6 @@ class Estimator(ABC):
     """What the user may say, and is found from the log otherwise."""
     integer: ClassVar[bool] = True
     """Whether statistics are whole numbers, so that many units have the same."""
-    coordinates: int = 1
-    """How many numbers a law has."""
     statistics: int = 1
     """How many sums are kept of rewards."""
 
@@ -86,7 +84,7 @@ class Estimator(ABC):
         """Look at all rewards, and refuse the first that cannot be, by its row."""
 
     @abstractmethod
-    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+    def statistics_of(self, values: Floats) -> Floats:
         """Return the statistics of each reward, [row, k]."""
 
     @abstractmethod
@@ -107,9 +105,9 @@ class Estimator(ABC):
     def means(self, coordinates: Floats, common: Floats) -> Floats:
         """Return the mean rewards, [pair, type], in the user's units."""
 
-    @abstractmethod
     def rows(self, coordinates: Floats, common: Floats) -> Floats:
-        """Return what a problem file says of each pair and type: [pair, type] or [.., value]."""
+        """Return what a problem file says of each pair and type: the means, or [.., value]."""
+        return self.means(coordinates, common)
 
     @abstractmethod
     def fields(self, common: Floats) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, wrong_value
-from fpbandits.families.base import MeansFamily
-from fpbandits.families.estimator import Codes, Estimator, Rewards
+from fpbandits.families.base import RewardFamily
+from fpbandits.families.estimator import Estimator, Rewards
 
 UNBOUNDED: Range = (-math.inf, math.inf)
 _LARGEST = 1e100
@@ -34,7 +34,7 @@ _FURTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Gaussian(MeansFamily):
+class Gaussian(RewardFamily):
     """Normal rewards of known deviation."""
 
     name = "gaussian"
@@ -147,7 +147,7 @@ class GaussianEstimator(Estimator):
             return self.deviation / self.scale
         return math.exp(max(float(common[0]), -15.0))
 
-    def statistics_of(self, values: Floats, pairs: Codes) -> Floats:
+    def statistics_of(self, values: Floats) -> Floats:
         inside = (values - self.middle) / self.scale
         return np.stack([inside, inside**2], axis=1)
 
@@ -177,9 +177,6 @@ class GaussianEstimator(Estimator):
     def means(self, coordinates: Floats, common: Floats) -> Floats:
         means: Floats = self.middle + self.scale * coordinates[..., 0]
         return means
-
-    def rows(self, coordinates: Floats, common: Floats) -> Floats:
-        return self.means(coordinates, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
         found = self._sigma(common) * self.scale

@@ -5,10 +5,10 @@ A lower bound divides by a divergence, so its relative accuracy counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import factorial
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 
 from fpbandits.core.arrays import Floats
 
@@ -28,7 +28,7 @@ def information(p: Floats, q: Floats) -> Floats:
         u = (q - p) / p
         small = np.abs(u) < 0.01
         v = np.where(small, u, 0.0)
-        series = v * v * _polynomial(v, [(-1) ** n / n for n in range(2, 10)])
+        series = v * v * polyval(v, [(-1) ** n / n for n in range(2, 10)])
         log_ratio = np.where(np.abs(u) < 0.5, np.log1p(u), np.log(q) - np.log(p))
         information = np.where(small, p * series, (q - p) - p * log_ratio)
     return np.where(p == 0, q, information)
@@ -48,13 +48,6 @@ def log_gamma_bregman(x: Floats, y: Floats) -> Floats:
     step = x - y
     small = np.abs(step) < 0.01 * y
     h = np.where(small, step, 0.0)
-    series = h * h * _polynomial(h, [polygamma(n - 1, y) / factorial(n) for n in range(2, 9)])
+    terms = [polygamma(n - 1, y) / factorial(n) for n in range(2, 9)]
+    series = h * h * polyval(h, terms, tensor=False)
     return np.where(small, series, gammaln(x) - gammaln(y) - digamma(y) * step)
-
-
-def _polynomial(x: Floats, coefficients: Sequence[Floats | float]) -> Floats:
-    """Return Σ coefficients[n]·xⁿ by Horner's rule."""
-    total = np.zeros_like(x)
-    for coefficient in reversed(coefficients):
-        total = total * x + coefficient
-    return total

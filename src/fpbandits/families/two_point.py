@@ -9,8 +9,7 @@ The statistics are how often an arm paid, and how often it did not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +31,7 @@ class TwoPoint(RewardFamily):
     """``value`` of the arm with probability ``probabilities[θ, arm]``, else 0."""
 
     name = "bernoulli"
+    table = "probabilities"
     fields = ("value",)
     sum_in_one_draw = True
     takes_range = False
@@ -52,10 +52,6 @@ class TwoPoint(RewardFamily):
         value = _values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
         return cls(value=value, probabilities=checked_means(rows, names, (0.0, 1.0)), range=limits)
-
-    @property
-    def content(self) -> Mapping[str, Floats | float]:
-        return {"value": self.value, "rows": self.probabilities}
 
     def __str__(self) -> str:
         values = ", ".join(map(number_text, self.value[:4].tolist()))
@@ -112,17 +108,10 @@ class TwoPoint(RewardFamily):
         return np.stack([p, 1 - p], axis=-1)
 
     def reordered(self, models: Ints, arms: Ints) -> TwoPoint:
-        chosen = self.probabilities[np.ix_(models, arms)]
-        return replace(self, probabilities=chosen, value=self.value[arms])
-
-    def stacked(self, others: Sequence[TwoPoint]) -> TwoPoint:
-        rows = [self.probabilities, *(other.probabilities for other in others)]
-        return replace(self, probabilities=np.concatenate(rows))
+        return self.with_rows(self.rows[np.ix_(models, arms)], value=self.value[arms])
 
     def side_by_side(self) -> TwoPoint:
-        rows = len(self.probabilities)
-        one = self.probabilities.reshape(1, -1)
-        return replace(self, probabilities=one, value=np.tile(self.value, rows))
+        return self.with_rows(self.rows.reshape(1, -1), value=np.tile(self.value, len(self.rows)))
 
     def of_means(self, means: Numbers, names: Names) -> TwoPoint:
         """Take each mean for its arm's probability times its value."""

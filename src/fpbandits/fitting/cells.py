@@ -103,8 +103,7 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
     sums = np.zeros((len(distinct), estimator.statistics))
     for start in range(0, len(cell), _AT_ONCE):
         rows = slice(start, start + _AT_ONCE)
-        statistics = estimator.statistics_of(log.reward[rows], log.pair[rows])
-        np.add.at(sums, cell[rows], statistics)
+        np.add.at(sums, cell[rows], estimator.statistics_of(log.reward[rows]))
     lengths = np.bincount(unit, minlength=len(log.units))
     starts = np.concatenate([[0], np.cumsum(lengths)])
     within = None

@@ -21,10 +21,12 @@ Every problem has a prior, from which its truth is to be drawn. Names say the ki
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from fpbandits.core.arrays import Floats
+from fpbandits.core.shares import checked_prior
 from fpbandits.problem.problem import Problem
 
 Random = np.random.Generator
@@ -40,15 +42,15 @@ def practice(seed: int = 0) -> list[Problem]:
     >>> [problem.name for problem in practice(1)][:3]
     ['logistic demand', 'elastic demand', 'tastes']
     """
-    return [
-        draw(np.random.default_rng([seed, number]), kind)
-        for number, (kind, draw) in enumerate(_KINDS.items())
-    ]
-
-
-def _prior(random: Random, models: int) -> dict[str, float]:
-    """Draw how common each model is: some a few times as much as others."""
-    return {f"theta{m + 1}": float(w) for m, w in enumerate(random.gamma(2, size=models) + 0.1)}
+    problems = []
+    for number, (kind, draw) in enumerate(_KINDS.items()):
+        random = np.random.default_rng([seed, number])
+        problem = draw(random)
+        # Some models are a few times as common as others.
+        weights = random.gamma(2, size=len(problem.models)) + 0.1
+        prior = checked_prior(dict(zip(problem.models, weights, strict=True)), problem.models)
+        problems.append(replace(problem, name=kind, prior=prior))
+    return problems
 
 
 def _prices(random: Random) -> Floats:
@@ -57,30 +59,28 @@ def _prices(random: Random) -> Floats:
     return halves
 
 
-def _logistic_demand(random: Random, kind: str) -> Problem:
+def _logistic_demand(random: Random) -> Problem:
     prices, models = _prices(random), int(random.integers(6, 41))
     usual = random.uniform(prices[0], prices[-1], (models, 1))
     steep = random.uniform(3, 10, (models, 1))
     most = random.uniform(0.1, 0.7, (models, 1))
-    return _demand(most / (1 + np.exp(steep * (prices / usual - 1))), prices, 0, random, kind)
+    return _demand(most / (1 + np.exp(steep * (prices / usual - 1))), prices, 0)
 
 
-def _elastic_demand(random: Random, kind: str) -> Problem:
+def _elastic_demand(random: Random) -> Problem:
     prices, models = _prices(random), int(random.integers(6, 41))
     elasticity = random.uniform(1.1, 4, (models, 1))
     most = random.uniform(0.1, 0.7, (models, 1))
     # Without a cost an extreme price is best.
     cost = round(random.uniform(0.4, 0.8) * prices[0])
-    return _demand(most * (prices / prices[0]) ** -elasticity, prices, cost, random, kind)
+    return _demand(most * (prices / prices[0]) ** -elasticity, prices, cost)
 
 
-def _demand(chances: Floats, prices: Floats, cost: float, random: Random, kind: str) -> Problem:
+def _demand(chances: Floats, prices: Floats, cost: float) -> Problem:
     return Problem.bernoulli(
         chances,
         value=prices - cost,
         arms=[f"{price:g} EUR" for price in prices],
-        prior=_prior(random, len(chances)),
-        name=kind,
     )
 
 
@@ -93,25 +93,23 @@ def _liking(random: Random, models: int, arms: int) -> Floats:
     return liking
 
 
-def _tastes(random: Random, kind: str) -> Problem:
+def _tastes(random: Random) -> Problem:
     models = int(random.integers(4, 17))
     means = _liking(random, models, int(random.integers(8, 21)))
-    return Problem.bernoulli(means, prior=_prior(random, models), name=kind)
+    return Problem.bernoulli(means)
 
 
-def _tastes_by_daytime(random: Random, kind: str) -> Problem:
+def _tastes_by_daytime(random: Random) -> Problem:
     models, arms, contexts = int(random.integers(4, 13)), int(random.integers(4, 9)), 3
     means = np.stack([_liking(random, models, arms) for _ in range(contexts)], axis=1)
     return Problem.bernoulli(
         means,
         contexts=["morning", "noon", "evening"],
         shares=random.dirichlet([5] * contexts).tolist(),
-        prior=_prior(random, models),
-        name=kind,
     )
 
 
-def _stars(random: Random, kind: str) -> Problem:
+def _stars(random: Random) -> Problem:
     """Four chances of one more star: how many there are is binomial."""
     from scipy.stats import binom
 
@@ -119,17 +117,13 @@ def _stars(random: Random, kind: str) -> Problem:
     quality = random.uniform(0.3, 0.9, (models, arms, 1))
     laws: Floats = np.asarray(binom.pmf(np.arange(5), 4, quality))
     laws /= laws.sum(axis=2, keepdims=True)
-    return Problem.discrete(
-        laws, support=[1, 2, 3, 4, 5], range=(1, 5), prior=_prior(random, models), name=kind
-    )
+    return Problem.discrete(laws, support=[1, 2, 3, 4, 5], range=(1, 5))
 
 
-def _watched(random: Random, kind: str) -> Problem:
+def _watched(random: Random) -> Problem:
     models = int(random.integers(4, 13))
     means = random.uniform(0.15, 0.85, (models, int(random.integers(4, 11))))
-    return Problem.beta(
-        means, round(random.uniform(1.5, 8), 1), prior=_prior(random, models), name=kind
-    )
+    return Problem.beta(means, round(random.uniform(1.5, 8), 1))
 
 
 def _arrival(signal: Floats, width: float) -> Floats:
@@ -138,19 +132,17 @@ def _arrival(signal: Floats, width: float) -> Floats:
     return np.clip(chances, 1e-4, 1 - 1e-4)
 
 
-def _links(random: Random, kind: str) -> Problem:
+def _links(random: Random) -> Problem:
     models = int(random.integers(6, 17))
     signal = np.linspace(4, 27, models) + random.uniform(-0.5, 0.5, models)
     return Problem.bernoulli(
         _arrival(signal, random.uniform(0.8, 2)),
         value=_RATES,
         arms=[f"{rate} Mbit/s" for rate in _RATES],
-        prior=_prior(random, models),
-        name=kind,
     )
 
 
-def _links_measured(random: Random, kind: str) -> Problem:
+def _links_measured(random: Random) -> Problem:
     # The measurement is off by what is not seen: interference, a poor receiver.
     models, measured = int(random.integers(5, 13)), np.array([8.0, 14.0, 20.0])
     off = np.linspace(-8, 5, models) + random.uniform(-0.4, 0.4, models)
@@ -160,42 +152,38 @@ def _links_measured(random: Random, kind: str) -> Problem:
         arms=[f"{rate} Mbit/s" for rate in _RATES],
         contexts=["weak", "fair", "strong"],
         shares=random.dirichlet([4, 4, 4]).tolist(),
-        prior=_prior(random, models),
-        name=kind,
     )
 
 
-def _trial(random: Random, kind: str) -> Problem:
+def _trial(random: Random) -> Problem:
     """Every treatment is as good as the control, better or worse: all that may be the case."""
     treatments, usual = int(random.integers(1, 4)), random.uniform(0.25, 0.6)
     effects = np.array([0.0, random.uniform(0.08, 0.2), -random.uniform(0.05, 0.15)])
     every = np.stack(np.meshgrid(*[effects] * treatments, indexing="ij"), -1)
     means = usual + every.reshape(-1, treatments)
     means = np.column_stack([np.full(len(means), usual), means])
-    return Problem.bernoulli(means, prior=_prior(random, len(means)), name=kind)
+    return Problem.bernoulli(means)
 
 
-def _doses(random: Random, kind: str) -> Problem:
+def _doses(random: Random) -> Problem:
     doses, models = np.linspace(0, 1, random.integers(4, 7)), int(random.integers(6, 19))
     half = random.uniform(0.1, 0.8, (models, 1))
     harm = random.choice([0.0, 1.0], (models, 1)) * random.uniform(0.5, 2, (models, 1))
     effect = random.uniform(0.5, 2, (models, 1)) * doses / (doses + half) - harm * doses**2
-    return Problem.gaussian(
-        10 * effect, round(random.uniform(4, 15), 1), prior=_prior(random, models), name=kind
-    )
+    return Problem.gaussian(10 * effect, round(random.uniform(4, 15), 1))
 
 
-def _uniform(random: Random, kind: str) -> Problem:
+def _uniform(random: Random) -> Problem:
     models, arms = int(random.integers(6, 41)), int(random.integers(3, 11))
     means = random.uniform(0.05, 0.95, (models, arms))
-    return Problem.bernoulli(means, prior=_prior(random, models), name=kind)
+    return Problem.bernoulli(means)
 
 
-def _coarse(random: Random, kind: str) -> Problem:
+def _coarse(random: Random) -> Problem:
     models, arms = int(random.integers(8, 61)), int(random.integers(3, 7))
     levels = np.sort(random.choice(np.arange(1, 20) / 20, random.integers(3, 6), replace=False))
     means = np.unique(random.choice(levels, (models, arms)), axis=0)
-    return Problem.bernoulli(means, prior=_prior(random, len(means)), name=kind)
+    return Problem.bernoulli(means)
 
 
 def _features(random: Random) -> tuple[Floats, Floats]:
@@ -204,31 +192,27 @@ def _features(random: Random) -> tuple[Floats, Floats]:
     return random.normal(size=(models, 3)), random.normal(size=(4, offers, 3))
 
 
-def _linear(random: Random, kind: str) -> Problem:
+def _linear(random: Random) -> Problem:
     weights, features = _features(random)
     return Problem.linear(
         weights,
         features,
         round(random.uniform(1, 4), 1),
         contexts=["north", "east", "south", "west"],
-        prior=_prior(random, len(weights)),
-        name=kind,
     )
 
 
-def _sales(random: Random, kind: str) -> Problem:
+def _sales(random: Random) -> Problem:
     weights, features = _features(random)
     constant = np.full((*features.shape[:2], 1), -random.uniform(1, 3))
     return Problem.logistic(
         np.column_stack([weights, np.ones(len(weights))]),
         np.concatenate([features, constant], axis=2),
         contexts=["north", "east", "south", "west"],
-        prior=_prior(random, len(weights)),
-        name=kind,
     )
 
 
-_KINDS: dict[str, Callable[[Random, str], Problem]] = {
+_KINDS: dict[str, Callable[[Random], Problem]] = {
     "logistic demand": _logistic_demand,
     "elastic demand": _elastic_demand,
     "tastes": _tastes,
