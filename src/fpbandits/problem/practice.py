@@ -32,8 +32,10 @@ from fpbandits.problem.problem import Problem
 Random = np.random.Generator
 
 _RATES = (6, 9, 12, 18, 24, 36, 48, 54)
+_RATE_NAMES = [f"{rate} Mbit/s" for rate in _RATES]
 _NEEDED = np.array([5, 6, 8, 10, 14, 18, 22, 24])
 """The signal, in dB, at which half the packets of each rate arrive."""
+_SEGMENTS = ["north", "east", "south", "west"]
 
 
 def practice(seed: int = 0) -> list[Problem]:
@@ -64,7 +66,8 @@ def _logistic_demand(random: Random) -> Problem:
     usual = random.uniform(prices[0], prices[-1], (models, 1))
     steep = random.uniform(3, 10, (models, 1))
     most = random.uniform(0.1, 0.7, (models, 1))
-    return _demand(most / (1 + np.exp(steep * (prices / usual - 1))), prices, 0)
+    chances = most / (1 + np.exp(steep * (prices / usual - 1)))
+    return Problem.bernoulli(chances, value=prices, arms=_in_euros(prices))
 
 
 def _elastic_demand(random: Random) -> Problem:
@@ -73,15 +76,12 @@ def _elastic_demand(random: Random) -> Problem:
     most = random.uniform(0.1, 0.7, (models, 1))
     # Without a cost an extreme price is best.
     cost = round(random.uniform(0.4, 0.8) * prices[0])
-    return _demand(most * (prices / prices[0]) ** -elasticity, prices, cost)
+    chances = most * (prices / prices[0]) ** -elasticity
+    return Problem.bernoulli(chances, value=prices - cost, arms=_in_euros(prices))
 
 
-def _demand(chances: Floats, prices: Floats, cost: float) -> Problem:
-    return Problem.bernoulli(
-        chances,
-        value=prices - cost,
-        arms=[f"{price:g} EUR" for price in prices],
-    )
+def _in_euros(prices: Floats) -> list[str]:
+    return [f"{price:g} EUR" for price in prices]
 
 
 def _liking(random: Random, models: int, arms: int) -> Floats:
@@ -135,11 +135,8 @@ def _arrival(signal: Floats, width: float) -> Floats:
 def _links(random: Random) -> Problem:
     models = int(random.integers(6, 17))
     signal = np.linspace(4, 27, models) + random.uniform(-0.5, 0.5, models)
-    return Problem.bernoulli(
-        _arrival(signal, random.uniform(0.8, 2)),
-        value=_RATES,
-        arms=[f"{rate} Mbit/s" for rate in _RATES],
-    )
+    chances = _arrival(signal, random.uniform(0.8, 2))
+    return Problem.bernoulli(chances, value=_RATES, arms=_RATE_NAMES)
 
 
 def _links_measured(random: Random) -> Problem:
@@ -149,7 +146,7 @@ def _links_measured(random: Random) -> Problem:
     return Problem.bernoulli(
         _arrival(measured + off[:, np.newaxis], random.uniform(0.8, 2)),
         value=_RATES,
-        arms=[f"{rate} Mbit/s" for rate in _RATES],
+        arms=_RATE_NAMES,
         contexts=["weak", "fair", "strong"],
         shares=random.dirichlet([4, 4, 4]).tolist(),
     )
@@ -187,29 +184,23 @@ def _coarse(random: Random) -> Problem:
 
 
 def _features(random: Random) -> tuple[Floats, Floats]:
-    """Draw weights[model] and features[segment][offer] of the same three properties."""
+    """Draw weights[model] and features[segment][offer] of three properties."""
     models, offers = int(random.integers(5, 17)), int(random.integers(3, 9))
-    return random.normal(size=(models, 3)), random.normal(size=(4, offers, 3))
+    return random.normal(size=(models, 3)), random.normal(size=(len(_SEGMENTS), offers, 3))
 
 
 def _linear(random: Random) -> Problem:
     weights, features = _features(random)
-    return Problem.linear(
-        weights,
-        features,
-        round(random.uniform(1, 4), 1),
-        contexts=["north", "east", "south", "west"],
-    )
+    deviation = round(random.uniform(1, 4), 1)
+    return Problem.linear(weights, features, deviation, contexts=_SEGMENTS)
 
 
 def _sales(random: Random) -> Problem:
     weights, features = _features(random)
     constant = np.full((*features.shape[:2], 1), -random.uniform(1, 3))
-    return Problem.logistic(
-        np.column_stack([weights, np.ones(len(weights))]),
-        np.concatenate([features, constant], axis=2),
-        contexts=["north", "east", "south", "west"],
-    )
+    weights = np.column_stack([weights, np.ones(len(weights))])
+    features = np.concatenate([features, constant], axis=2)
+    return Problem.logistic(weights, features, contexts=_SEGMENTS)
 
 
 _KINDS: dict[str, Callable[[Random], Problem]] = {

@@ -16,7 +16,7 @@ from typing import Literal
 from fpbandits.theory.bounds import optimist_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import bound_text, least_text, named, told, verdict
+from fpbandits.theory.verdicts import bound_text, case_text, least_text, named, verdict
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Case:
         }
 
     def __str__(self) -> str:
-        return told(self.truth, self.verdict, self.facts)
+        return case_text(self.truth, self.verdict, self.facts)
 
     def _of_optimist(self) -> dict[str, str]:
         most = self.optimist.log_coefficient
@@ -152,7 +152,7 @@ class Case:
 
 
 def case_of(structure: Structure, truth: int) -> Case:
-    """Say what follows from one truth."""
+    """Return what follows if the model ``truth`` is the true one."""
     problem, width = structure.problem, structure.problem.rewards.width
     model_names = partial(named, problem.models)
 

@@ -3,51 +3,39 @@
 A context x is seen before each decision. Everything that is by arm becomes by *pair* (x, a). Let
 a*(x) be the best arm in x under θ°, the smallest index where arms tie.
 
-* B(θ°) is the set of models that give (x, a*(x)) the same law as θ° for every context x, and under
-  which a*(x) is not a best arm in some x: whoever plays well in every context cannot tell them from
-  the truth, and must.
+* B(θ°) is the set of models that give (x, a*(x)) the same distribution as θ° for every context x,
+  and under which a*(x) is not a best arm in some x: playing well in every context does not tell
+  them from the truth, and a policy must.
 * The lower bound: regret grows at least as ln T · min Σ c(x, a) Δ(x, a) over plays c ≥ 0 with
   Σ c(x, a) D_{x,a}(θ°‖θ) ≥ 1 for every θ in B(θ°). How often each context comes drops out, as long
   as each comes at all: it is only a matter of waiting for it.
 
-So one context may tell for free what another would have to pay for. What UCB1 guarantees is added
-up over contexts, each a bandit of its own that is played no more than T times.
+So one context may reveal for free what would cost regret in another. UCB1's bound is the sum over
+contexts, each a separate bandit that is played at most T times.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
+from fpbandits.core.arrays import Bools, Floats, Ints
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest
-from fpbandits.theory.verdicts import first_of, least_text, named, told
+from fpbandits.theory.structure import BestArms
+from fpbandits.theory.verdicts import case_text, first_of, least_text, named
 
 
-class PairStructure:
+class PairStructure(BestArms):
     """The definitions above, for one problem; θ° is the index ``truth`` of a model."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.means = problem.rewards.unit_means.reshape(len(problem.models), -1, len(problem.arms))
-
-    @cached_property
-    def best_arms(self) -> Bools:
-        """Tell which arms are best, [θ, context, arm]."""
-        best: Bools = self.means >= self.means.max(axis=2, keepdims=True) - TOLERANCE
-        return best
-
-    @cached_property
-    def best_arm(self) -> Ints:
-        """a*(x) under every θ, [θ, context]."""
-        best: Ints = self.best_arms.argmax(axis=2)
-        return best
+        super().__init__(problem)
+        self.means = self.means.reshape(len(problem.models), -1, len(problem.arms))
 
     def best_pairs(self, truth: int) -> Ints:
         """Return the pairs (x, a*(x)), by their columns."""
@@ -62,26 +50,16 @@ class PairStructure:
         return np.where(self.best_arms[truth], 0.0, gaps).reshape(-1)
 
     def told_by(self, truth: int) -> Bools:
-        """Tell in which contexts playing well gives every θ away, [θ, context]."""
+        """Tell in which contexts playing well tells θ from θ°, [θ, context]."""
         same = [self.problem.rewards.same_law(truth, pair) for pair in self.best_pairs(truth)]
         return ~np.stack(same, axis=1)
 
     def plays_worse(self, truth: int) -> Bools:
-        """Tell under which θ playing as is best under θ° would not be best somewhere."""
+        """Tell under which θ the decisions that are best under θ° are not best in some context."""
         contexts = np.arange(self.means.shape[1])
         still_best = self.best_arms[:, contexts, self.best_arm[truth]]
         worse: Bools = np.logical_not(still_best.all(axis=1))
         return worse
-
-    @cached_property
-    def candidate_arms(self) -> Ints:
-        """The arms that are best in some context under some model."""
-        return np.unique(self.best_arm)
-
-    @cached_property
-    def ties(self) -> Ints:
-        """The models whose best arm is not unique in some context."""
-        return np.flatnonzero((self.best_arms.sum(axis=2) > 1).any(axis=1))
 
     def confusion_set(self, truth: int) -> Ints:
         """B(θ°)."""
@@ -140,7 +118,7 @@ class ContextCase:
         return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in where.items())
 
     def __str__(self) -> str:
-        return told(self.truth, self.verdict, self.facts)
+        return case_text(self.truth, self.verdict, self.facts)
 
 
 def context_case(structure: PairStructure, truth: int) -> ContextCase:

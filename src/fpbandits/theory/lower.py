@@ -22,25 +22,14 @@ one of its kind, whatever the order of arms and models.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from fpbandits.core.arrays import Floats, Ints
-from fpbandits.problem.problem import Problem
-from fpbandits.theory.structure import Structure
+from fpbandits.theory.structure import BestArms, Structure
 
 _SPARE, _SAME = 1e-9, 1e-6
 """How much dearer than the cheapest counts as cheap, and what difference between plays as none."""
-
-
-class WithGaps(Protocol):
-    """What the program needs to know: the problem, and what a play of each arm, or pair, costs."""
-
-    problem: Problem
-
-    def gaps(self, truth: int) -> Floats:
-        """Return Δ of each."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ def theorem2(structure: Structure, truth: int) -> Theorem2:
     )
 
 
-def cheapest(structure: WithGaps, truth: int, against: Ints, arms: Ints) -> Cheapest:
+def cheapest(structure: BestArms, truth: int, against: Ints, arms: Ints) -> Cheapest:
     """Find the cheapest plays of ``arms`` that tell θ° from all the models ``against``."""
     gaps = structure.gaps(truth)[arms]
     information = structure.problem.rewards.divergence(truth, against)[:, arms]

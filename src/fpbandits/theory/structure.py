@@ -12,20 +12,21 @@ For a problem with arms i and models θ, of means μ_i(θ) on [0, 1], and the tr
 `alphas`               α(θ) = |μ_a*(θ°)(θ°) − μ_a*(θ°)(θ)|
 =====================  ==================================================================
 
-Whoever plays a*(θ°) for ever sees the same mean under each model in B(θ°), and cannot tell them
+A policy that plays only a*(θ°) sees the same mean under each model in B(θ°), and cannot tell them
 from the truth. If B(θ°) is empty, FP-UCB's regret is bounded; otherwise it grows with log T, unless
 all arms in C(θ°) are as good as a*(θ°) under θ°.
 
 The paper assumes that a*(θ) is unique. Without that, a model can be in B(θ°) though a*(θ°) is
 one of *its* best arms too; it can cost FP-UCB a logarithm, but no policy needs to tell it apart.
-`must_explore` leaves such models out, and those whose reward law on a*(θ°) differs while the
-mean is the same: what remains is the confusion set that a lower bound may use.
+`must_explore` leaves such models out, and those whose reward distribution on a*(θ°) differs while
+the mean is the same: what remains is the confusion set that a lower bound may use.
 
 Everything here is on [0, 1] and in indices; means within `TOLERANCE` of one another are equal.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
@@ -34,7 +35,42 @@ from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem.problem import Problem
 
 
-class Structure:
+class BestArms(ABC):
+    """Best arms by model, of means[θ, arm] or means[θ, context, arm] on [0, 1]."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.means = problem.rewards.unit_means
+
+    @cached_property
+    def best_arms(self) -> Bools:
+        """Tell which arms are best under every θ, all of them where arms tie: [θ, …, arm]."""
+        best: Bools = self.means >= self.means.max(axis=-1, keepdims=True) - TOLERANCE
+        return best
+
+    @cached_property
+    def best_arm(self) -> Ints:
+        """a*(θ) for every θ: the best arm, the smallest index where arms tie."""
+        best: Ints = self.best_arms.argmax(axis=-1)
+        return best
+
+    @cached_property
+    def ties(self) -> Ints:
+        """The models whose best arm is not unique (in some context)."""
+        tied = self.best_arms.sum(axis=-1) > 1
+        return np.flatnonzero(tied.reshape(len(tied), -1).any(axis=1))
+
+    @cached_property
+    def candidate_arms(self) -> Ints:
+        """A: the arms that are best under some model (in some context)."""
+        return np.unique(self.best_arm)
+
+    @abstractmethod
+    def gaps(self, truth: int) -> Floats:
+        """Return what a play of each arm, or pair, loses under θ°; 0 for all that tie for best."""
+
+
+class Structure(BestArms):
     """The definitions above, for one problem; θ° is the index ``truth`` of a model.
 
     Examples
@@ -47,44 +83,18 @@ class Structure:
     (array([], dtype=int64), array([0]), array([0]))
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.means = problem.rewards.unit_means
-
-    @cached_property
-    def best_arms(self) -> Bools:
-        """Tell for every θ (row) which arms (columns) are best, all of them where arms tie."""
-        best: Bools = self.means >= self.means.max(axis=1, keepdims=True) - TOLERANCE
-        return best
-
-    @cached_property
-    def best_arm(self) -> Ints:
-        """a*(θ) for every θ: the best arm, the smallest index where arms tie."""
-        best: Ints = self.best_arms.argmax(axis=1)
-        return best
-
-    @cached_property
-    def ties(self) -> Ints:
-        """The models whose best arm is not unique."""
-        return np.flatnonzero(self.best_arms.sum(axis=1) > 1)
-
-    @cached_property
-    def candidate_arms(self) -> Ints:
-        """A: the arms that are best under some model."""
-        return np.unique(self.best_arm)
-
     def confusion_set(self, truth: int) -> Ints:
         """B(θ°): the models with another best arm that look like θ° on a*(θ°)."""
-        return np.flatnonzero(
-            self._with_another_best_arm(truth) & (self.alphas(truth) <= TOLERANCE)
-        )
+        other = self.best_arm != self.best_arm[truth]
+        return np.flatnonzero(other & (self.alphas(truth) <= TOLERANCE))
 
     def separable(self, truth: int) -> Ints:
         """Return the models with another best arm outside B(θ°).
 
         Playing a*(θ°) alone rules them out sooner or later, the sooner the larger α(θ).
         """
-        return np.flatnonzero(self._with_another_best_arm(truth) & (self.alphas(truth) > TOLERANCE))
+        other = self.best_arm != self.best_arm[truth]
+        return np.flatnonzero(other & (self.alphas(truth) > TOLERANCE))
 
     def confusing_arms(self, truth: int) -> Ints:
         """C(θ°): the best arms of the models in B(θ°)."""
@@ -116,14 +126,11 @@ class Structure:
     def must_explore(self, truth: int) -> Ints:
         """Return the part of B(θ°) that forces any good policy to explore.
 
-        The models under which a*(θ°) pays by the same law as under θ°, but is not a best arm.
+        The models under which a*(θ°) has the same reward distribution as under θ°, but is no best
+        arm.
         """
         arm = self.best_arm[truth]
         confused = self.confusion_set(truth)
         same = self.problem.rewards.same_law(truth, arm)
         needed: Ints = confused[same[confused] & ~self.best_arms[confused, arm]]
         return needed
-
-    def _with_another_best_arm(self, truth: int) -> Bools:
-        other: Bools = self.best_arm != self.best_arm[truth]
-        return other

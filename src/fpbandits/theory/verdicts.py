@@ -82,7 +82,7 @@ def _needless(structure: Structure, truth: int, arm: str) -> str:
     )
 
 
-def told(truth: str, words: str, facts: Mapping[str, str]) -> str:
+def case_text(truth: str, words: str, facts: Mapping[str, str]) -> str:
     """Return a case in plain text: the verdict, and a line for each fact."""
     lines = (f"  {name:<14} {text}" for name, text in facts.items())
     return "\n".join([f"{truth}: {words}", *lines])
