@@ -47,11 +47,11 @@ def evaluate(
 ) -> Evaluation:
     """Estimate what policies would have earned per decision, from a log of randomised decisions.
 
-    Every unit has an agent of its own, and meets its rows in the order of the log. Where the agent
-    decides as the log did it is told the reward; other rows are passed over, and some more so that
-    arms which the log liked count no more than others. What is accepted is distributed as if the
-    policy had played, so the estimate is of the policy's first decisions per unit: as many as are
-    accepted, a share of the log's.
+    Every unit has its own agent, which sees the unit's rows in the order of the log. Where the
+    agent decides as the log did, the row is accepted and the agent observes its reward; other rows
+    are skipped, and some more at random, so that arms which the log preferred are not accepted more
+    often than others. Accepted rows are distributed as if the policy had played, so the estimate is
+    of the policy's first decisions per unit: as many as are accepted, a share of the log's.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def evaluate(
     uniform
         In place of a propensity: every arm was as likely as any other.
     seed
-        Where the coins and the randomness of policies come from.
+        The seed of the thinning and of randomised policies.
     progress
         Called with what is under way, the share of it that is done, and the share of all.
 
@@ -97,7 +97,7 @@ def evaluate(
     seed = whole_number("seed", seed)
     uniform = flag("uniform", uniform)
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
-    _check_question(problem, context, propensity, uniform)
+    _check_arguments(problem, context, propensity, uniform)
     players = {name: ready(policy, problem) for name, policy in named.items()}
     tell = progress or (lambda *told: None)
     read = read_log(
@@ -122,7 +122,7 @@ def evaluate(
     coins = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     usable = usable_rows(chances, least, coins)
     own = Ratio.of(*sums_by_unit(read))
-    earned, constant = {}, []
+    earned, warnings = {}, []
     for place, (name, player) in enumerate(players.items()):
 
         def share(done: float, name: str = name, place: int = place) -> None:
@@ -137,7 +137,10 @@ def evaluate(
             ratio.estimate(), ratio.above(own), int(counts.sum()), int((counts > 0).sum())
         )
         if np.ptp(read.reward[accepted]) == 0:
-            constant.append(name)
+            warnings.append(
+                f"all rewards of {name}'s decisions are the same: its interval has no width, and "
+                "cannot be trusted"
+            )
     return Evaluation(
         where,
         problem.name,
@@ -148,21 +151,14 @@ def evaluate(
         int(usable.sum()),
         least,
         seed,
-        tuple(_constant(name) for name in constant),
+        tuple(warnings),
     )
 
 
-def _constant(name: str) -> str:
-    return (
-        f"all rewards of {name}'s decisions are the same: its interval has no width, and cannot "
-        "be trusted"
-    )
-
-
-def _check_question(
+def _check_arguments(
     problem: Problem, context: str | None, propensity: str | None, uniform: bool
 ) -> None:
-    """Refuse what no log could answer."""
+    """Refuse arguments that contradict each other or the problem."""
     if len(problem.arms) == 1:
         raise InputError(
             f"{problem.name} has one arm, {problem.arms[0]!r}: every policy would have done as the "

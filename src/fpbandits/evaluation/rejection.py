@@ -1,9 +1,9 @@
-"""A policy played on the rows of a log, unit by unit: each unit is an agent of its own.
+"""A policy replayed on the rows of a log, unit by unit: each unit has its own agent.
 
-Nothing is learned from a row that is passed over. So what the agent decided stands until a row
-comes that played it: asked again it would decide the same or, if it draws lots, by the same law.
-With contexts a decision is made for each that comes, and all are void once one was accepted and the
-agent has learned from it.
+Nothing is learned from a skipped row. So a decision stands until a row comes that played it: made
+again it would be the same or, if the policy is randomised, have the same distribution. With
+contexts a decision is made for each context that comes, and all of them are discarded once one was
+accepted and the agent has learned from it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Player:
         self._forget_plans()
 
     def _forget_plans(self) -> None:
-        """Begin from what is known now."""
+        """Discard all plans; later ones start from the present state."""
         # By context: the arms to play, the last one first, and the policy's state after planning.
         self._plans: dict[int, tuple[list[int], _Written, Any]] = {}
         self._before = self._written(), self._memory
@@ -55,7 +55,7 @@ class _Player:
         self._tally.counters[:], self._tally.beliefs[:] = written
 
     def decision(self, context: int) -> int:
-        """Return the arm that it plays in a context, if it comes to that."""
+        """Return the arm that it would play in a context."""
         plan = self._plans.get(context)
         if plan is None:
             written, memory = self._before
@@ -135,7 +135,7 @@ def _accepted(
 
 
 def check_rewards(ready: Ready, log: Log) -> None:
-    """Refuse a reward that the policy could not be told, or whose square is no number."""
+    """Refuse a reward that is impossible under the problem, or whose square overflows."""
     large = np.abs(log.reward) > _LARGEST
     if large.any():
         row = int(large.argmax())
@@ -150,12 +150,9 @@ def check_rewards(ready: Ready, log: Log) -> None:
         unit_reward(ready, pair, float(log.reward[row]), *place)
 
 
-def sums_by_unit(log: Log, rows: Bools | None = None) -> tuple[Floats, Floats]:
+def sums_by_unit(log: Log, rows: Bools | slice = np.s_[:]) -> tuple[Floats, Floats]:
     """Return the summed rewards of these rows, or of all, and their number, of each unit."""
-    unit, reward = log.unit, log.reward
-    if rows is not None:
-        unit, reward = unit[rows], reward[rows]
-    units = len(log.units)
+    unit, reward, units = log.unit[rows], log.reward[rows], len(log.units)
     counts = np.bincount(unit, minlength=units).astype(np.float64)
     sums: Floats = np.bincount(unit, reward, units).astype(np.float64)
     return sums, counts

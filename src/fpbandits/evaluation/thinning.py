@@ -1,10 +1,10 @@
 """Which rows of a log are usable, and logs that cannot answer.
 
 In row t the log played an arm that it chose with probability p_t, its *propensity*; other arms had
-others. Whoever accepts a row whenever it would have played the same arm accepts arms that the log
-liked more often than others, and what it earns is not what it would have earned. So a row is
-*usable* with probability c/p_t, decided by a coin, where c is the least propensity of any arm in
-any row. Then, whatever the past and whichever arm a policy asks for,
+others. Accepting a row whenever the policy would have played the same arm accepts the log's
+preferred arms more often than others, which biases the estimate. So a row is *usable* with
+probability c/p_t, drawn at random, where c is the least propensity of any arm in any row. Then,
+whatever the past and whichever arm a policy asks for,
 
     P(the log played it, and the row is usable) = p_t(arm) · c/p_t(arm) = c.
 
@@ -99,6 +99,6 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
 
 
 def usable_rows(propensity: Floats, least: float, random: np.random.Generator) -> Bools:
-    """Toss the coins: the same rows for all policies."""
+    """Draw which rows are usable: the same for all policies."""
     usable: Bools = random.random(len(propensity)) * propensity < least
     return usable

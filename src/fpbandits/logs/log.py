@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_name, checked_path, number_text
@@ -138,7 +140,7 @@ def _collected(
 ) -> Log:
     """Turn chunks of columns into numbers."""
     labels = {role: _Labels(role) for role in roles if role != "reward"}
-    reals = {name: _Reals(name) for name in ("reward", *numbers)}
+    reals = {name: _Reals(name, np.float64) for name in ("reward", *numbers)}
     readers = [labels.get(role) or reals[role] for role in roles] + [reals[n] for n in numbers]
     for chunk in chunks:
         for reader, values in zip(readers, chunk, strict=True):
@@ -167,45 +169,53 @@ def _collected(
     )
 
 
-class _Codes(dict[Any, int]):
-    """Numbers for what is met, in order of appearance."""
+class _Column:
+    """A column, collected chunk by chunk."""
 
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
+    def __init__(self, role: str, dtype: type) -> None:
+        self.role = role
+        self._parts: list[NDArray[Any]] = [np.zeros(0, dtype)]
+        self._rows = 0
+
+    def _append(self, values: NDArray[Any]) -> None:
+        self._parts.append(values)
+        self._rows += len(values)
+
+    def _wrong(self, words: str, row: int) -> InputError:
+        """Return an error about a row of the present chunk."""
+        return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
+
+    def all(self) -> NDArray[Any]:
+        """Return the values of all rows."""
+        self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
 
 
-class _Labels:
-    """A column of names, as numbers."""
+class _Labels(_Column):
+    """A column of names, as numbers in order of appearance."""
 
     def __init__(self, role: str) -> None:
-        self.role, self.codes = role, _Codes()
-        self._parts: list[Codes] = []
-        self._rows = 0
+        super().__init__(role, np.int32)
+        self.codes: dict[Any, int] = defaultdict(lambda: len(self.codes))
 
     def add(self, values: Any) -> None:
         if isinstance(values, np.ndarray) and values.dtype.kind != "O":
-            distinct, inverse = np.unique(values, return_inverse=True)
+            distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
             names = [self._name(value) for value in distinct.tolist()]
             if None in names:
-                self._refuse(int((inverse == names.index(None)).argmax()))
-            # By appearance, whatever the kind of the column.
-            first = np.full(len(distinct), len(values))
-            np.minimum.at(first, inverse, np.arange(len(values)))
+                raise self._wrong("is missing", int(first[names.index(None)]))
             codes = np.empty(len(distinct), np.int32)
-            for place in np.argsort(first, kind="stable"):
-                codes[place] = self.codes[names[place]]
-            self._parts.append(codes[inverse])
+            for index in np.argsort(first):
+                codes[index] = self.codes[names[index]]
+            self._append(codes[inverse])
         else:
             if isinstance(values, np.ndarray):
                 values = list(map(self._name, values.tolist()))
             for missing in ("", None):
                 if missing in self.codes or missing in values:
-                    self._refuse(next(i for i, name in enumerate(values) if name == missing))
-            self._parts.append(
-                np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values))
-            )
-        self._rows += len(values)
+                    row = next(i for i, name in enumerate(values) if name == missing)
+                    raise self._wrong("is missing", row)
+            self._append(np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values)))
 
     @staticmethod
     def _name(value: Any) -> str | None:
@@ -218,28 +228,20 @@ class _Labels:
             return number_text(value)
         return str(value)
 
-    def _refuse(self, row: int) -> None:
-        raise InputError(f"the {self.role} is missing", place=(("index", self._rows + row),))
-
-    def all(self) -> Codes:
-        """Return the numbers of all rows."""
-        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0, np.int32)]
-        return self._parts[0]
-
     def sorted(self, known: Sequence[str] | None) -> tuple[tuple[str, ...], Codes]:
         """Return names in order, and the numbers of all rows in that order.
 
         The order is that of the names that are known, if they are, and another is refused.
         """
         order = sorted(self.codes, key=_as_numbers) if known is None else known
-        place_of = {name: place for place, name in enumerate(order)}
-        places = np.empty(len(self.codes), np.int32)
+        index_of = {name: index for index, name in enumerate(order)}
+        indices = np.empty(len(self.codes), np.int32)
         for name, number in self.codes.items():
-            if name not in place_of:
+            if name not in index_of:
                 row = int((self.all() == number).argmax())
                 raise unknown(self.role, name, order).at(("index", row))
-            places[number] = place_of[name]
-        return tuple(order), places[self.all()]
+            indices[number] = index_of[name]
+        return tuple(order), indices[self.all()]
 
 
 def _as_numbers(name: str) -> list[Any]:
@@ -255,13 +257,8 @@ def _as_numbers(name: str) -> list[Any]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
 
 
-class _Reals:
+class _Reals(_Column):
     """A column of numbers."""
-
-    def __init__(self, role: str) -> None:
-        self.role = role
-        self._parts: list[Floats] = []
-        self._rows = 0
 
     def add(self, values: Any) -> None:
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
@@ -276,8 +273,7 @@ class _Reals:
             nothing = given is None or given != given
             words = "is missing" if nothing else f"is {quote(given)}: expected a finite number"
             raise self._wrong(words, row)
-        self._parts.append(reals)
-        self._rows += len(reals)
+        self._append(reals)
 
     def _converted(self, values: Sequence[Any]) -> Floats:
         """Return texts or objects as numbers, or say which is none."""
@@ -295,11 +291,3 @@ class _Reals:
                 what = "is missing" if missing else f"is {quote(value)}"
                 raise self._wrong(f"{what}: expected a number", row) from None
         raise AssertionError("some value is no number")
-
-    def _wrong(self, words: str, row: int) -> InputError:
-        return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
-
-    def all(self) -> Floats:
-        """Return the numbers of all rows."""
-        self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0)]
-        return self._parts[0]

@@ -35,11 +35,7 @@ def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
             f"expected the path of a log or a data frame with a column per role, not {quote(frame)}"
         )
     _check_columns(list(columns), names)
-    parts = []
-    for name in names:
-        column = frame[name]
-        to_numpy = getattr(column, "to_numpy", None)
-        parts.append(np.asarray(column) if to_numpy is None else np.asarray(to_numpy()))
+    parts = [np.asarray(frame[name]) for name in names]
     for name, part in zip(names, parts, strict=True):
         if part.ndim != 1 or len(part) != len(parts[0]):
             uneven = f"the column {quote(name)} has not one value per row"
