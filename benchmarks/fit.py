@@ -110,7 +110,7 @@ def from_truth(log: Any, family: str, means: Floats, shares: Floats) -> Floats:
     cells, estimator = added_up(log, family)
     sample = Sample(cells, cells.weights(), estimator, 1e-6)
     best, _ = sample.climb(true_mixture(estimator, means, shares), 3000, 1e-9)
-    return estimator.means(best.coordinates, best.common).T
+    return estimator.means(best.parameters, best.common).T
 
 
 def told_from_truth(log: Any, family: str, means: Floats, shares: Floats) -> tuple[int, str]:

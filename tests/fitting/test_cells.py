@@ -52,15 +52,6 @@ def test_units_that_are_alike_are_one_group() -> None:
     assert len(cells.pair) == len({cell for own in by_unit(cells) for cell in own})
 
 
-def test_long_codes_are_shortened(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = drawn(5, units=500, repeats=2)
-    plain, _ = added_up(truth)
-    monkeypatch.setattr(module, "_LARGEST", 50)
-    cells, _ = added_up(truth)
-    assert by_unit(cells) == by_unit(plain)
-    assert cells.groups == plain.groups
-
-
 def test_a_part_of_the_units() -> None:
     truth = drawn(6, units=60)
     cells, _ = added_up(truth)

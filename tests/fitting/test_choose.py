@@ -41,7 +41,7 @@ def test_the_number_of_types_is_found(family: str) -> None:
     mixture, choice = choose(cells, estimator, None, 0, quiet)
     assert choice.types == mixture.types == 4
     assert min(choice.bic, key=choice.bic.__getitem__) == 4
-    found = estimator.means(mixture.coordinates, mixture.common).T
+    found = estimator.means(mixture.parameters, mixture.common).T
     np.testing.assert_allclose(found[matched(found, FOUR)], FOUR, atol=0.12)
 
 
@@ -86,7 +86,7 @@ def test_a_rare_type_is_found() -> None:
     mixture, choice = choose(cells, estimator, None, 0, quiet)
     assert choice.types == 3
     assert min(choice.bic, key=choice.bic.__getitem__) == 2
-    found = estimator.means(mixture.coordinates, mixture.common).T
+    found = estimator.means(mixture.parameters, mixture.common).T
     np.testing.assert_allclose(found[matched(found, means)][2], means[2], atol=0.25)
 
 
@@ -121,10 +121,10 @@ def test_bic_is_what_it_says() -> None:
     truth = drawn(3, units=200)
     cells, estimator = added_up(truth)
     mixture, choice = choose(cells, estimator, 2, 0, quiet)
-    means = estimator.means(mixture.coordinates, mixture.common).T
+    means = estimator.means(mixture.parameters, mixture.common).T
     likelihood = log_likelihood(truth, "bernoulli", means, np.exp(mixture.log_shares), 1.0)
     wanted = (2 * 3 + 1) * math.log(200) - 2 * likelihood
-    # That of the choice is of the strength that all numbers of types are compared with.
+    # That of the choice is of the pseudo-count that all numbers of types are compared with.
     assert choice.bic == {2: pytest.approx(wanted, abs=2)}
 
 
@@ -157,10 +157,10 @@ def test_thin_cells_are_pulled_far_where_types_are_alike() -> None:
     apart = drawn(6, units=1000, means=[[0.02, 0.98, 0.5], [0.98, 0.02, 0.5]], repeats=2)
     cells, estimator = added_up(apart)
     _, different = choose(cells, estimator, 2, 0, quiet)
-    assert alike.strength > 10 * different.strength
+    assert alike.pseudo_count > 10 * different.pseudo_count
 
 
-def test_the_strength_is_that_of_the_law_which_types_are_drawn_from() -> None:
+def test_the_pseudo_count_is_that_of_the_distribution_which_types_are_drawn_from() -> None:
     # Means of 12 types drawn from Beta(κm, κ(1 − m)) with κ = 6: 240 of them know κ to 10 %, and
     # the divergence is quadratic only near the pooled law.
     random = np.random.default_rng(1)
@@ -171,18 +171,18 @@ def test_the_strength_is_that_of_the_law_which_types_are_drawn_from() -> None:
     odds = np.log(means / (1 - means)).T[..., np.newaxis]
     mixture = Mixture(np.full(12, -np.log(12)), np.ascontiguousarray(odds), np.zeros(0))
     pulled_sample, _ = pulled(sample, mixture)
-    assert 4 < pulled_sample.strength < 8
+    assert 4 < pulled_sample.pseudo_count < 8
 
 
 def test_rivals_are_what_is_as_likely_by_symmetry() -> None:
     # Two types for three: one of them stands for two, and which ones these are cannot be told.
     cells, estimator = added_up(in_turn(200, 200, 200))
     mixture, choice = choose(cells, estimator, 2, 0, quiet)
-    means = estimator.means(mixture.coordinates, mixture.common)
+    means = estimator.means(mixture.parameters, mixture.common)
     turned = [np.roll(means, turn, axis=0).T for turn in range(3)]
     found = set()
     for end, nats in choice.rivals:
-        other = estimator.means(end.coordinates, end.common).T
+        other = estimator.means(end.parameters, end.common).T
         off = [np.abs(other[matched(other, wanted)] - wanted).max() for wanted in turned]
         # Climbs end some thousandths of a nat below the top: by some hundredths of an error of .02.
         assert min(off) < 0.002
@@ -195,14 +195,14 @@ def test_what_is_less_likely_is_no_rival() -> None:
     # The third type is rarer: to be one with it is not the same for the first and the second.
     cells, estimator = added_up(in_turn(240, 240, 120))
     mixture, choice = choose(cells, estimator, 2, 3, quiet)
-    means = estimator.means(mixture.coordinates, mixture.common).T
-    sample = Sample(cells, cells.weights(), estimator, choice.strength)
+    means = estimator.means(mixture.parameters, mixture.common).T
+    sample = Sample(cells, cells.weights(), estimator, choice.pseudo_count)
     best = sample.climb(mixture, 1500, 1e-9)[1]
     ends = [sample.climb(sample.start(2, np.random.default_rng(s)), 1500, 1e-9) for s in range(20)]
     assert any(2 < best - value < 10 for _, value in ends), "there is another top, not far below"
     assert choice.rivals
     for end, _ in choice.rivals:
-        other = estimator.means(end.coordinates, end.common).T
+        other = estimator.means(end.parameters, end.common).T
         np.testing.assert_allclose(other[matched(other, means)], means, atol=0.002)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fpbandits.core.arrays import Floats
+from fpbandits.fitting import doubts as module
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 
 MEANS = np.array([[0.9, 0.1], [0.4, 0.5], [0.1, 0.8]])
@@ -24,16 +25,19 @@ SEEN = Seen(
     means=MEANS,
     errors=np.full((3, 2), 0.02),
     sureness=0.9,
-    chosen=2,
     by_bic=2,
     perhaps=2,
-    most=40,
     rivals=[],
 )
 
 
 def test_nothing_is_said_where_all_is_well() -> None:
     assert doubts(SEEN) == []
+
+
+def test_as_many_types_as_were_tried_may_be_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_TYPES", 2)
+    assert doubts(SEEN) == ["2 types is the most that was tried: there may be more"]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +52,6 @@ def test_nothing_is_said_where_all_is_well() -> None:
         ({"errors": np.full((3, 2), 0.5)}, "type1 and type2 differ by less than their errors"),
         ({"shares": np.array([0.99, 0.01])}, "'type2' stands for fewer than 20 units"),
         ({"perhaps": 3}, "there may be 3 types: they predict better, if not clearly"),
-        ({"chosen": 40, "by_bic": 40}, "40 types is the most that was tried"),
         ({"by_bic": 3}, "BIC would take 3 types"),
     ],
 )

@@ -15,19 +15,19 @@ from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
 FAMILIES = ["bernoulli", "gaussian", "beta", "discrete"]
 
 
-def sample_of(truth: Truth, family: str = "bernoulli", strength: float = 1.0) -> Sample:
+def sample_of(truth: Truth, family: str = "bernoulli", pseudo_count: float = 1.0) -> Sample:
     cells, estimator = added_up(truth, family)
-    return Sample(cells, cells.weights(), estimator, strength)
+    return Sample(cells, cells.weights(), estimator, pseudo_count)
 
 
 def at(sample: Sample, means: Floats, shares: Floats) -> Mixture:
-    """The mixture with these means on [0, 1], for families that have log-odds as coordinates."""
+    """The mixture with these means on [0, 1], for families that have log-odds as parameters."""
     odds = np.log(means / (1 - means)).T[..., np.newaxis]
     return Mixture(np.log(shares), np.ascontiguousarray(odds), sample.estimator.begin)
 
 
 def means_of(estimator: Estimator, mixture: Mixture) -> Floats:
-    return estimator.means(mixture.coordinates, mixture.common).T
+    return estimator.means(mixture.parameters, mixture.common).T
 
 
 @pytest.mark.parametrize("family", ["bernoulli", "beta", "gaussian"])
@@ -47,7 +47,7 @@ def test_the_likelihood_is_that_of_every_reward(family: str) -> None:
 
 def test_one_step_by_hand() -> None:
     truth = drawn(2, units=30)
-    sample = sample_of(truth, strength=2.0)
+    sample = sample_of(truth, pseudo_count=2.0)
     means, shares = np.array([[0.7, 0.4, 0.2], [0.3, 0.6, 0.5]]), np.array([0.3, 0.7])
     after, _ = sample.step(at(sample, means, shares))
     users, arms, rewards = (truth.log[name] for name in ("user", "arm", "reward"))
@@ -72,7 +72,7 @@ def test_one_step_by_hand() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_step_lowers_the_penalised_likelihood(family: str) -> None:
-    sample = sample_of(drawn(3, family, units=80), family, strength=3.0)
+    sample = sample_of(drawn(3, family, units=80), family, pseudo_count=3.0)
     random = np.random.default_rng(1)
     for _ in range(4):
         mixture = sample.start(3, random)
@@ -98,7 +98,7 @@ def test_a_weight_of_two_is_a_unit_twice() -> None:
     truth = drawn(5, units=40)
     sample = sample_of(truth)
     mixture = sample.start(2, np.random.default_rng(0))
-    twice = Sample(sample.cells, 2 * sample.weights, sample.estimator, sample.strength)
+    twice = Sample(sample.cells, 2 * sample.weights, sample.estimator, sample.pseudo_count)
     assert twice.expect(mixture)[0] == pytest.approx(2 * sample.expect(mixture)[0])
 
 
@@ -109,7 +109,7 @@ def test_shares_and_types_keep_together() -> None:
     assert sample.expect(turned)[0] == pytest.approx(sample.expect(mixture)[0])
     back = mixture.like(mixture.flat)
     np.testing.assert_allclose(back.log_shares, mixture.log_shares)
-    np.testing.assert_array_equal(back.coordinates, mixture.coordinates)
+    np.testing.assert_array_equal(back.parameters, mixture.parameters)
 
 
 def test_types_are_put_in_and_taken_out() -> None:
@@ -119,9 +119,9 @@ def test_types_are_put_in_and_taken_out() -> None:
     three = grown(two, sample, random)
     assert three.types == 3
     assert np.exp(three.log_shares).sum() == pytest.approx(1)
-    np.testing.assert_array_equal(three.coordinates[:, :2], two.coordinates)
+    np.testing.assert_array_equal(three.parameters[:, :2], two.parameters)
     fewer = without(three, 1)
-    np.testing.assert_array_equal(fewer.coordinates, three.coordinates[:, [0, 2]])
+    np.testing.assert_array_equal(fewer.parameters, three.parameters[:, [0, 2]])
     assert (fewer.types, math.isclose(np.exp(fewer.log_shares).sum(), 1)) == (2, True)
     assert [start.types for start in starts(sample, 3, two, 4, random)] == [3] * 4
 
@@ -130,11 +130,11 @@ def test_two_types_that_are_one_are_merged_into_it() -> None:
     sample = sample_of(drawn(7, units=40))
     two, _ = sample.climb(sample.start(2, np.random.default_rng(0)), 300, 1e-10)
     twins = two.ordered(np.array([0, 1, 1]))
-    twins = Mixture(np.log([0.5, 0.25, 0.25]), twins.coordinates, twins.common)
+    twins = Mixture(np.log([0.5, 0.25, 0.25]), twins.parameters, twins.common)
     (once,) = merged(twins, sample, [(1, 2)])
     assert once.types == 2
-    again, _ = sample.step(Mixture(np.log([0.5, 0.5]), two.coordinates, two.common))
-    np.testing.assert_allclose(once.coordinates, again.coordinates, rtol=1e-9)
+    again, _ = sample.step(Mixture(np.log([0.5, 0.5]), two.parameters, two.common))
+    np.testing.assert_allclose(once.parameters, again.parameters, rtol=1e-9)
 
 
 def test_the_truth_is_found_where_it_can_be() -> None:

@@ -47,7 +47,7 @@ def test_the_share_of_types_that_anyone_can_tell_apart() -> None:
 
 def test_drawing_units_again_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     _, sample, mixture, errors = fitted(3, "bernoulli", 2, units=2000)
-    monkeypatch.setattr(module, "_MOST_NUMBERS", 1)
+    monkeypatch.setattr(module, "_MOST_PARAMETERS", 1)
     monkeypatch.setattr(module, "_DRAWS", 200)
     again = standard_errors(sample, mixture, np.random.default_rng(5))
     # 200 draws know an error to 5 %; 20 % is four times that.
@@ -60,7 +60,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(family: str) -> None:
     inside = []
     for seed in range(40):
         truth, sample, mixture, errors = fitted(100 + seed, family, 2, units=500)
-        found = sample.estimator.means(mixture.coordinates, mixture.common).T
+        found = sample.estimator.means(mixture.parameters, mixture.common).T
         order = matched(found, truth.means)
         far = np.abs(found[order] - truth.means) > 1.96 * errors.means.T[order]
         inside.append(1 - far.mean())

@@ -36,7 +36,7 @@ def test_a_type_too_many_is_taken_out() -> None:
     three, _ = search(sample, 3, None, random)
     best = search(sample, 2, None, random)
     one = sample.climb(sample.start(1, random), 60)[0]
-    stuck = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
+    stuck = Mixture(np.log([0.5, 0.5]), np.repeat(one.parameters, 2, axis=1), one.common)
     _, found = shrunk(sample, sample.climb(stuck, 60), three, random)
     assert found == pytest.approx(best[1], abs=0.01)
     assert shrunk(sample, best, three, random)[1] >= best[1], "what is better is kept"
@@ -67,7 +67,7 @@ def test_ends_are_those_of_climbs_on_all_units(few: int, monkeypatch: pytest.Mon
     cells, estimator = added_up(drawn(8, "gaussian", units=400), "gaussian")
     sample = Sample(cells, cells.weights(), estimator, 1.0)
     one = sample.climb(sample.start(1, np.random.default_rng(0)), 60)[0]
-    equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.coordinates, 2, axis=1), one.common)
+    equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.parameters, 2, axis=1), one.common)
     stuck = equal, sample.step(equal)[1]
     best, ends = renewed(sample, stuck, np.random.default_rng(0))
     assert best[1] > stuck[1] + 10

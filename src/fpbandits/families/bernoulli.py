@@ -100,17 +100,17 @@ class BernoulliEstimator(Estimator):
         paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
         return np.log(paid) - np.log1p(-paid), common
 
-    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
-        odds = np.clip(coordinates, -_FARTHEST, _FARTHEST)
+    def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
+        odds = np.clip(parameters, -_FARTHEST, _FARTHEST)
         return np.logaddexp(0, odds[..., 0]), -odds
 
-    def _chances(self, coordinates: Floats) -> Floats:
-        chances: Floats = 1 / (1 + np.exp(-np.clip(coordinates[..., 0], -_FARTHEST, _FARTHEST)))
+    def _chances(self, parameters: Floats) -> Floats:
+        chances: Floats = 1 / (1 + np.exp(-np.clip(parameters[..., 0], -_FARTHEST, _FARTHEST)))
         return chances
 
-    def means(self, coordinates: Floats, common: Floats) -> Floats:
+    def means(self, parameters: Floats, common: Floats) -> Floats:
         width = (self.top - self.bottom)[:, np.newaxis]
-        means: Floats = self.bottom + width * self._chances(coordinates)
+        means: Floats = self.bottom + width * self._chances(parameters)
         return means
 
     @property
@@ -118,8 +118,8 @@ class BernoulliEstimator(Estimator):
         """Whether pairs pay values of their own."""
         return bool((self.top != self.top[0]).any())
 
-    def rows(self, coordinates: Floats, common: Floats) -> Floats:
-        return self._chances(coordinates) if self._values else self.means(coordinates, common)
+    def rows(self, parameters: Floats, common: Floats) -> Floats:
+        return self._chances(parameters) if self._values else self.means(parameters, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
         if self._values:

@@ -119,7 +119,7 @@ def _concentration(given: object) -> float:
 class BetaEstimator(Estimator):
     """Means by their log-odds, and the concentration that all share, from Σ ln r and Σ ln(1 − r).
 
-    The common coordinate is ln c, unless the concentration is given. With it fixed, the likeliest
+    The common parameter is ln c, unless the concentration is given. With it fixed, the likeliest
     mean solves ψ(cμ) − ψ(c(1 − μ)) = mean of ln r − ln(1 − r), and c follows from the means: both
     by Newton's steps, in turns. A few rewards may be rounded to an end of the range: they count as
     half as far from it as the nearest that was not.
@@ -196,22 +196,22 @@ class BetaEstimator(Estimator):
         found = common if self.concentration is not None else np.array([log_c])
         return odds[..., np.newaxis], found
 
-    def _means(self, coordinates: Floats) -> Floats:
-        odds = np.clip(coordinates[..., 0], -_FARTHEST, _FARTHEST)
+    def _means(self, parameters: Floats) -> Floats:
+        odds = np.clip(parameters[..., 0], -_FARTHEST, _FARTHEST)
         means: Floats = 1 / (1 + np.exp(-odds))
         return means
 
-    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
         from scipy.special import betaln
 
-        c, means = self._concentration(common), self._means(coordinates)
+        c, means = self._concentration(common), self._means(parameters)
         a, b = c * means, c * (1 - means)
         base: Floats = betaln(a, b) + math.log(self.limits[1] - self.limits[0])
         return base, np.stack([1 - a, 1 - b], axis=-1)
 
-    def means(self, coordinates: Floats, common: Floats) -> Floats:
+    def means(self, parameters: Floats, common: Floats) -> Floats:
         low, high = self.limits
-        return low + (high - low) * self._means(coordinates)
+        return low + (high - low) * self._means(parameters)
 
     def fields(self, common: Floats) -> dict[str, Any]:
         found = float(f"{self._concentration(common):.6g}")  # no log knows more digits

@@ -212,21 +212,21 @@ class DiscreteEstimator(Estimator):
         logs = np.log(np.maximum(sums / plays[..., np.newaxis], 1e-11))
         return logs[..., 1:] - logs[..., :1], common
 
-    def _logs(self, coordinates: Floats) -> Floats:
-        odds = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
+    def _logs(self, parameters: Floats) -> Floats:
+        odds = np.concatenate([np.zeros((*parameters.shape[:-1], 1)), parameters], axis=-1)
         odds -= odds.max(axis=-1, keepdims=True)
         logs: Floats = odds - np.log(np.exp(odds).sum(axis=-1, keepdims=True))
         return logs
 
-    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
-        return np.zeros(coordinates.shape[:-1]), -self._logs(coordinates)
+    def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
+        return np.zeros(parameters.shape[:-1]), -self._logs(parameters)
 
-    def means(self, coordinates: Floats, common: Floats) -> Floats:
-        means: Floats = self.rows(coordinates, common) @ self.support
+    def means(self, parameters: Floats, common: Floats) -> Floats:
+        means: Floats = self.rows(parameters, common) @ self.support
         return means
 
-    def rows(self, coordinates: Floats, common: Floats) -> Floats:
-        return np.exp(self._logs(coordinates))
+    def rows(self, parameters: Floats, common: Floats) -> Floats:
+        return np.exp(self._logs(parameters))
 
     def fields(self, common: Floats) -> dict[str, Any]:
         return {"support": self.support.tolist(), "range": list(self.limits)}

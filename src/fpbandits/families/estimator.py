@@ -1,14 +1,15 @@
-"""What fitting asks of a reward family: its laws by free numbers, and how to find these.
+"""Maximum likelihood for a reward family: what `fit` needs of it.
 
-A log holds rewards of pairs (an arm, or a context and an arm) under unknown types. For each family
-an *estimator* says which sums of rewards are enough to know, and turns them into laws. A pair and
-a type have *coordinates*, d numbers without limits (the log-odds of a chance, a mean); a few more,
-the *common* ones, all share (the logarithm of a deviation). Then n rewards with sums s cost
+A log holds rewards of pairs (an arm, or a context and an arm) under unknown types. The *estimator*
+of a family says which sums of rewards are sufficient statistics, and finds distributions from them.
+A pair and a type have d natural *parameters* without limits (the log-odds of a probability, a
+mean); a few more, the *common* ones, are shared by all (the logarithm of a deviation). The negative
+log-likelihood of n rewards with sums s, with densities in the user's units, is
 
-    −ℓ = n·base + Σ_k s_k·cost_k        (all of it: densities are those of the user's units),
+    −ℓ = n·base + Σ_k s_k·cost_k,
 
-and `Estimator.maximise` finds the coordinates of the largest likelihood from plays and sums.
-Everything else, such as scores and errors, follows from `laws` by differences.
+and `Estimator.maximise` finds the likeliest parameters from plays and sums. Scores and standard
+errors follow from `laws` by finite differences.
 
 Arrays are by [pair, type], then by statistic or coordinate.
 """
@@ -67,7 +68,7 @@ class Rewards:
 
 
 class Estimator(ABC):
-    """How the laws of one family are found from sums of rewards."""
+    """Maximum likelihood from sums of rewards, for one family."""
 
     family: ClassVar[str]
     """The family's name."""
@@ -81,7 +82,7 @@ class Estimator(ABC):
     @classmethod
     @abstractmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> Self:
-        """Look at all rewards, and refuse the first that cannot be, by its row."""
+        """Make an estimator for these rewards; the first impossible one is an error at its row."""
 
     @abstractmethod
     def statistics_of(self, values: Floats) -> Floats:
@@ -91,23 +92,23 @@ class Estimator(ABC):
     def maximise(
         self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the likeliest coordinates, [pair, type, d], and the common ones.
+        """Return the likeliest parameters, [pair, type, d], and the common ones.
 
-        They follow from plays [pair, type] and sums [pair, type, k]; The search
-        begins at ``common`` and, if they are given, at coordinates that are ``near``.
+        They follow from plays [pair, type] and sums [pair, type, k]. Newton's method starts from
+        ``common`` and, if given, from the parameters ``near``.
         """
 
     @abstractmethod
-    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
+    def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
         """Return base[pair, type] and cost[pair, type, k] of the likelihood."""
 
     @abstractmethod
-    def means(self, coordinates: Floats, common: Floats) -> Floats:
+    def means(self, parameters: Floats, common: Floats) -> Floats:
         """Return the mean rewards, [pair, type], in the user's units."""
 
-    def rows(self, coordinates: Floats, common: Floats) -> Floats:
+    def rows(self, parameters: Floats, common: Floats) -> Floats:
         """Return what a problem file says of each pair and type: the means, or [.., value]."""
-        return self.means(coordinates, common)
+        return self.means(parameters, common)
 
     @abstractmethod
     def fields(self, common: Floats) -> dict[str, Any]:
@@ -115,14 +116,14 @@ class Estimator(ABC):
 
     @property
     def begin(self) -> Floats:
-        """Where the search for common coordinates begins."""
+        """Where Newton's method for the common parameters starts."""
         return np.zeros(0)
 
     def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
-        """Return the statistics of one reward of each pair, whoever the unit is: [pair, k].
+        """Return the mean statistics of a reward of each pair, over all units: [pair, k].
 
-        An arm that was played little leans on all arms together: half a reward of theirs is added.
-        ``within`` are sums of squares inside of cells, for families that know what to do with them.
+        Half a reward of all arms together is added, for arms that were played little. ``within``
+        are the sum of squares within cells and its degrees of freedom, for families that use them.
         """
         everywhere = sums.sum(axis=0) / plays.sum()
         pooled: Floats = (sums + 0.5 * everywhere) / (plays[:, np.newaxis] + 0.5)

@@ -111,7 +111,7 @@ class GaussianEstimator(Estimator):
     """Means, and the deviation that all share, from Σx and Σx².
 
     Inside, x is a reward less the log's mean, over its deviation, so that sums keep their digits.
-    The common coordinate is ln σ, unless the deviation is given.
+    The common parameter is ln σ, unless the deviation is given.
     """
 
     family = "gaussian"
@@ -152,7 +152,7 @@ class GaussianEstimator(Estimator):
         return np.stack([inside, inside**2], axis=1)
 
     def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
-        """Let the spread be that within cells: the spread between types is none of a law's own."""
+        """Take the variance within cells: the variance between types is not the rewards' own."""
         pooled = super().pooled(plays, sums, within)
         spread = float(sums[:, 1].sum() / plays.sum())
         if within is not None:
@@ -169,13 +169,13 @@ class GaussianEstimator(Estimator):
             common = np.array([0.5 * math.log(max(variance, 1e-12))])
         return means[..., np.newaxis], common
 
-    def laws(self, coordinates: Floats, common: Floats) -> tuple[Floats, Floats]:
-        sigma, means = self._sigma(common), coordinates[..., 0]
+    def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
+        sigma, means = self._sigma(common), parameters[..., 0]
         base = math.log(sigma * self.scale * math.sqrt(2 * math.pi)) + means**2 / (2 * sigma**2)
         return base, np.stack([-means / sigma**2, np.full_like(means, 0.5 / sigma**2)], axis=-1)
 
-    def means(self, coordinates: Floats, common: Floats) -> Floats:
-        means: Floats = self.middle + self.scale * coordinates[..., 0]
+    def means(self, parameters: Floats, common: Floats) -> Floats:
+        means: Floats = self.middle + self.scale * parameters[..., 0]
         return means
 
     def fields(self, common: Floats) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """From logs to models: who, which arm, what came of it.
 
-A log's *units* (users, links) each have one type for good, and a type gives every pair its reward
-law: a mixture over units. The way of the data:
+Each of a log's *units* (users, links) has one type for good, and a type gives every pair its reward
+distribution: a mixture over units. The data's way, from a log (`fpbandits.logs`) to a problem:
 
-    log_sources.py  columns of a file or data frame, some rows at a time
-    log.py        → a unit, a pair and a reward per row, checked
     cells.py      → *cells* (unit, pair) with plays and summed statistics; equal ones kept once
-    em.py         → types by expectation-maximisation on cells, from many starts (`kernels.py`)
-    choose.py     → how many types, and how far thin cells are pulled, by units held out
+    em.py         → types by expectation-maximisation on cells (`kernels.py`)
+    search.py     → the likeliest mixture of a given number of types, from many starts
+    choose.py     → the number of types, by cross-validation over units
     errors.py     → standard errors by the scores of units
     doubts.py     → what the log cannot tell, in words
     fit.py        → all of it: `fit`

@@ -1,12 +1,12 @@
-"""Cells: all that a log says of a unit and a pair is plays and sums, and equal cells are kept once.
+"""Cells: the plays and summed statistics of a unit and a pair; equal cells are kept once.
 
 The likelihood of a unit under a type is a sum over its cells, and depends on plays and summed
 statistics alone. Rewards of 0 and 1 make few *distinct* cells (a pair, 5 plays, 3 of them paid) and
 few distinct *groups* of units (those with the same cells), so work grows with these, not with rows.
 With real numbers all are distinct.
 
-A part of the units (those to learn from, those held out) is a weight per group: how many of its
-units belong to it.
+A subset of the units (training units, held-out units) is a weight per group: how many of its units
+belong to the subset.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from fpbandits.families.estimator import Codes, Estimator
 from fpbandits.logs.log import Log
 
 _AT_ONCE = 2**18
-_LARGEST = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class Cells:
         return plays.astype(np.float64), np.stack(sums, axis=1)
 
     def parts(self, weights: Floats) -> Cells:
-        """Return the groups of a weight above 0 alone; their weights are those in order."""
+        """Return only the groups with a weight above 0, in order."""
         kept = np.flatnonzero(weights)
         lengths = np.diff(self.starts)
         chosen = np.repeat(weights > 0, lengths)
@@ -93,7 +92,7 @@ class Cells:
 
 
 def cells_of(log: Log, estimator: Estimator) -> Cells:
-    """Add up the rows of a log into cells, and find those that are the same."""
+    """Add up the rows of a log into cells, and merge equal ones."""
     pairs = log.pairs
     keys = log.unit.astype(np.int64) * pairs + log.pair
     distinct, cell = np.unique(keys, return_inverse=True)
@@ -134,17 +133,13 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
 
 
 def _same(columns: list[Counts]) -> tuple[Counts, Counts]:
-    """Return the first row of each kind of rows, and the kind of every row."""
-    codes, most = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        size = int(column.max()) + 1
-        if most * size >= _LARGEST:
-            kinds, codes = np.unique(codes, return_inverse=True)
-            most = len(kinds)
-        codes = codes * size + column
-        most *= size
-    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
-    return first, kind
+    """Return the first of each kind of equal rows, and the kind of every row."""
+    order = np.lexsort(columns[::-1])
+    changes = [np.diff(column[order], prepend=-1) != 0 for column in columns]
+    new = np.logical_or.reduce(changes)
+    kind = np.empty(len(order), np.int64)
+    kind[order] = np.cumsum(new) - 1
+    return order[new], kind
 
 
 def _same_units(starts: Counts, members: Counts) -> tuple[Counts, Counts]:

@@ -1,30 +1,29 @@
-"""How many types: by the likelihood of units held out. How far thin cells are pulled: by their own.
+"""The number of types, by cross-validation over units; and the pseudo-count, by empirical Bayes.
 
-Units, not rows, are held out: a unit's rows share its type. For T = 1, 2, … a mixture is found on
-the other units, and the held-out ones are scored, unit by unit. Two mixtures are compared by the
-differences of the same units, whose standard error says what is noise.
+Units, not rows, are held out, since a unit's rows share its type. For T = 1, 2, … a mixture is
+fitted to the other units, and each held-out unit is scored by its log-likelihood. Two numbers of
+types are compared by the paired differences of units, and their standard error.
 
-Were its law known, a type more would gain x nats. It must be learnt, though: with p numbers to
-learn, it gains about p/2 more than x on the units that it was learnt from, and as much less than x
-on as many held out. So x is half way between both gains, whatever p is. The best T on units held
-out is clearly better than a smaller one if x is more than two standard errors, and the choice is
-the smallest T that it is not clearly better than. The best T alone is a type too many in one log of
-five or so. Two standard errors of the gain on held-out units would pay for learning twice, and miss
-types that are there.
+Let x be the gain, in nats, of one more type if its parameters were known. They must be estimated:
+with p of them, the gain is about x + p/2 on the training units and x − p/2 on as many held-out
+ones. So x is the mean of both gains, whatever p is. The best T is clearly better than a smaller one
+if x is more than two standard errors, and the choice is the smallest T that the best is not clearly
+better than. The best T alone is one type too many in about one log of five. Requiring two standard
+errors of the held-out gain would charge for estimation twice, and miss types that are there.
 
-Of two numbers of types the one that was searched worse looks worse: so those that are close are
-searched again (`fpbandits.fitting.search`).
+A number of types whose search went worse scores worse, so numbers with close scores are searched
+again (`fpbandits.fitting.search`).
 
-Units of few distinct cells are split into folds, each held out in turn. Each fold makes a search of
-its own: one that went on from what another had found would know of the units that it holds out, and
-a type too many would look true. Units of many cells are split once, and of very many only some are
-looked at, as many as the work allows; the final fit has all of them.
+Logs with few distinct cells have several folds. Each fold searches on its own: starting from what
+another fold found would leak its held-out units, and one type too many would look real. Larger logs
+are split once, and of very large ones only a subset of units is used, to bound the work; the final
+fit uses all units.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,44 +54,44 @@ MOST_TYPES = 40
 
 _WEAKEST, _STRONGEST = 0.1, 1e4
 _FOLDS = 4
-"""One unit in so many is held out at a time."""
+"""The number of folds: one unit in four is held out."""
 _PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 6.0
-"""So many standard errors may be no noise; so many are none; so many leave no doubt."""
+"""Gains, in standard errors, that may be real; that are; that need no second search."""
 _PATIENCE = 2
-"""So many more types are tried after the best."""
+"""The search for more types ends this many types after the best."""
 _MANY = 330_000
-"""Cells of the units to choose by, at most."""
+"""The most cells of the units used to choose the number of types."""
 _WORK = 40_000_000
-"""As many cells are gone through where scores are close."""
+"""The most cells visited in one climb where scores are close."""
 _AS_LIKELY = 2.0
-"""A mixture so many nats below the best fits as well: a 95 % interval reaches down 1.96²/2 nats."""
+"""A mixture within this many nats of the best fits as well: 95 % intervals reach 1.96²/2 nats."""
 _PARTS = 0.25, 0.5, 1.0
-"""Which parts of the strength are tried."""
+"""Which fractions of the pseudo-count are tried."""
 _NOTHING = 1.0
-"""So many nats of all units held out are nothing gained."""
+"""A difference in the held-out log-likelihood of all units, in nats, that does not count."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was tried, and what was found.
+    """The scores by number of types, and what was chosen.
 
     Attributes
     ----------
     held_out
         The log-likelihood of a held-out reward, by the number of types.
     bic
-        −2 ln L + ln(units) · free numbers, of all units, by the number of types.
-    strength
-        How many rewards of the pooled law stand beside those of each type and pair.
+        −2 ln L + ln(units) · free parameters, of all units, by the number of types.
+    pseudo_count
+        How many rewards of its arm's pooled distribution are added to those of each type and pair.
     types, perhaps
-        How many there are, and how many there would be if one standard error were no noise.
+        The number chosen, and the one that a threshold of one standard error would choose.
     rivals
-        Where other climbs ended that are about as high, each with how many nats it is off.
+        Other local maxima that are about as likely, each with how many nats it is below the best.
     """
 
     held_out: dict[int, float]
     bic: dict[int, float]
-    strength: float
+    pseudo_count: float
     types: int
     perhaps: int
     rivals: tuple[tuple[Mixture, float], ...] = field(compare=False)
@@ -107,7 +106,7 @@ class Score:
     each, weights
         The log-likelihood of a held-out unit of each group, and how many such units there are.
     learnt
-        The log-likelihood of as many units that were learnt from.
+        The log-likelihood of the training units, scaled to as many as are held out.
     """
 
     each: Floats
@@ -121,22 +120,30 @@ class Score:
 
 
 class Split:
-    """Units to learn from and units held out."""
+    """Training units and held-out units, and the best mixture found for each number of types."""
 
     def __init__(self, cells: Cells, learn: Counts, held: Counts, estimator: Estimator) -> None:
         self.sample = part_of(cells, cells.weights(learn), estimator)
         self.held = part_of(cells, cells.weights(held), estimator)
         self.best: dict[int, Found] = {}
 
+    def searched(self, types: int, random: np.random.Generator) -> Found:
+        """Return the best mixture of a search from many starts."""
+        before = self.best.get(types - 1, (None, 0.0))[0]
+        return search(self.sample, types, before, random)
+
+    def shrunk(self, types: int, random: np.random.Generator) -> Found:
+        """Try to do better by taking a type out of the best mixture of one more."""
+        return shrunk(self.sample, self.best[types], self.best[types + 1][0], random)
+
+    def renewed(self, types: int, random: np.random.Generator) -> Found:
+        """Try to do better by starting types anew."""
+        return renewed(self.sample, self.best[types], random)[0]
+
     def learnt(self, types: int) -> float:
-        """Return the log-likelihood of units learnt from, scaled to as many as are held out."""
+        """Return the log-likelihood of training units, scaled to as many as are held out."""
         each = self.sample.likelihoods(self.best[types][0])
         return _total(each, self.sample.weights) * self.held.size / self.sample.size
-
-
-def free_numbers(mixture: Mixture) -> int:
-    """Return how many numbers a mixture is free to choose."""
-    return mixture.coordinates.size + len(mixture.common) + mixture.types - 1
 
 
 def choose(
@@ -146,34 +153,29 @@ def choose(
     seed: int,
     progress: Progress,
 ) -> tuple[Mixture, Choice]:
-    """Find how many types there are, unless that is said, and fit them to all units."""
+    """Choose the number of types, unless it is given, and fit that many to all units."""
     everyone = Sample(cells, cells.weights(), estimator, PSEUDO_COUNT)
     splits = list(folds(cells, estimator, _stream(seed, 0)))
     scores: dict[int, Score] = {}
+
+    def improve(number: int, again: str, find: Callable[..., Found], *key: int) -> None:
+        """Let ``find`` set each split's best mixture of so many types, and score them."""
+        progress(f"fitting {counted(number, 'type')}{again}", 0.0, 0.0)
+        for fold, split in enumerate(splits):
+            split.best[number] = find(split, number, _stream(seed, number, fold, *key))
+        scores[number] = score_of(splits, number)
+
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
-        progress(f"fitting {counted(number, 'type')}", 0.0, 0.0)
-        for fold, split in enumerate(splits):
-            before = split.best.get(number - 1, (None, 0.0))[0]
-            random = _stream(seed, number, fold)
-            split.best[number] = search(split.sample, number, before, random)
-        scores[number] = score_of(splits, number)
+        improve(number, "", Split.searched)
         if number >= _best_of(scores) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
-        progress(f"fitting {counted(number, 'type')} again", 0.0, 0.0)
-        for fold, split in enumerate(splits):
-            more, random = split.best[number + 1][0], _stream(seed, number, fold, 1)
-            split.best[number] = shrunk(split.sample, split.best[number], more, random)
-        scores[number] = score_of(splits, number)
+        improve(number, " again", Split.shrunk, 1)
     best = _best_of(scores)
     close = [each for each in scores if gain(scores[best], scores[each]) < _FAR]
     for number in [each for each in close if each <= best + 1]:
-        progress(f"fitting {counted(number, 'type')} once more", 0.0, 0.0)
-        for fold, split in enumerate(splits):
-            random = _stream(seed, number, fold, 2)
-            split.best[number], _ = renewed(split.sample, split.best[number], random)
-        scores[number] = score_of(splits, number)
+        improve(number, " once more", Split.renewed, 2)
     scores = pull(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
     held_out = {number: score.held_out / rewards for number, score in scores.items()}
@@ -182,10 +184,10 @@ def choose(
         progress(f"fitting {counted(number, 'type')} to all units", 0.0, 0.0)
         fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
         likelihood = value - everyone.penalty(fits[number])
-        bic[number] = free_numbers(fits[number]) * math.log(cells.units) - 2 * likelihood
+        bic[number] = fits[number].free_parameters * math.log(cells.units) - 2 * likelihood
     chosen = smallest(scores, _CLEARLY)
     final, mixture = pulled(everyone, fits[chosen])
-    final = replace(final, strength=final.strength * spared(splits, chosen))
+    final = replace(final, pseudo_count=final.pseudo_count * spared(splits, chosen))
     random = _stream(seed, 0, 1)
     found = final.climb(mixture, 600, 1e-6)
     ends: list[Found] = []
@@ -195,7 +197,7 @@ def choose(
     mixture, top = final.climb(found[0], 1500, 1e-9)
     rivals = tuple((end, top - value) for end, value in ends if value > top - _AS_LIKELY)
     perhaps = smallest(scores, _PERHAPS)
-    return mixture, Choice(held_out, bic, final.strength, chosen, perhaps, rivals)
+    return mixture, Choice(held_out, bic, final.pseudo_count, chosen, perhaps, rivals)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -203,7 +205,7 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 
 
 def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> Iterator[Split]:
-    """Yield folds of all units in turn, or one split of as many as the work allows."""
+    """Yield the folds of cross-validation, or a single split where there are many cells."""
     order = random.permutation(cells.units)
     few = len(cells.members) <= FEW
     if len(cells.members) > _MANY:  # groups are few where units are alike, and all can be kept
@@ -215,15 +217,15 @@ def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> It
 
 
 def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
-    """Return the scores of mixtures with the strength that those of the best number call for.
+    """Return the scores of mixtures with the pseudo-count estimated for the best number of types.
 
-    Numbers that need not be learnt from scratch cost less: rare types are told apart sooner. Where
-    the scores are close, mixtures are climbed to the very end, for a plateau may look like one.
+    Shrinkage makes parameters cheaper to learn, so rare types are found sooner. Where scores are
+    close, mixtures are climbed to convergence, since a plateau may look like it.
     """
     best = _best_of(scores)
-    strength = pulled(splits[0].sample, splits[0].best[best][0])[0].strength
+    pseudo_count = pulled(splits[0].sample, splits[0].best[best][0])[0].pseudo_count
     for split in splits:
-        split.sample = replace(split.sample, strength=strength)
+        split.sample = replace(split.sample, pseudo_count=pseudo_count)
         for number, (mixture, _) in split.best.items():
             close = gain(scores[best], scores[number]) < _FAR
             how = (_WORK // len(split.sample.cells.members), 1e-10) if close else (60, 1e-6)
@@ -232,16 +234,16 @@ def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
 
 
 def spared(splits: list[Split], types: int) -> float:
-    """Return which part of the strength is enough: units held out are predicted as well with it.
+    """Return the smallest fraction of the pseudo-count that predicts held-out units as well.
 
-    Where types overlap, units say little of how far apart the types are, and a pull that is right
-    for each law by itself moves all of them together. The less the better, if it predicts as well.
+    Where types overlap, units say little about how far apart the types are, and a pseudo-count that
+    is right for each distribution alone moves all of them together.
     """
     totals = {}
     for part in _PARTS:
         total = 0.0
         for split in splits:
-            sample = replace(split.sample, strength=part * split.sample.strength)
+            sample = replace(split.sample, pseudo_count=part * split.sample.pseudo_count)
             mixture, _ = sample.climb(split.best[types][0], 600, END)
             total += _total(split.held.likelihoods(mixture), split.held.weights)
         totals[part] = total
@@ -249,7 +251,7 @@ def spared(splits: list[Split], types: int) -> float:
 
 
 def score_of(splits: list[Split], types: int) -> Score:
-    """Return the scores of all units, each held out in one split."""
+    """Return the held-out scores of all splits."""
     each = [split.held.likelihoods(split.best[types][0]) for split in splits]
     weights = [split.held.weights for split in splits]
     learnt = sum(split.learnt(types) for split in splits)
@@ -257,7 +259,7 @@ def score_of(splits: list[Split], types: int) -> Score:
 
 
 def _total(values: Floats, weights: Floats) -> float:
-    """Add up values by their weights; a product of BLAS would round by its number of threads."""
+    """Return the weighted sum; that of BLAS would depend on its number of threads."""
     return float((values * weights).sum())
 
 
@@ -267,7 +269,7 @@ def _best_of(scores: dict[int, Score]) -> int:
 
 
 def smallest(scores: dict[int, Score], errors: float) -> int:
-    """Return the least number of types than which the best is not better by so many errors."""
+    """Return the fewest types whose score is within ``errors`` standard errors of the best."""
     best = scores[_best_of(scores)]
     return next(number for number in sorted(scores) if gain(best, scores[number]) <= errors)
 
@@ -282,17 +284,17 @@ def gain(best: Score, other: Score) -> float:
 
 
 def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
-    """Return the sample with the strength that its laws call for, and the mixture found with it.
+    """Return the sample with its estimated pseudo-count κ (empirical Bayes), and the mixture found.
 
-    Were laws drawn around the pooled one with density ∝ κ^{d/2}·e^{−κD}, D their divergence from
-    it, the likeliest κ would be d/2 over the mean of D. A law known from n rewards has, beside its
-    own D, the noise d/2(n + κ). So where types are alike, thin cells are pulled far.
+    If distributions scatter around the pooled one with density ∝ κ^{d/2}·e^{−κD}, D their
+    divergence from it, the likeliest κ is d/2 over the mean of D. Estimating one from n rewards
+    adds noise of d/2(n + κ) to its D. So where types are alike, thin cells are shrunk strongly.
     """
-    depth = mixture.coordinates.shape[2]
+    depth = mixture.parameters.shape[2]
     for _ in range(ROUNDS):
         _, plays, _, _, _ = sample.expect(mixture)
-        noise = depth / (2 * (plays + sample.strength))
+        noise = depth / (2 * (plays + sample.pseudo_count))
         mean = float((sample.divergences(mixture) + noise).mean())
-        sample = replace(sample, strength=min(max(depth / (2 * mean), _WEAKEST), _STRONGEST))
+        sample = replace(sample, pseudo_count=min(max(depth / (2 * mean), _WEAKEST), _STRONGEST))
         mixture, _ = sample.climb(mixture, 60, 1e-6)
     return sample, mixture

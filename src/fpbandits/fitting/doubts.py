@@ -21,6 +21,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats
 from fpbandits.errors import counted, listed, quote
+from fpbandits.fitting.choose import MOST_TYPES
 
 _FEW_REWARDS = 2.0
 _RARELY = 0.4
@@ -54,8 +55,8 @@ class Seen:
         How likely a unit's likeliest type is, in the mean over units.
     pairs
         What the pairs are called.
-    chosen, by_bic, perhaps
-        How many types there are, are best by BIC, and may be there though that is not clear.
+    by_bic, perhaps
+        How many types are best by BIC, and may be there though that is not clear.
     rivals
         The means of other sets of types that are about as likely, [pair, type] with types in any
         order, each with how many nats it is off.
@@ -72,10 +73,8 @@ class Seen:
     means: Floats
     errors: Floats
     sureness: float
-    chosen: int
     by_bic: int
     perhaps: int
-    most: int
     rivals: list[tuple[Floats, float]]
 
 
@@ -153,14 +152,15 @@ def _about_types(seen: Seen) -> list[str]:
     ]
     if few:
         said.append(f"{listed(few, 4)} stands for fewer than {_FEW_UNITS} units: it may be noise")
-    if seen.chosen == seen.most:
-        said.append(f"{counted(seen.chosen, 'type')} is the most that was tried: there may be more")
-    if seen.perhaps > seen.chosen:
+    chosen = len(seen.types)
+    if chosen == MOST_TYPES:
+        said.append(f"{counted(chosen, 'type')} is the most that was tried: there may be more")
+    if seen.perhaps > chosen:
         said.append(
             f"there may be {counted(seen.perhaps, 'type')}: they predict better, if not clearly; "
             "rare types, and types much like others, take more units to be found"
         )
-    if seen.by_bic != seen.chosen:
+    if seen.by_bic != chosen:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
         )

@@ -1,17 +1,16 @@
-"""Expectation-maximisation on cells, from many starts.
+"""Expectation-maximisation (EM) on cells.
 
-A *mixture* of T types: shares π_t, and for each type and pair the coordinates of a law. Of units u
-with cells (n, s) the penalised log-likelihood is
+A *mixture* of T types has shares π_t and, for each type and pair, the natural parameters of a
+reward distribution. Of units u with cells (n, s) the penalised log-likelihood is
 
-    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a pooled reward of the pair) + Σ_t ln π_t,
+    Σ_u ln Σ_t π_t e^{ℓ_t(u)} + κ Σ_{pair, t} ℓ_t(a pooled reward of the pair) + Σ_t ln π_t:
 
-so κ rewards of each pair's pooled law stand beside what a type has seen itself: thin cells are
-pulled to the arm's mean, those with many rewards hardly. A step (E and M) never lowers it. Steps
-are short where cells are missing, so every third one leaps along the last two (the squared
-extrapolation SQUAREM, S3), and is taken back where it does not help.
+a pseudo-count of κ rewards of the pair's pooled distribution is added to those of each type, which
+shrinks thin cells to the arm's mean and leaves those with many rewards alone. A step of EM never
+lowers it. Steps are short where cells are missing, so every third one extrapolates the last two
+(SQUAREM, S3), and is undone where it does not help.
 
-Starts take, for each type and pair, the law of one random cell. Many go a few steps on some of
-the units, the best of them go on to the end on all.
+A start takes, for each type and pair, the distribution of one random cell.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ from fpbandits.fitting import kernels
 from fpbandits.fitting.cells import Cells
 
 TOLERANCE = 1e-7
-"""A search ends when the mean log-likelihood of units rises by less than this in a step."""
+"""A climb ends when the mean log-likelihood of units rises by less than this in a step."""
 
 _ENOUGH = 5e4
-"""Of more units the sum counts, not the mean: it is by nats in all that numbers of types differ."""
+"""With more units than this the tolerance is on the sum: numbers of types are compared in nats."""
 _WORK = 80_000_000
-"""As many cells are gone through in one climb: of very many units, some steps fewer are enough."""
+"""The most cells visited in one climb: with very many units, fewer steps are enough."""
 _LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Types: log-shares [t], coordinates [pair, t, d], common coordinates [q]."""
+    """Types: log-shares [t], natural parameters [pair, t, d], those common to all [q]."""
 
     log_shares: Floats
-    coordinates: Floats
+    parameters: Floats
     common: Floats
 
     @property
@@ -52,45 +51,50 @@ class Mixture:
         return len(self.log_shares)
 
     @property
+    def free_parameters(self) -> int:
+        """How many numbers a fit chooses: shares add up to 1, so the last one follows."""
+        return len(self.flat) - 1
+
+    @property
     def flat(self) -> Floats:
         """All numbers in a row."""
-        return np.concatenate([self.log_shares, self.coordinates.reshape(-1), self.common])
+        return np.concatenate([self.log_shares, self.parameters.reshape(-1), self.common])
 
     def like(self, flat: Floats) -> Mixture:
         """Return a mixture of these numbers in a row."""
         shares = flat[: self.types]
-        end = self.types + self.coordinates.size
+        end = self.types + self.parameters.size
         logs = shares - shares.max()
         logs = np.maximum(logs - np.log(np.exp(logs).sum()), np.log(_LEAST_SHARE))
-        coordinates = flat[self.types : end].reshape(self.coordinates.shape)
-        return Mixture(logs, coordinates, flat[end:])
+        parameters = flat[self.types : end].reshape(self.parameters.shape)
+        return Mixture(logs, parameters, flat[end:])
 
     def ordered(self, order: Ints) -> Mixture:
         """Return the types in another order, or some of them."""
         logs = self.log_shares[order]
         logs = logs - np.log(np.exp(logs).sum())
-        return Mixture(logs, np.ascontiguousarray(self.coordinates[:, order]), self.common)
+        return Mixture(logs, np.ascontiguousarray(self.parameters[:, order]), self.common)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Units to learn from: cells with a weight per group, and how far thin cells are pulled.
+    """Units to fit to: cells with a weight per group, and a pseudo-count.
 
     Attributes
     ----------
-    strength
-        κ, rewards of the pooled law beside those of each type and pair.
+    pseudo_count
+        κ, how many rewards of the pooled distribution are added to those of each type and pair.
     """
 
     cells: Cells
     weights: Floats
     estimator: Estimator
-    strength: float
-    _room: dict[int, tuple[Floats, ...]] = field(default_factory=dict)
+    pseudo_count: float
+    _arrays: dict[int, tuple[Floats, ...]] = field(default_factory=dict)
 
     @cached_property
     def pooled(self) -> Floats:
-        """The statistics of a reward of each pair, whoever the unit is: [pair, k]."""
+        """The mean statistics of a reward of each pair, over all units: [pair, k]."""
         plays, sums = self.cells.totals(self.weights)
         return self.estimator.pooled(plays, sums, self.cells.within)
 
@@ -99,24 +103,29 @@ class Sample:
         """How many units there are."""
         return float(self.weights.sum())
 
-    def _rooms(self, types: int) -> tuple[Floats, ...]:
-        """Return arrays to work in; they are large, and used again."""
-        if types not in self._room:
-            self._room.clear()
+    def _workspace(self, types: int) -> tuple[Floats, ...]:
+        """Return the workspace for so many types; its arrays are large, and used again."""
+        if types not in self._arrays:
+            self._arrays.clear()
             cells, pairs = len(self.cells.pair), self.cells.pairs
             statistics = self.estimator.statistics
             shapes = [(cells, types), (cells, types), (types,), (types,), (len(self.weights),)]
             shapes += [(pairs, types), (pairs, statistics, types)]
-            self._room[types] = tuple(np.zeros(shape) for shape in shapes)
-        return self._room[types]
+            self._arrays[types] = tuple(np.zeros(shape) for shape in shapes)
+        return self._arrays[types]
+
+    def costs(self, mixture: Mixture) -> Floats:
+        """Return −ℓ of each distinct cell under each type, in an array that is used again."""
+        table, cells = self._workspace(mixture.types)[0], self.cells
+        base, cost = self.estimator.laws(mixture.parameters, mixture.common)
+        by_statistic = np.ascontiguousarray(np.swapaxes(cost, 1, 2))
+        kernels.tabulate(cells.pair, cells.plays, cells.sums, base, by_statistic, table)
+        return table
 
     def expect(self, mixture: Mixture) -> tuple[float, Floats, Floats, Floats, Floats]:
         """Return the log-likelihood; plays, sums and units by type; and each group's likelihood."""
-        table, mass, row, counts, each, plays, sums = self._rooms(mixture.types)
-        cells = self.cells
-        base, cost = self.estimator.laws(mixture.coordinates, mixture.common)
-        by_statistic = np.ascontiguousarray(np.swapaxes(cost, 1, 2))
-        kernels.tabulate(cells.pair, cells.plays, cells.sums, base, by_statistic, table)
+        _, mass, row, counts, each, plays, sums = self._workspace(mixture.types)
+        cells, table = self.cells, self.costs(mixture)
         total = kernels.expect(
             cells.starts,
             cells.members,
@@ -136,42 +145,40 @@ class Sample:
         return self.expect(mixture)[4].copy()
 
     def sureness(self, mixture: Mixture) -> float:
-        """Return how likely a unit's likeliest type is, in the mean over units."""
-        self.expect(mixture)  # which fills the table
-        surest, cells = np.empty(len(self.weights)), self.cells
-        table = self._rooms(mixture.types)[0]
-        kernels.assign(cells.starts, cells.members, mixture.log_shares, table, surest)
+        """Return the posterior probability of a unit's likeliest type, averaged over units."""
+        surest, cells, costs = np.empty(len(self.weights)), self.cells, self.costs(mixture)
+        kernels.assign(cells.starts, cells.members, mixture.log_shares, costs, surest)
         return float((surest * self.weights).sum() / self.size)
 
-    def _pooled_cost(self, coordinates: Floats, common: Floats) -> Floats:
-        """Return what a reward like the pooled ones costs each law, [pair, type]."""
-        base, cost = self.estimator.laws(coordinates, common)
+    def pooled_cost(self, parameters: Floats, common: Floats) -> Floats:
+        """Return −ℓ of a pooled reward of each pair under each type, [pair, type]."""
+        base, cost = self.estimator.laws(parameters, common)
         total: Floats = base + np.einsum("ak,atk->at", self.pooled, cost)
         return total
 
     def penalty(self, mixture: Mixture) -> float:
         """Return what the penalised log-likelihood adds."""
-        total = float(self._pooled_cost(mixture.coordinates, mixture.common).sum())
-        return float(mixture.log_shares.sum()) - self.strength * total
+        total = float(self.pooled_cost(mixture.parameters, mixture.common).sum())
+        return float(mixture.log_shares.sum()) - self.pseudo_count * total
 
     def divergences(self, mixture: Mixture) -> Floats:
-        """Return how far each law is from the pooled one, in nats per reward: [pair, type]."""
+        """Return the divergence from the pooled distribution, in nats per reward: [pair, type]."""
         one = self.pooled[:, np.newaxis]
         nearest, _ = self.estimator.maximise(np.ones(one.shape[:2]), one, mixture.common)
-        least = self._pooled_cost(nearest, mixture.common)
-        costs = self._pooled_cost(mixture.coordinates, mixture.common)
+        least = self.pooled_cost(nearest, mixture.common)
+        costs = self.pooled_cost(mixture.parameters, mixture.common)
         return np.maximum(costs - least, 0)
 
     def maximise(self, plays: Floats, sums: Floats, counts: Floats, near: Mixture) -> Mixture:
-        """Return the likeliest mixture, given how much belongs to which type, from one near it."""
-        plays = plays + self.strength
-        sums = sums + self.strength * self.pooled[:, np.newaxis]
+        """Return the M-step: the likeliest mixture given plays, sums and units by type."""
+        plays = plays + self.pseudo_count
+        sums = sums + self.pseudo_count * self.pooled[:, np.newaxis]
         shares = (counts + 1) / (counts.sum() + len(counts))
-        found = self.estimator.maximise(plays, sums, near.common, near.coordinates)
+        found = self.estimator.maximise(plays, sums, near.common, near.parameters)
         return Mixture(np.log(shares), *found)
 
     def step(self, mixture: Mixture) -> tuple[Mixture, float]:
-        """Take a step; return where it leads, and the penalised log-likelihood before it."""
+        """Take a step of EM; return the new mixture, and the old one's penalised log-likelihood."""
         total, plays, sums, counts, _ = self.expect(mixture)
         value = total + self.penalty(mixture)
         return self.maximise(plays, sums, counts, mixture), value
@@ -204,7 +211,7 @@ class Sample:
         return mixture, value
 
     def start(self, types: int, random: np.random.Generator) -> Mixture:
-        """Return a start: for each type and pair the law of a random cell, pulled to the pool."""
+        """Return a start: for each type and pair a random cell, shrunk to the pooled mean."""
         plays = np.zeros((self.cells.pairs, types))
         sums = np.zeros((*plays.shape, self.estimator.statistics))
         for pair, cells in enumerate(self._of_pair):
@@ -221,34 +228,34 @@ class Sample:
 
     @cached_property
     def _of_pair(self) -> list[Floats]:
-        """The distinct cells of each pair; one stands there as often as it may be drawn."""
+        """The distinct cells of each pair."""
         order = np.argsort(self.cells.pair, kind="stable")
         ends = np.cumsum(np.bincount(self.cells.pair, minlength=self.cells.pairs))
         return np.split(order, ends[:-1])
 
 
 def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixture:
-    """Return a mixture of one more type: a random one, or a twin of one that is there."""
+    """Return a mixture with one more type: a random one, or one near an existing type."""
     kind = int(random.integers(mixture.types))
     new = sample.start(1, random)
-    own = mixture.coordinates[:, kind : kind + 1]
+    own = mixture.parameters[:, kind : kind + 1]
     # Half way to a type of its own: it takes over units of the one that it comes from.
-    mixed = own + random.choice([0.3, 1.0]) * (new.coordinates - own)
+    mixed = own + random.choice([0.3, 1.0]) * (new.parameters - own)
     logs = np.append(mixture.log_shares, mixture.log_shares[kind] - np.log(2))
     logs[kind] -= np.log(2)
-    coordinates = np.concatenate([mixture.coordinates, mixed], axis=1)
-    return Mixture(logs, np.ascontiguousarray(coordinates), mixture.common)
+    parameters = np.concatenate([mixture.parameters, mixed], axis=1)
+    return Mixture(logs, np.ascontiguousarray(parameters), mixture.common)
 
 
 def without(mixture: Mixture, kind: int) -> Mixture:
-    """Return a mixture of one type less: its units go to the others."""
+    """Return a mixture with one type less."""
     return mixture.ordered(np.delete(np.arange(mixture.types), kind))
 
 
 def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -> Iterator[Mixture]:
-    """Yield, for each pair of types, a mixture in which they are one.
+    """Yield, for each pair of types, a mixture in which they are merged.
 
-    Where units see few arms, two types may share one true type: right about some arms each.
+    Where units see few arms, two fitted types may be one true type, each right about some arms.
     """
     _, plays, sums, counts, _ = sample.expect(mixture)
     found = plays.copy(), sums.copy(), counts.copy()
@@ -264,7 +271,7 @@ def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -
 def starts(
     sample: Sample, types: int, before: Mixture | None, count: int, random: np.random.Generator
 ) -> Iterator[Mixture]:
-    """Yield random starts, every second one grown from a mixture of one type less, if any."""
+    """Yield random starts, every second one grown from ``before``, a mixture of one type less."""
     for number in range(count):
         if before is not None and number % 2:
             yield grown(before, sample, random)

@@ -14,7 +14,7 @@ from fpbandits.core.checks import checked_range, known_name, whole_number
 from fpbandits.errors import InputError, counted, within
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
-from fpbandits.fitting.cells import Cells, cells_of
+from fpbandits.fitting.cells import cells_of
 from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
@@ -103,11 +103,11 @@ def fit(
     cells = cells_of(read, estimator)
     mixture, choice = choose(cells, estimator, types, seed, tell)
     mixture = mixture.ordered(np.argsort(-mixture.log_shares, kind="stable"))
-    sample = Sample(cells, cells.weights(), estimator, choice.strength)
+    sample = Sample(cells, cells.weights(), estimator, choice.pseudo_count)
     tell("finding standard errors", 0.0, 0.0)
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 2)))
     errors = standard_errors(sample, mixture, random)
-    return _told(read, estimator, cells, sample, mixture, choice, errors, name)
+    return _result(read, sample, mixture, choice, errors, name)
 
 
 def _check_sizes(log: Log, types: int | None) -> None:
@@ -128,20 +128,13 @@ def _check_sizes(log: Log, types: int | None) -> None:
         )
 
 
-def _told(
-    log: Log,
-    estimator: Estimator,
-    cells: Cells,
-    sample: Sample,
-    mixture: Mixture,
-    choice: Choice,
-    errors: Errors,
-    name: str,
+def _result(
+    log: Log, sample: Sample, mixture: Mixture, choice: Choice, errors: Errors, name: str
 ) -> Fit:
     """Put all that was found under names and into the user's units."""
     names = tuple(f"type{place + 1}" for place, _ in enumerate(mixture.log_shares))
     shares = np.exp(mixture.log_shares)
-    problem = _problem(log, estimator, mixture, names, shares, name)
+    problem = _problem(log, sample.estimator, mixture, names, shares, name)
     means = problem.rewards.means.T
     _, plays, _, _, _ = sample.expect(mixture)
     sureness = sample.sureness(mixture)
@@ -162,11 +155,9 @@ def _told(
         means,
         errors.means,
         sureness,
-        mixture.types,
         min(choice.bic, key=choice.bic.__getitem__),
         choice.perhaps,
-        MOST_TYPES,
-        [(estimator.means(end.coordinates, end.common), off) for end, off in choice.rivals],
+        [(sample.estimator.means(end.parameters, end.common), off) for end, off in choice.rivals],
     )
     shape = problem.means.shape[1:]
     return Fit(
@@ -178,7 +169,7 @@ def _told(
         len(log.reward),
         choice.held_out,
         choice.bic,
-        choice.strength,
+        choice.pseudo_count,
         sureness,
         tuple(doubts(seen)),
         tuple(told_apart(names, log.arms, means, errors.means)),
@@ -194,7 +185,7 @@ def _problem(
     name: str,
 ) -> Problem:
     """Return the types as a problem, with how often each context came."""
-    rows = np.swapaxes(estimator.rows(mixture.coordinates, mixture.common), 0, 1)
+    rows = np.swapaxes(estimator.rows(mixture.parameters, mixture.common), 0, 1)
     fields = estimator.fields(mixture.common)
     naming: dict[str, Any] = {
         "arms": log.arms,

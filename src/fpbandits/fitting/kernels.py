@@ -154,7 +154,7 @@ def add_scores(
     """Add up the outer products of the scores of units.
 
     A unit's score is that of its cells, each type's by the probability that the unit is of it. The
-    numbers stand in this order: by pair, type and coordinate; the common ones; log-shares.
+    numbers stand in this order: by pair, type and parameter; the common ones; log-shares.
     """
     types, depth = log_shares.size, slope_base.shape[2]
     statistics, common = sums.shape[1], common_base.shape[2]

@@ -20,7 +20,6 @@ from fpbandits.report.text import aligned
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
     from fpbandits.fitting.result import Fit
 
@@ -36,6 +35,8 @@ def _setting(fit: Fit) -> str:
 @own_style()
 def types_figure(fit: Fit) -> Figure:
     """Draw the mean of every arm under every type with its standard error, and the shares."""
+    from matplotlib.patches import Rectangle
+
     problem = fit.problem
     means, errors = problem.rewards.means, fit.error_table
     rows, columns = means.shape
@@ -59,7 +60,8 @@ def types_figure(fit: Fit) -> Figure:
     starts = len(problem.arms) * np.arange(best.shape[1])
     for row, own in enumerate(best + starts):
         for column in own:
-            axes.add_patch(_frame(column, row))
+            corner = column - 0.46, row - 0.46
+            axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2))
     axes.set_xticks(
         range(columns),
         [short(name, _LONGEST) for name in problem.pair_names],
@@ -78,13 +80,6 @@ def types_figure(fit: Fit) -> Figure:
     _draw_shares(shares_axes, fit)
     figure.suptitle(f"{problem.name}: {counted(fit.types, 'type')}", parse_math=False)
     return footnote(figure, _setting(fit))
-
-
-def _frame(column: int, row: int) -> Rectangle:
-    from matplotlib import patches
-
-    corner = column - 0.46, row - 0.46
-    return patches.Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2)
 
 
 def _draw_shares(axes: Axes, fit: Fit) -> None:

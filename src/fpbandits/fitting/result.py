@@ -36,12 +36,13 @@ class Fit:
     units, events
         How many units and rewards the log has.
     held_out, bic
-        By the number of types: the log-likelihood per reward of units held out, the higher the
-        better; the Bayesian information criterion of all units, the lower the better.
+        By the number of types: the log-likelihood per reward by cross-validation over units, the
+        higher the better; the Bayesian information criterion of all units, the lower the better.
     strength
-        So many rewards of the arm's own law stand beside those of each type: thin cells lean on it.
+        The pseudo-count: how many rewards of its arm's pooled distribution are added to those of
+        each type, which shrinks means that rest on few rewards.
     sureness
-        How likely a unit's likeliest type is, in the mean over units.
+        The posterior probability of a unit's likeliest type, averaged over units.
     warnings
         What the log cannot tell, in words.
     told_apart
@@ -80,20 +81,20 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and numbers, as ``fpbandits fit --json`` prints it."""
-        problem = self.problem
-        means = problem.means
+        problem, names = self.problem, self.problem.models
 
         def by_context(values: Floats) -> Any:
             if not problem.contexts:
                 return values.tolist()
             return dict(zip(problem.contexts, values.tolist(), strict=True))
 
-        names = problem.models
         content: dict[str, Any] = {
             "types": self.types,
             "shares": dict(self.shares),
             "share_errors": dict(self.share_errors),
-            "models": {name: by_context(row) for name, row in zip(names, means, strict=True)},
+            "models": {
+                name: by_context(row) for name, row in zip(names, problem.means, strict=True)
+            },
             "errors": {name: by_context(self.errors[name]) for name in names},
             "arms": list(problem.arms),
             "family": problem.rewards.name,
@@ -105,11 +106,7 @@ class Fit:
             "sureness": self.sureness,
             "warnings": list(self.warnings),
             "told_apart": {
-                each.truth: {
-                    "best": list(each.best),
-                    "free": list(each.free),
-                    "costly": list(each.costly),
-                }
+                each.truth: {key: list(getattr(each, key)) for key in ("best", "free", "costly")}
                 for each in self.told_apart
             },
         }

@@ -1,8 +1,8 @@
 """The search for the likeliest mixture of a given number of types, from many starts.
 
-A climb may end at a mixture that is not the likeliest. So many starts climb a little on a small
-sample, and the best of them to the end; then types are taken out, merged and begun anew until no
-move does better.
+EM may end at a local maximum. So many starts climb a few steps on a small sample, and the best of
+them to convergence on all units; then types are removed, merged and restarted until no move does
+better.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from fpbandits.fitting.cells import Cells
 from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
 
 PSEUDO_COUNT = 1.0
-"""How far cells are pulled while the number of types is sought."""
+"""The pseudo-count while the number of types is being chosen."""
 
 FEW, SMALL = 20_000, 12_000
-"""Cells of the units on which types are begun anew, and on which starts are tried."""
+"""The sizes, in cells, of the samples on which types are restarted, and starts are tried."""
 
 ROUNDS = 6
-"""How often a mixture is shaken at most."""
+"""The most rounds of removing and adding types."""
 
 END = 1e-7
-"""The tolerance of a climb to the end."""
+"""The tolerance of a climb to convergence."""
 
 _STARTS, _RUNNERS, _FINALISTS = 16, 6, 2
-"""How many starts are made, go on, and go to the end."""
+"""How many starts are made, go on, and go on to convergence."""
 _MOVES, _MERGES = 12, 30
-"""In how many ways a mixture is shaken, and how many pairs of types are merged."""
+"""How many moves are tried in a round, and how many pairs of types are merged."""
 _RENEWALS = 12
-"""How often a type is begun anew without doing better."""
+"""The search ends after this many restarts of a type without a gain."""
 _SAME = 0.1
-"""Two ends that differ by less, in nats, are the same."""
+"""Two maxima that differ by less, in nats, are the same."""
 
 Found = tuple[Mixture, float]
 """A mixture and its penalised log-likelihood."""
 
 
 def part_of(
-    cells: Cells, weights: Floats, estimator: Estimator, strength: float = PSEUDO_COUNT
+    cells: Cells, weights: Floats, estimator: Estimator, pseudo_count: float = PSEUDO_COUNT
 ) -> Sample:
     """Return a sample of the units that have a weight."""
-    return Sample(cells.parts(weights), weights[weights > 0], estimator, strength)
+    return Sample(cells.parts(weights), weights[weights > 0], estimator, pseudo_count)
 
 
 def some_of(sample: Sample, most: int, random: np.random.Generator) -> Sample:
@@ -59,15 +59,15 @@ def some_of(sample: Sample, most: int, random: np.random.Generator) -> Sample:
     kept = order[: max(1, int(np.searchsorted(np.cumsum(lengths[order]), most)))]
     weights = np.zeros(len(lengths))
     weights[kept] = sample.weights[kept]
-    return part_of(sample.cells, weights, sample.estimator, sample.strength)
+    return part_of(sample.cells, weights, sample.estimator, sample.pseudo_count)
 
 
 def search(
     sample: Sample, types: int, before: Mixture | None, random: np.random.Generator
 ) -> Found:
-    """Return the best mixture of many starts: most go a few steps, a few go to the end.
+    """Return the best mixture of many starts: most climb a few steps, a few to convergence.
 
-    ``before`` is a mixture of one type less, to grow some starts from.
+    ``before`` is a mixture of one type less, from which some starts are grown.
     """
     if types == 1:
         return sample.climb(sample.start(1, random), 60)
@@ -80,10 +80,10 @@ def search(
 
 
 def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generator) -> Found:
-    """Try to do better: take a type out, put another in, and go on from there.
+    """Try to do better by removing or merging types, adding a new one and climbing again.
 
-    Two types of a mixture may share the units of one while a third has those of two: no step
-    leads out of that, but a leap does.
+    Two types of a mixture may share the units of one true type while a third has those of two: EM
+    cannot leave such a local maximum.
     """
     for _ in range(ROUNDS):
         here = small.climb(best[0], 30, 1e-5)[1]
@@ -103,7 +103,7 @@ def shaken(sample: Sample, small: Sample, best: Found, random: np.random.Generat
 
 
 def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generator) -> Found:
-    """Try to do better by a mixture with a type more: it is taken out, or merged with another."""
+    """Try to do better from a mixture of one more type: one is removed, or two are merged."""
     small = some_of(sample, SMALL, random)
     here = small.climb(best[0], 20, 1e-4)[1]
     fewer = [without(more, kind) for kind in range(more.types)]
@@ -114,11 +114,11 @@ def shrunk(sample: Sample, best: Found, more: Mixture, random: np.random.Generat
 
 
 def renewed(sample: Sample, best: Found, random: np.random.Generator) -> tuple[Found, list[Found]]:
-    """Try to do better: begin a type anew beside the others, rare ones most often.
+    """Try to do better by restarting one type beside the others, rare ones most often.
 
-    A rare type has units of others until its laws are nearly right, so a few steps do not tell a
-    good start from a bad one: each goes to the end. Return the best, and the ends of all climbs on
-    the whole sample; what is likely on some units may be anything on all.
+    A rare type attracts units of others until its parameters are nearly right, so a few steps do
+    not tell a good start from a bad one: each climbs to convergence. Return the best, and all
+    maxima found on the whole sample.
     """
     some = some_of(sample, FEW, random)
     here = some.climb(best[0], 600, END)[1]
@@ -128,9 +128,9 @@ def renewed(sample: Sample, best: Found, random: np.random.Generator) -> tuple[F
         tried += 1
         rarity = np.exp(-best[0].log_shares)
         kind = int(random.choice(best[0].types, p=rarity / rarity.sum()))
-        coordinates = best[0].coordinates.copy()
-        coordinates[:, kind] = some.start(1, random).coordinates[:, 0]
-        rival = some.climb(replace(best[0], coordinates=coordinates), 600, END)
+        parameters = best[0].parameters.copy()
+        parameters[:, kind] = some.start(1, random).parameters[:, 0]
+        rival = some.climb(replace(best[0], parameters=parameters), 600, END)
         higher = rival[1] > here + _SAME
         if higher:
             here, rival = rival[1], sample.climb(rival[0], 600, END)
@@ -149,7 +149,7 @@ def _some_pairs(types: int, most: int, random: np.random.Generator) -> list[tupl
 
 
 def _best(rivals: list[Found], count: int) -> list[Found]:
-    """Return the best of them, the very best first."""
+    """Return the likeliest of them, best first; what is not finite comes last."""
     return sorted(rivals, key=_value)[:count]
 
 
