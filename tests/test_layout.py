@@ -36,7 +36,7 @@ ELSEWHERE = {
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
     "policies/shared/memo.py": "plain twins in contexts: simulation/test_kernel, agent/test_agent",
-    "policies/shared/misfit.py": "misfits and alarms: policies/shared/test_likelihood",
+    "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
     "policies/ucb_s.py": _TWIN,
