@@ -14,7 +14,7 @@ SHORT = 30
 """Modules with no more lines of code than this may do without tests of their own."""
 
 _TWIN = (
-    "its plain twin, certificate and leaps: policies/test_init, engine/test_envelope, "
+    "its plain twin, stability check and leaps: policies/test_init, engine/test_envelope, "
     "simulation/test_cell"
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"

@@ -1,4 +1,4 @@
-"""Certificates: no rewards within the envelope break one, and leaps reach where nothing varies."""
+"""Stability checks: no rewards within the envelope break one; leaps are long where nothing varies."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def hostile(
 @pytest.mark.parametrize(
     "spread", [math.log(2e18) / 2, 0.5, math.inf], ids=["1e-18", "tight", "worst"]
 )
-def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: float) -> None:
+def test_no_rewards_within_the_envelope_break_a_stability_check(name: str, spread: float) -> None:
     """A certified stretch is replayed step by step with rewards that try to upset it.
 
-    The "tight" envelope is one that rewards would often leave; the certificate must hold inside it
-    all the same, and leaves less room for a certificate that is right by being timid.
+    The "tight" envelope is one that rewards would often leave; the stability check must hold inside it
+    all the same, and leaves less room for a stability check that is right by being timid.
     """
     reaches: list[int] = []
-    # The first two have certificates of their own; the others share theirs, and are slower.
+    # The first two have stability checks of their own; the others share theirs, and are slower.
     examples, longest = (400, 3000) if name in ("fp-ucb", "ucb1") else (80, 400)
 
     @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
@@ -187,7 +187,7 @@ def hostile_sums(
 @pytest.mark.parametrize("family", ["gaussian", "discrete", "two-point"])
 @pytest.mark.parametrize("name", CERTIFYING)
 @pytest.mark.parametrize("spread", [math.log(2e18) / 2, 0.5], ids=["1e-18", "tight"])
-def test_no_rewards_of_any_family_break_a_certificate(
+def test_no_rewards_of_any_family_break_a_stability_check(
     name: str, family: str, spread: float
 ) -> None:
     """As above, with rewards that are normal, or counted value by value; the truth is in Θ."""

@@ -13,7 +13,7 @@ from fpbandits.engine.contract import CLOCK, Envelope, State
 
 
 def test_leaps_reach_far() -> None:
-    """A certificate that always said no would pass every other test."""
+    """A stability check that always said no would pass every other test."""
     problem = load_problem("paper:permutations")
     policy = FPUCB()
     state = policy.new_state(problem)

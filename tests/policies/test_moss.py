@@ -1,4 +1,4 @@
-"""MOSS: what it does with the horizon, and its certificate."""
+"""MOSS: what it does with the horizon, and its stability check."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_it_is_never_sure_of_a_leader_who_can_be_overtaken(horizon: int) -> None
             workspace = policy.workspace(prepared, 2)
             workspace.cycle[0] = 0
             envelope = Envelope(np.array([p, 0.5]), spread)
-            # Far enough below, a plan must be sure: the certificate is not merely timid.
+            # Far enough below, a plan must be sure: the stability check is not merely timid.
             if expected and n < 200:
                 continue
             assert is_certain(prepared, state, workspace, envelope, more + 1) is expected

@@ -1,4 +1,4 @@
-"""UCB1's certificate, which is its own."""
+"""UCB1's stability check, which is its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_ucb1_is_never_sure_of_a_leader_who_can_be_overtaken(stretch: Stretch, o
         workspace.mean[:] = state.sums / state.plays
         workspace.inverse[:] = 1 / state.plays
         envelope = Envelope(np.array([p, 0.5]), spread)
-        # Far enough below, a plan must be sure: the certificate is not merely timid.
+        # Far enough below, a plan must be sure: the stability check is not merely timid.
         if expected and n < 100:
             continue
         assert is_certain(prepared, state, workspace, envelope, more + 1) is expected

@@ -36,7 +36,7 @@ from fpbandits.errors import InputError, quote
 from fpbandits.families import binomial
 
 if TYPE_CHECKING:
-    from fpbandits.engine.contract import AnyPrepared
+    from fpbandits.engine.contract import Prepared
     from fpbandits.engine.policy import Policy
     from fpbandits.problem.problem import Problem
 
@@ -225,7 +225,7 @@ def _found_by_type(rule: Callable[..., Any], foreign: bool, options: Numba) -> N
         return found
 
 
-def prepare(policy: Policy, problem: Problem) -> AnyPrepared:
+def prepare(policy: Policy, problem: Problem) -> Prepared:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
         raise InputError(
@@ -237,7 +237,7 @@ def prepare(policy: Policy, problem: Problem) -> AnyPrepared:
             f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
         )
     prepared, kind = policy.prepare(problem), type(policy)
-    made: AnyPrepared = type(prepared)
+    made: Prepared = type(prepared)
     if kind.__module__.startswith(PACKAGE):
         _policies[made] = kind
         return prepared
@@ -249,7 +249,7 @@ def prepare(policy: Policy, problem: Problem) -> AnyPrepared:
 
 
 @cache
-def _own_type(kind: type[Policy], made: AnyPrepared) -> Callable[..., AnyPrepared]:
+def _own_type(kind: type[Policy], made: Prepared) -> Callable[..., Prepared]:
     """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
     The compiler takes named tuples of one name and alike fields for the same type, whoever made

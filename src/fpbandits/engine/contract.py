@@ -15,10 +15,10 @@ Plan = tuple[int, int]
 Random = np.random.Generator
 """Where random numbers come from."""
 
-AnyPrepared = Any
+Prepared = Any
 """The named tuple that a policy prepares: each has a type of its own, which its rules name."""
 
-AnyWorkspace = Any
+Workspace = Any
 """The named tuple that a policy works in: likewise. Its ``cycle`` holds the arms of a plan."""
 
 CLOCK, ROUNDS, MISFITS, OWN, CONTEXT = range(5)

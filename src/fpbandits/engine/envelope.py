@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.contract import ROUNDS, Ahead, AnyPrepared, AnyWorkspace, Envelope, State
+from fpbandits.engine.contract import ROUNDS, Ahead, Envelope, Prepared, State, Workspace
 from fpbandits.engine.policy import Policy
 
 _holds_for = Policy.holds_for
@@ -18,7 +18,7 @@ _holds_for = Policy.holds_for
 
 @jitted
 def certain_rounds(
-    prepared: AnyPrepared, state: State, workspace: AnyWorkspace, ahead: Ahead, length: int = 1
+    prepared: Prepared, state: State, workspace: Workspace, ahead: Ahead, length: int = 1
 ) -> int:
     """Return for how many rounds a plan of so many arms is sure to hold, within a third or so."""
     return _certain_rounds(prepared, state, workspace, ahead.envelope, ahead.plays // length)
@@ -26,11 +26,7 @@ def certain_rounds(
 
 @jitted
 def _certain_rounds(
-    prepared: AnyPrepared,
-    state: State,
-    workspace: AnyWorkspace,
-    envelope: Envelope | None,
-    most: int,
+    prepared: Prepared, state: State, workspace: Workspace, envelope: Envelope | None, most: int
 ) -> int:
     """Return how many of at most ``most`` rounds are certain.
 

@@ -44,14 +44,14 @@ from fpbandits.engine.contract import (
     CLOCK,
     COUNTERS,
     Ahead,
-    AnyPrepared,
-    AnyWorkspace,
     CycleOnly,
     Drawn,
     Envelope,
     Plan,
+    Prepared,
     Random,
     State,
+    Workspace,
     count,
 )
 from fpbandits.engine.options import check_numbers, options, read_option, written
@@ -107,37 +107,33 @@ class Policy(ABC):
         check_numbers(self)
 
     @abstractmethod
-    def prepare(self, problem: Problem) -> AnyPrepared:
+    def prepare(self, problem: Problem) -> Prepared:
         """Make the named tuple of arrays that the rules work on, or say why it cannot be."""
 
-    def workspace(self, prepared: AnyPrepared, pairs: int) -> AnyWorkspace:
+    def workspace(self, prepared: Prepared, pairs: int) -> Workspace:
         """Make the named tuple that the rules write to, where there are so many arms or pairs."""
         return CycleOnly(np.zeros(pairs, np.int64))
 
-    def renew(self, workspace: AnyWorkspace) -> None:  # noqa: B027  # most have nothing to clear
+    def renew(self, workspace: Workspace) -> None:  # noqa: B027  # most have nothing to clear
         """Make a workspace as good as new: earlier plans must not matter, not by a bit."""
 
     @staticmethod
     def plan(
-        prepared: AnyPrepared, state: State, workspace: AnyWorkspace, ahead: Ahead, random: Random
+        prepared: Prepared, state: State, workspace: Workspace, ahead: Ahead, random: Random
     ) -> Plan:
         """Decide what to play next; see the module's docstring."""
         raise NotImplementedError
 
     @staticmethod
     def holds_for(
-        prepared: AnyPrepared,
-        state: State,
-        workspace: AnyWorkspace,
-        envelope: Envelope,
-        rounds: int,
+        prepared: Prepared, state: State, workspace: Workspace, envelope: Envelope, rounds: int
     ) -> bool:
         """Tell whether the plan just made is sure to hold for so many rounds."""
         raise NotImplementedError
 
     @staticmethod
     def observe(
-        prepared: AnyPrepared, state: State, arm: int, plays: int, total: float, random: Random
+        prepared: Prepared, state: State, arm: int, plays: int, total: float, random: Random
     ) -> None:
         """Take in rewards: by default, count the plays, add up the rewards, move the clock."""
         count(state, arm, plays, total)
@@ -167,7 +163,7 @@ class Policy(ABC):
         return False
 
     def chance(
-        self, prepared: AnyPrepared, state: State, workspace: AnyWorkspace, arm: int
+        self, prepared: Prepared, state: State, workspace: Workspace, arm: int
     ) -> float | None:
         """Return how likely a randomised policy was to choose ``arm`` in the plan just made.
 

@@ -28,15 +28,7 @@ from fpbandits.engine import plain
 from fpbandits.engine.code_cache import PACKAGE
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.compiling import compile_for, compiled, kept_code, prepare
-from fpbandits.engine.contract import (
-    CONTEXT,
-    LIVE,
-    AnyPrepared,
-    AnyWorkspace,
-    Random,
-    State,
-    in_context,
-)
+from fpbandits.engine.contract import CONTEXT, LIVE, Prepared, Random, State, Workspace, in_context
 from fpbandits.engine.plain import Memory, PlainPolicy, Seen
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import InputError
@@ -57,7 +49,7 @@ _plan = Policy.plan
 
 
 @compiled
-def plan_once(prepared: AnyPrepared, state: State, workspace: AnyWorkspace, random: Random) -> int:
+def plan_once(prepared: Prepared, state: State, workspace: Workspace, random: Random) -> int:
     """Plan one round, for live use; return its length."""
     return _plan(prepared, state, workspace, LIVE, random)[0]
 
@@ -100,7 +92,7 @@ class Ready:
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 
     @property
-    def workspace(self) -> AnyWorkspace:
+    def workspace(self) -> Workspace:
         """A workspace for plans, this thread's own."""
         try:
             return self._own.workspace
@@ -131,7 +123,7 @@ class Ready:
             length = self._machine_code(self.prepared, state, workspace, random)
         return workspace.cycle[: 1 if self.several else length].tolist(), memory
 
-    def _plan_in_python(self, state: State, workspace: AnyWorkspace, random: Random) -> int:
+    def _plan_in_python(self, state: State, workspace: Workspace, random: Random) -> int:
         """Plan one round by the rule as it stands, and see to machine code if that takes long."""
         began = time.perf_counter()
         with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite

@@ -28,7 +28,7 @@ from fpbandits.policies.shared.rates import Rates, rates
 from fpbandits.problem.problem import Problem
 
 
-class ATAPrepared(NamedTuple):
+class ATAData(NamedTuple):
     """Θ by level, the rates of exploration for every model, and c."""
 
     theta: Theta
@@ -62,7 +62,7 @@ class ATA(LikelihoodPolicy):
     guarantee = "none claimed for this form"
     randomised = True
 
-    def prepare(self, problem: Problem) -> ATAPrepared:
+    def prepare(self, problem: Problem) -> ATAData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
         sorted_theta = self.theta(problem)
         found = rates(problem, self.likelihood)
@@ -72,11 +72,11 @@ class ATA(LikelihoodPolicy):
         for truth in np.flatnonzero(totals[:, 0] == 0):
             shares[truth] = 1 / max(len(problem.arms) - 1, 1)
             shares[truth, sorted_theta.best[0, truth]] = 0.0
-        return ATAPrepared(sorted_theta, found._replace(over_a=shares), self.c)
+        return ATAData(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod
     def plan(
-        prepared: ATAPrepared, state: State, workspace: FitOnly, ahead: Ahead, random: Random
+        prepared: ATAData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
     ) -> Plan:
         reference = weigh(prepared.theta, state, workspace.fit)
         workspace.cycle[0] = prepared.theta.best[0, reference]
@@ -95,7 +95,7 @@ class ATA(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: ATAPrepared, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
+        prepared: ATAData, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
     ) -> bool:
         fit = workspace.fit
         bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
@@ -106,7 +106,7 @@ class ATA(LikelihoodPolicy):
 
 
 @jitted
-def _least_ratio(prepared: ATAPrepared, deficit: Floats, reference: int) -> float:
+def _least_ratio(prepared: ATAData, deficit: Floats, reference: int) -> float:
     least = math.inf
     for place in range(prepared.rates.first[reference], prepared.rates.first[reference + 1]):
         least = min(least, deficit[prepared.rates.rivals[place]])

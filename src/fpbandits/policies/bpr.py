@@ -23,7 +23,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 
-class BPRPrepared(NamedTuple):
+class BPRData(NamedTuple):
     """The largest mean, the gap below it, and how many arms there are."""
 
     arms: int
@@ -44,7 +44,7 @@ class BPR(Policy):
     guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
     randomised = True
 
-    def prepare(self, problem: Problem) -> BPRPrepared:
+    def prepare(self, problem: Problem) -> BPRData:
         """Find μ* and Δ, or say that there is no such number."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
@@ -54,11 +54,11 @@ class BPR(Policy):
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]
-        return BPRPrepared(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+        return BPRData(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
 
     @staticmethod
     def plan(
-        prepared: BPRPrepared, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+        prepared: BPRData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
         highest = -math.inf
         for arm in range(prepared.arms):
@@ -87,7 +87,7 @@ class BPR(Policy):
 
     @staticmethod
     def holds_for(
-        prepared: BPRPrepared, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+        prepared: BPRData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
     ) -> bool:
         leader, more = workspace.cycle[0], rounds - 1
         low, _ = mean_ahead(state, envelope, leader, more)

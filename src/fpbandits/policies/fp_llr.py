@@ -34,7 +34,7 @@ from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weig
 from fpbandits.problem.problem import Problem
 
 
-class FPLLRPrepared(NamedTuple):
+class FPLLRData(NamedTuple):
     """Θ by level, the arms of A, and ln |Θ|."""
 
     theta: Theta
@@ -70,13 +70,13 @@ class FPLLR(LikelihoodPolicy):
     contexts = Contexts.TOGETHER
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
-    def prepare(self, problem: Problem) -> FPLLRPrepared:
+    def prepare(self, problem: Problem) -> FPLLRData:
         """Sort Θ into levels."""
         sorted_theta = self.theta(problem)
         arms = np.unique(sorted_theta.best)
-        return FPLLRPrepared(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
+        return FPLLRData(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
 
-    def workspace(self, prepared: FPLLRPrepared, pairs: int) -> FPLLRWork:
+    def workspace(self, prepared: FPLLRData, pairs: int) -> FPLLRWork:
         cycle, playing, sure = np.zeros((3, pairs), np.int64)
         fit, length = new_fit(prepared.theta), np.zeros(1, np.int64)
         return FPLLRWork(cycle, fit, playing, sure, length)
@@ -90,7 +90,7 @@ class FPLLR(LikelihoodPolicy):
 
     @staticmethod
     def plan(
-        prepared: FPLLRPrepared, state: State, workspace: FPLLRWork, ahead: Ahead, random: Random
+        prepared: FPLLRData, state: State, workspace: FPLLRWork, ahead: Ahead, random: Random
     ) -> Plan:
         k = state.counters[CLOCK]
         if prepared.theta.best.shape[0] > 1:
@@ -118,7 +118,7 @@ class FPLLR(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: FPLLRPrepared, state: State, workspace: FPLLRWork, envelope: Envelope, rounds: int
+        prepared: FPLLRData, state: State, workspace: FPLLRWork, envelope: Envelope, rounds: int
     ) -> bool:
         playing, sure, k = workspace.playing, workspace.sure, state.counters[CLOCK]
         fit, cycle, length = workspace.fit, workspace.cycle, workspace.length[0]
@@ -140,13 +140,13 @@ class FPLLR(LikelihoodPolicy):
 
     @staticmethod
     def observe(
-        prepared: FPLLRPrepared, state: State, arm: int, plays: int, total: float, random: Random
+        prepared: FPLLRData, state: State, arm: int, plays: int, total: float, random: Random
     ) -> None:
         count(state, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _plan_in_context(prepared: FPLLRPrepared, state: State, workspace: FPLLRWork) -> Plan:
+def _plan_in_context(prepared: FPLLRData, state: State, workspace: FPLLRWork) -> Plan:
     weigh(prepared.theta, state, workspace.fit)
     context, arms = state.counters[CONTEXT], prepared.theta.arms
     state.counters[CLOCK] += 1
@@ -162,5 +162,5 @@ def _plan_in_context(prepared: FPLLRPrepared, state: State, workspace: FPLLRWork
 
 
 @jitted
-def _threshold(prepared: FPLLRPrepared, k: int) -> float:
+def _threshold(prepared: FPLLRData, k: int) -> float:
     return 2 * math.log(k) + prepared.offset

@@ -39,7 +39,7 @@ _MOST_LEVELS = 64
 """With so many distinct means per arm, the bits take as much memory as the means themselves."""
 
 
-class FPUCBPrepared(NamedTuple):
+class FPUCBData(NamedTuple):
     """Θ as FP-UCB needs it: models sorted by their best arm, arms of A only.
 
     Attributes
@@ -114,13 +114,13 @@ class FPUCB(Policy):
     knows = "Θ: what every arm pays under every model"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
-    def prepare(self, problem: Problem) -> FPUCBPrepared:
+    def prepare(self, problem: Problem) -> FPUCBData:
         """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
         arms = structure.candidate_arms
         order = np.argsort(structure.best_arm, kind="stable")
         sizes = np.bincount(np.searchsorted(arms, structure.best_arm)).astype(np.int64)
-        prepared = FPUCBPrepared(self.slack, arms.astype(np.int64), np.append(0, np.cumsum(sizes)))
+        prepared = FPUCBData(self.slack, arms.astype(np.int64), np.append(0, np.cumsum(sizes)))
         # Column by column: Θ may be large, and a copy of all means at once larger than the rest.
         levels: list[Floats] = []
         for arm in arms:
@@ -165,12 +165,12 @@ class FPUCB(Policy):
         least: Floats = (radius - distance).min(axis=1) * problem.rewards.width
         return least
 
-    def workspace(self, prepared: FPUCBPrepared, pairs: int) -> FPUCBWork:
+    def workspace(self, prepared: FPUCBData, pairs: int) -> FPUCBWork:
         return FPUCBWork(*np.zeros((5, pairs), np.int64), *np.zeros((3, pairs)))
 
     @staticmethod
     def plan(
-        prepared: FPUCBPrepared, state: State, workspace: FPUCBWork, ahead: Ahead, random: Random
+        prepared: FPUCBData, state: State, workspace: FPUCBWork, ahead: Ahead, random: Random
     ) -> Plan:
         arms = prepared.arms.size
         k = state.counters[CLOCK]
@@ -211,7 +211,7 @@ class FPUCB(Policy):
 
     @staticmethod
     def holds_for(
-        prepared: FPUCBPrepared, state: State, workspace: FPUCBWork, envelope: Envelope, rounds: int
+        prepared: FPUCBData, state: State, workspace: FPUCBWork, envelope: Envelope, rounds: int
     ) -> bool:
         arms = prepared.arms.size
         k = state.counters[CLOCK]
@@ -253,13 +253,13 @@ class FPUCB(Policy):
 
     @staticmethod
     def observe(
-        prepared: FPUCBPrepared, state: State, arm: int, plays: int, total: float, random: Random
+        prepared: FPUCBData, state: State, arm: int, plays: int, total: float, random: Random
     ) -> None:
         count(state, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _frame(prepared: FPUCBPrepared, workspace: FPUCBWork, radius: Floats) -> bool:
+def _frame(prepared: FPUCBData, workspace: FPUCBWork, radius: Floats) -> bool:
     """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
 
     Leaves in the workspace the order in which to ask the arms, the narrowest side of the box first;
@@ -291,7 +291,7 @@ def _frame(prepared: FPUCBPrepared, workspace: FPUCBWork, radius: Floats) -> boo
 
 
 @jitted
-def _occupied(prepared: FPUCBPrepared, segment: int, workspace: FPUCBWork, radius: Floats) -> bool:
+def _occupied(prepared: FPUCBData, segment: int, workspace: FPUCBWork, radius: Floats) -> bool:
     """Tell whether some θ of this best arm is in the box that was framed."""
     arms, center = prepared.arms.size, workspace.center
     start, upto, order = workspace.start, workspace.upto, workspace.order

@@ -106,7 +106,7 @@ _COST, _WORTH, _LEAST_COST, _MOST_WORTH, _ITSELF, _EXPECTED, _COSTS = range(7)
 _LEADER, _FOUND, _TRIED = range(3)
 
 
-class FrugalPrepared(NamedTuple):
+class FrugalData(NamedTuple):
     """Θ by level, options, shares of contexts, and what divergences are made of.
 
     Attributes
@@ -192,7 +192,7 @@ class Frugal(LikelihoodPolicy):
     contexts = Contexts.TOGETHER
     guarantee = "O(log T), bounded where B(θ°) is empty"
 
-    def prepare(self, problem: Problem) -> FrugalPrepared:
+    def prepare(self, problem: Problem) -> FrugalData:
         """Sort Θ into levels, and find what divergences between levels are made of."""
         theta = self.theta(problem)
         if theta.by_law:
@@ -207,7 +207,7 @@ class Frugal(LikelihoodPolicy):
             cost, expected = (win - base)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
         most = _most_told(theta, base, cost, expected)
         base, cost = base / most[:, np.newaxis], cost / most[:, np.newaxis, np.newaxis]
-        return FrugalPrepared(
+        return FrugalData(
             theta,
             self.delta,
             self.kappa,
@@ -222,7 +222,7 @@ class Frugal(LikelihoodPolicy):
             np.ascontiguousarray(expected),
         )
 
-    def workspace(self, prepared: FrugalPrepared, pairs: int) -> FrugalWork:
+    def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
         models, contexts = prepared.theta.codes.shape[1], prepared.shares.size
         by_context = np.zeros((3, contexts), np.int64)
         rows, hat = Rows(np.zeros((2, models)), np.zeros((7, pairs)), by_context), np.zeros(1, int)
@@ -247,7 +247,7 @@ class Frugal(LikelihoodPolicy):
 
     @staticmethod
     def plan(
-        prepared: FrugalPrepared, state: State, workspace: FrugalWork, ahead: Ahead, random: Random
+        prepared: FrugalData, state: State, workspace: FrugalWork, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[GIVEN_UP] == 1:  # no model fits: blind to Θ from here on
             may_follow = blind_plan(prepared.theta, state, workspace.cycle)
@@ -257,11 +257,7 @@ class Frugal(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: FrugalPrepared,
-        state: State,
-        workspace: FrugalWork,
-        envelope: Envelope,
-        rounds: int,
+        prepared: FrugalData, state: State, workspace: FrugalWork, envelope: Envelope, rounds: int
     ) -> bool:
         theta, fit, alarm = prepared.theta, workspace.fit, prepared.alarm
         leader, more = workspace.cycle[0], rounds - 1
@@ -312,7 +308,7 @@ def _most_told(theta: Theta, base: Floats, cost: Floats, expected: Floats) -> Fl
 
 
 @jitted
-def _decide(prepared: FrugalPrepared, state: State, workspace: FrugalWork) -> bool:
+def _decide(prepared: FrugalData, state: State, workspace: FrugalWork) -> bool:
     """Put the arm to play into the cycle, and tell whether the same may follow."""
     theta, fit, rows = prepared.theta, workspace.fit, workspace.rows
     weigh(theta, state, fit)
@@ -343,7 +339,7 @@ def _decide(prepared: FrugalPrepared, state: State, workspace: FrugalWork) -> bo
 
 
 @jitted
-def _horizon(prepared: FrugalPrepared, t: int) -> float:
+def _horizon(prepared: FrugalData, t: int) -> float:
     """Return h(t)."""
     horizon: float = prepared.kappa * max(float(t), 1.0) ** (1 + prepared.delta)
     if prepared.change_rate > 0:
@@ -352,7 +348,7 @@ def _horizon(prepared: FrugalPrepared, t: int) -> float:
 
 
 @jitted
-def _posterior(prepared: FrugalPrepared, deficit: Floats, posterior: Floats, horizon: float) -> int:
+def _posterior(prepared: FrugalData, deficit: Floats, posterior: Floats, horizon: float) -> int:
     """Fill ``posterior``; return the first model that has most of it."""
     prior = prepared.theta.prior
     weight = 0.0 if prepared.change_rate > 0 else 1.0  # beliefs that leak hold the prior already
@@ -378,7 +374,7 @@ def _limit(horizon: float) -> float:
 
 
 @jitted
-def _costs(prepared: FrugalPrepared, rows: Rows) -> None:
+def _costs(prepared: FrugalData, rows: Rows) -> None:
     """Fill by_arm[_COST] with what every pair of a context and an arm is expected to lose."""
     posterior, cost, theta = rows.by_model[_POSTERIOR], rows.by_arm[_COST], prepared.theta
     arms = theta.arms
@@ -393,7 +389,7 @@ def _costs(prepared: FrugalPrepared, rows: Rows) -> None:
 
 
 @jitted
-def _leaders(prepared: FrugalPrepared, rows: Rows, hat: int, horizon: float) -> None:
+def _leaders(prepared: FrugalData, rows: Rows, hat: int, horizon: float) -> None:
     """Note the leader of every context: of the best arms under θ̂, the first that costs least."""
     cost, arms = rows.by_arm[_COST], prepared.theta.arms
     for context in range(prepared.shares.size):
@@ -410,7 +406,7 @@ def _leaders(prepared: FrugalPrepared, rows: Rows, hat: int, horizon: float) -> 
 
 
 @jitted
-def _gaps(prepared: FrugalPrepared, rows: Rows) -> None:
+def _gaps(prepared: FrugalData, rows: Rows) -> None:
     """Fill by_model[_GAP] with what the leaders lose per play under every model."""
     theta, gap = prepared.theta, rows.by_model[_GAP]
     for model in range(gap.size):
@@ -424,9 +420,7 @@ def _gaps(prepared: FrugalPrepared, rows: Rows) -> None:
 
 
 @jitted
-def _worths(
-    prepared: FrugalPrepared, rows: Rows, posterior: Floats, worth: Floats, hat: int
-) -> None:
+def _worths(prepared: FrugalData, rows: Rows, posterior: Floats, worth: Floats, hat: int) -> None:
     """Fill ``worth`` with V of every pair.
 
     D(φ‖θ) is what θ costs rewards of φ less what φ does, base + Σ_k E_φ[s_k]·cost_k: so the double
@@ -477,7 +471,7 @@ def _worths(
 
 
 @jitted
-def _choose(prepared: FrugalPrepared, rows: Rows, horizon: float) -> bool:
+def _choose(prepared: FrugalData, rows: Rows, horizon: float) -> bool:
     """Put into by_context[_FOUND] what is worth most for its cost; tell whether anything is."""
     cost, worth, arms = rows.by_arm[_COST], rows.by_arm[_WORTH], prepared.theta.arms
     found, tried = rows.by_context[_FOUND], rows.by_context[_TRIED]
@@ -514,7 +508,7 @@ def _choose(prepared: FrugalPrepared, rows: Rows, horizon: float) -> bool:
 
 
 @jitted
-def _settling(prepared: FrugalPrepared, state: State, rows: Rows, hat: int, context: int) -> int:
+def _settling(prepared: FrugalData, state: State, rows: Rows, hat: int, context: int) -> int:
     """Return the arm to play where nothing is worth its cost: the leader, or what is to settle."""
     found, asked = rows.by_context[_FOUND], rows.by_context[_TRIED]
     leader, t = int(rows.by_context[_LEADER, context]), state.counters[CLOCK]
@@ -538,15 +532,13 @@ def _settling(prepared: FrugalPrepared, state: State, rows: Rows, hat: int, cont
 
 
 @jitted
-def _ever(prepared: FrugalPrepared) -> float:
+def _ever(prepared: FrugalData) -> float:
     """Return h for ever."""
     return _horizon(prepared, _FOR_EVER)
 
 
 @jitted
-def _before_paying(
-    prepared: FrugalPrepared, state: State, rows: Rows, hat: int, context: int
-) -> int:
+def _before_paying(prepared: FrugalData, state: State, rows: Rows, hat: int, context: int) -> int:
     """Return the arm to play: as found, or as models ask for if that costs under θ̂."""
     theta, found, asked = prepared.theta, rows.by_context[_FOUND], rows.by_context[_TRIED]
     pays = False
@@ -562,7 +554,7 @@ def _before_paying(
 
 
 @jitted
-def _paid(prepared: FrugalPrepared, state: State) -> float:
+def _paid(prepared: FrugalData, state: State) -> float:
     """Return n."""
     ahead = _HEAD_START if state.counters[CLOCK] > prepared.settle else 0.0
     return float(state.extra[-1] + ahead)
@@ -582,9 +574,7 @@ def _part(paid: float) -> float:
 
 
 @jitted
-def _is_enough(
-    prepared: FrugalPrepared, rows: Rows, asked: Counts, found: Counts, part: float
-) -> bool:
+def _is_enough(prepared: FrugalData, rows: Rows, asked: Counts, found: Counts, part: float) -> bool:
     """Tell whether what is asked for is worth at least a part, for its cost, of what was found."""
     spent, gained = _balance(prepared, rows, found)
     asked_spent, asked_gained = _balance(prepared, rows, asked)
@@ -592,7 +582,7 @@ def _is_enough(
 
 
 @jitted
-def _balance(prepared: FrugalPrepared, rows: Rows, chosen: Counts) -> tuple[float, float]:
+def _balance(prepared: FrugalData, rows: Rows, chosen: Counts) -> tuple[float, float]:
     """Return what an arm for each context costs, and what it is worth."""
     spent, gained = 0.0, 0.0
     for context in range(prepared.shares.size):
@@ -604,7 +594,7 @@ def _balance(prepared: FrugalPrepared, rows: Rows, chosen: Counts) -> tuple[floa
 
 @jitted
 def _ask(
-    prepared: FrugalPrepared, rows: Rows, hat: int, heard_if_trusting: float, heard_else: float
+    prepared: FrugalData, rows: Rows, hat: int, heard_if_trusting: float, heard_else: float
 ) -> float:
     """Put into by_context[_TRIED] what models ask for; return how likely who asks is beside θ̂.
 
@@ -636,7 +626,7 @@ def _ask(
 
 @jitted
 def _is_asked(
-    prepared: FrugalPrepared,
+    prepared: FrugalData,
     rows: Rows,
     pair: int,
     leader: int,
@@ -664,7 +654,7 @@ def _is_asked(
 
 @jitted
 def _may_be_asked(
-    prepared: FrugalPrepared,
+    prepared: FrugalData,
     state: State,
     most: Floats,
     least: Floats,
@@ -702,7 +692,7 @@ def _cost(theta: Theta, posterior: Floats, arm: int) -> float:
 
 
 @jitted
-def _is_settled(prepared: FrugalPrepared, fit: Fit, now: float, end: float) -> bool:
+def _is_settled(prepared: FrugalData, fit: Fit, now: float, end: float) -> bool:
     """Tell from a `bracket` whether the posterior is sure to stay, h(t) from ``now`` to ``end``.
 
     So it is where the leader tells apart only what counts for nothing. By then crossings of h(t)
@@ -723,12 +713,7 @@ def _is_settled(prepared: FrugalPrepared, fit: Fit, now: float, end: float) -> b
 
 @jitted
 def _leads_until(
-    prepared: FrugalPrepared,
-    state: State,
-    workspace: FrugalWork,
-    leader: int,
-    end: float,
-    last: int,
+    prepared: FrugalData, state: State, workspace: FrugalWork, leader: int, end: float, last: int
 ) -> bool:
     """Tell whether the leader is played up to t = ``last``, h(t) = ``end``, on this posterior."""
     hat = workspace.hat[0]
@@ -752,7 +737,7 @@ def _leads_until(
 
 @jitted
 def _keeps_leading(
-    prepared: FrugalPrepared,
+    prepared: FrugalData,
     state: State,
     workspace: FrugalWork,
     leader: int,

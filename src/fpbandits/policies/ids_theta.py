@@ -47,7 +47,7 @@ _RULED_OUT = 80.0
 """How much less likely than the likeliest a model that counts may be, in nats."""
 
 
-class IDSThetaPrepared(NamedTuple):
+class IDSThetaData(NamedTuple):
     """Θ by level, with the prior."""
 
     theta: Theta
@@ -85,33 +85,28 @@ class IDSTheta(LikelihoodPolicy):
     """
 
     name = "ids-theta"
-    prepared_type = IDSThetaPrepared
+    prepared_type = IDSThetaData
     guarantee = "E[R(T)] ≤ √(½·L·H·T) over the prior, in [0, 1]"
     randomised = True
     contexts = Contexts.TOGETHER
 
-    def workspace(self, prepared: IDSThetaPrepared, pairs: int) -> IDSThetaWork:
+    def workspace(self, prepared: IDSThetaData, pairs: int) -> IDSThetaWork:
         cycle, posterior = np.zeros(pairs, np.int64), np.zeros(prepared.theta.codes.shape[1])
         return IDSThetaWork(cycle, new_fit(prepared.theta), posterior, *np.zeros((4, pairs)))
 
     @staticmethod
     def plan(
-        prepared: IDSThetaPrepared,
-        state: State,
-        workspace: IDSThetaWork,
-        ahead: Ahead,
-        random: Random,
+        prepared: IDSThetaData, state: State, workspace: IDSThetaWork, ahead: Ahead, random: Random
     ) -> Plan:
         theta, context = prepared.theta, state.counters[CONTEXT]
         weigh(theta, state, workspace.fit)
         likeliest = _posterior(theta, workspace.fit.deficit, workspace.posterior)
         leader = theta.best[context, likeliest]
         workspace.cycle[0] = leader
-        mass = workspace.mass
+        mass, others = workspace.mass, 0.0
         mass.fill(0.0)
         for model in range(theta.best.shape[1]):
             mass[theta.best[context, model]] += workspace.posterior[model]
-        others = 0.0
         for arm in range(theta.arms):
             if arm != leader:
                 others += mass[arm]
@@ -124,7 +119,7 @@ class IDSTheta(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: IDSThetaPrepared,
+        prepared: IDSThetaData,
         state: State,
         workspace: IDSThetaWork,
         envelope: Envelope,

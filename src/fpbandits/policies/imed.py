@@ -20,7 +20,7 @@ from fpbandits.policies.shared.blind import Arms, BlindPolicy
 from fpbandits.policies.shared.deficit import EQUAL, mean_deficit
 
 
-class IMEDPrepared(Arms):
+class IMEDData(Arms):
     """What IMED prepares."""
 
 
@@ -34,19 +34,19 @@ class IMED(BlindPolicy):
     """
 
     name = "imed"
-    prepared_type = IMEDPrepared
+    prepared_type = IMEDData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
 
     @staticmethod
     def plan(
-        prepared: IMEDPrepared, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+        prepared: IMEDData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
         leads = imed_plan(state, workspace.cycle, prepared.normal)
         return 1, certain_rounds(prepared, state, workspace, ahead) if leads else 1
 
     @staticmethod
     def holds_for(
-        prepared: IMEDPrepared, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+        prepared: IMEDData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
     ) -> bool:
         return imed_holds(state, envelope, workspace.cycle[0], prepared.normal, rounds)
 

@@ -23,7 +23,7 @@ from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
 from fpbandits.policies.shared.blind import BlindPolicy
 
 
-class KLUCBPrepared(NamedTuple):
+class KLUCBData(NamedTuple):
     """How many arms there are, whether rewards are normal, and c."""
 
     arms: int
@@ -50,12 +50,12 @@ class KLUCB(BlindPolicy):
     c: float = 0.0
 
     name = "kl-ucb"
-    prepared_type = KLUCBPrepared
+    prepared_type = KLUCBData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
 
     @staticmethod
     def plan(
-        prepared: KLUCBPrepared, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+        prepared: KLUCBData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
         best_index = -math.inf
         for arm in range(prepared.arms):
@@ -74,7 +74,7 @@ class KLUCB(BlindPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: KLUCBPrepared, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+        prepared: KLUCBData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
     ) -> bool:
         leader, more, t = workspace.cycle[0], rounds - 1, state.counters[CLOCK]
         n, normal = state.plays[leader], prepared.normal
@@ -108,7 +108,7 @@ def _divergence(p: float, q: float, normal: bool) -> float:
 
 
 @jitted
-def _threshold(prepared: KLUCBPrepared, t: int) -> float:
+def _threshold(prepared: KLUCBData, t: int) -> float:
     threshold = math.log(t)
     if prepared.c > 0 and t > 2:
         threshold += prepared.c * math.log(threshold)

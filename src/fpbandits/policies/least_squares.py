@@ -22,7 +22,7 @@ from fpbandits.policies.shared.likelihood import bracket, compare, stays_best
 from fpbandits.problem.problem import Problem
 
 
-class LeastSquaresPrepared(NamedTuple):
+class LeastSquaresData(NamedTuple):
     """Θ by level; a reward of 1 costs (1 − q)², one of 0 costs q²."""
 
     theta: Theta
@@ -40,22 +40,18 @@ class LeastSquares(ThetaPolicy):
     name = "least-squares"
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
 
-    def prepare(self, problem: Problem) -> LeastSquaresPrepared:
+    def prepare(self, problem: Problem) -> LeastSquaresData:
         """Sort Θ into levels."""
         found = theta(problem)
         q = found.levels
-        return LeastSquaresPrepared(found._replace(win=(1 - q) ** 2, loss=q**2))
+        return LeastSquaresData(found._replace(win=(1 - q) ** 2, loss=q**2))
 
-    def workspace(self, prepared: LeastSquaresPrepared, pairs: int) -> FitOnly:
+    def workspace(self, prepared: LeastSquaresData, pairs: int) -> FitOnly:
         return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))
 
     @staticmethod
     def plan(
-        prepared: LeastSquaresPrepared,
-        state: State,
-        workspace: FitOnly,
-        ahead: Ahead,
-        random: Random,
+        prepared: LeastSquaresData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
     ) -> Plan:
         theta, fit = prepared.theta, workspace.fit
         for arm in range(theta.arms):
@@ -69,7 +65,7 @@ class LeastSquares(ThetaPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: LeastSquaresPrepared,
+        prepared: LeastSquaresData,
         state: State,
         workspace: FitOnly,
         envelope: Envelope,

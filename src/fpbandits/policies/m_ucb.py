@@ -26,7 +26,7 @@ from fpbandits.policies.ucb_s import UCBS
 from fpbandits.problem.problem import Problem
 
 
-class MUCBPrepared(Box):
+class MUCBData(Box):
     """What mUCB prepares."""
 
 
@@ -42,9 +42,9 @@ class MUCB(ThetaPolicy):
     name = "m-ucb"
     guarantee = "E[R(T)] ≤ 2 ln(|Θ|T³) Σ Δ_i/Γ_i² + a constant, Γ_i ≥ Δ_i"
 
-    def prepare(self, problem: Problem) -> MUCBPrepared:
+    def prepare(self, problem: Problem) -> MUCBData:
         """Sort Θ into levels, and split ln(|Θ|t³)/2."""
-        return MUCBPrepared(theta(problem), 1.5, math.log(len(problem.models)) / 2)
+        return MUCBData(theta(problem), 1.5, math.log(len(problem.models)) / 2)
 
     workspace = UCBS.workspace
     plan = staticmethod(UCBS.plan)

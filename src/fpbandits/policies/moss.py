@@ -28,7 +28,7 @@ from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
 from fpbandits.policies.shared.blind import BlindPolicy
 
 
-class MOSSPrepared(NamedTuple):
+class MOSSData(NamedTuple):
     """How many arms there are, whether rewards are normal, and T, or 0 where nobody knows it."""
 
     arms: int
@@ -54,12 +54,12 @@ class MOSS(BlindPolicy):
     horizon: float = 0.0
 
     name = "moss"
-    prepared_type = MOSSPrepared
+    prepared_type = MOSSData
     guarantee = "E[R(T)] ≤ 49 √(LT) if told horizon=T, else none claimed"
 
     @staticmethod
     def plan(
-        prepared: MOSSPrepared, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+        prepared: MOSSData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
         share, best_index = _share(prepared, state.counters[CLOCK]), -math.inf
         for arm in range(prepared.arms):
@@ -75,7 +75,7 @@ class MOSS(BlindPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: MOSSPrepared, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+        prepared: MOSSData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
     ) -> bool:
         leader, more = workspace.cycle[0], rounds - 1
         share = _share(prepared, state.counters[CLOCK] + more)
@@ -89,7 +89,7 @@ class MOSS(BlindPolicy):
 
 
 @jitted
-def _share(prepared: MOSSPrepared, t: int) -> float:
+def _share(prepared: MOSSData, t: int) -> float:
     """Return T/L, or t/L where T is not prepared."""
     return float((prepared.horizon if prepared.horizon > 0 else t) / prepared.arms)
 

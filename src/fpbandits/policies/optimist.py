@@ -53,7 +53,7 @@ from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weig
 from fpbandits.problem.problem import Problem
 
 
-class OptimistPrepared(NamedTuple):
+class OptimistData(NamedTuple):
     """Θ by level, δ and b of the threshold, x of the alarm, and how often the truth changes."""
 
     theta: Theta
@@ -117,10 +117,10 @@ class Optimist(LikelihoodPolicy):
 
     name = "optimist"
     contexts = Contexts.TOGETHER
-    prepared_type = OptimistPrepared
+    prepared_type = OptimistData
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
 
-    def workspace(self, prepared: OptimistPrepared, pairs: int) -> OptimistWork:
+    def workspace(self, prepared: OptimistData, pairs: int) -> OptimistWork:
         cycle, told_apart = np.zeros((2, pairs), np.int64)
         fit = new_fit(prepared.theta)
         return OptimistWork(cycle, fit, np.zeros(pairs), told_apart, np.zeros(1))
@@ -136,11 +136,7 @@ class Optimist(LikelihoodPolicy):
 
     @staticmethod
     def plan(
-        prepared: OptimistPrepared,
-        state: State,
-        workspace: OptimistWork,
-        ahead: Ahead,
-        random: Random,
+        prepared: OptimistData, state: State, workspace: OptimistWork, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[GIVEN_UP] == 1:  # no model fits: blind to Θ from here on
             may_follow = blind_plan(prepared.theta, state, workspace.cycle)
@@ -150,7 +146,7 @@ class Optimist(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: OptimistPrepared,
+        prepared: OptimistData,
         state: State,
         workspace: OptimistWork,
         envelope: Envelope,
@@ -193,7 +189,7 @@ class Optimist(LikelihoodPolicy):
 
 
 @jitted
-def _decide(prepared: OptimistPrepared, state: State, workspace: OptimistWork) -> bool:
+def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bool:
     """Put the arm to play into the cycle, and tell whether the same may follow."""
     theta, deficit, mass = prepared.theta, workspace.fit.deficit, workspace.mass
     weigh(theta, state, workspace.fit)
@@ -225,7 +221,7 @@ def _decide(prepared: OptimistPrepared, state: State, workspace: OptimistWork) -
 
 
 @jitted
-def _threshold(prepared: OptimistPrepared, t: int) -> float:
+def _threshold(prepared: OptimistData, t: int) -> float:
     plays = max(float(t), 1.0)
     if prepared.change_rate > 0:
         plays = min(plays, prepared.change_rate**-0.5)

@@ -28,7 +28,7 @@ _EXPLORATIONS = OWN
 """The counter s of the rule."""
 
 
-class OSSBPrepared(NamedTuple):
+class OSSBData(NamedTuple):
     """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
 
     theta: Theta
@@ -64,15 +64,15 @@ class OSSB(LikelihoodPolicy):
     name = "ossb"
     guarantee = "none claimed for this form; regret can grow where it need not"
 
-    def prepare(self, problem: Problem) -> OSSBPrepared:
+    def prepare(self, problem: Problem) -> OSSBData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
-        return OSSBPrepared(
+        return OSSBData(
             self.theta(problem), rates(problem, self.likelihood), 1 + self.gamma, self.epsilon
         )
 
     @staticmethod
     def plan(
-        prepared: OSSBPrepared, state: State, workspace: FitOnly, ahead: Ahead, random: Random
+        prepared: OSSBData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
     ) -> Plan:
         reference = weigh(prepared.theta, state, workspace.fit)
         t = state.counters[CLOCK] + 1
@@ -96,7 +96,7 @@ class OSSB(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: OSSBPrepared, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
+        prepared: OSSBData, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
     ) -> bool:
         fit = workspace.fit
         if not _explored(prepared, state, fit.reference[0], state.counters[CLOCK] + rounds):
@@ -106,7 +106,7 @@ class OSSB(LikelihoodPolicy):
 
 
 @jitted
-def _explored(prepared: OSSBPrepared, state: State, reference: int, t: int) -> bool:
+def _explored(prepared: OSSBData, state: State, reference: int, t: int) -> bool:
     """Tell whether every arm but the best has been played as often as the lower bound asks."""
     for arm in range(prepared.theta.codes.shape[0]):
         needed = prepared.factor * prepared.rates.over_all[reference, arm] * math.log(t)

@@ -96,14 +96,9 @@ def find_loaded(name: str, code: str) -> type[Policy] | None:
             yield each
             yield from below(each)
 
-    candidates = [
-        each for each in below(cast(Any, Policy)) if is_own(each) and _name_of(each) == name
-    ]
-    return next((each for each in reversed(candidates) if _digest(each) == code), None)
-
-
-def _name_of(kind: type[Policy]) -> str | None:
-    return getattr(kind, "name", None)
+    own = [each for each in below(cast(Any, Policy)) if is_own(each)]
+    named = [each for each in reversed(own) if getattr(each, "name", None) == name]
+    return next((each for each in named if _digest(each) == code), None)
 
 
 def code_of(policy: Policy) -> str | None:

@@ -37,7 +37,7 @@ _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""
 
 
-class ThompsonPrepared(NamedTuple):
+class ThompsonData(NamedTuple):
     """How many arms there are, and whether rewards are normal, or all 0 or 1."""
 
     arms: int
@@ -59,14 +59,14 @@ class Thompson(BlindPolicy):
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
     randomised = True
 
-    def prepare(self, problem: Problem) -> ThompsonPrepared:
+    def prepare(self, problem: Problem) -> ThompsonData:
         """Return the number of arms, and whether leaps are possible."""
         rewards = problem.rewards
-        return ThompsonPrepared(len(problem.arms), not rewards.bounded, rewards.all_or_nothing)
+        return ThompsonData(len(problem.arms), not rewards.bounded, rewards.all_or_nothing)
 
     @staticmethod
     def plan(
-        prepared: ThompsonPrepared, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+        prepared: ThompsonData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
         if state.counters[_EVENT_DUE] == 1:  # an event is due
             state.counters[_EVENT_DUE] = 0
@@ -92,7 +92,7 @@ class Thompson(BlindPolicy):
 
     @staticmethod
     def observe(
-        prepared: ThompsonPrepared, state: State, arm: int, plays: int, total: float, random: Random
+        prepared: ThompsonData, state: State, arm: int, plays: int, total: float, random: Random
     ) -> None:
         # Only 0/1 rewards come in more than one at a time.
         if not prepared.normal and plays == 1 and 0.0 < total < 1.0:
@@ -101,9 +101,7 @@ class Thompson(BlindPolicy):
 
 
 @jitted
-def _leap(
-    prepared: ThompsonPrepared, state: State, cycle: Counts, most: int, random: Random
-) -> int:
+def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random: Random) -> int:
     """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
     leader = 0
     for arm in range(1, prepared.arms):
@@ -149,7 +147,7 @@ def _leap(
 
 
 @jitted
-def _event(prepared: ThompsonPrepared, state: State, random: Random) -> int:
+def _event(prepared: ThompsonData, state: State, random: Random) -> int:
     """Draw the others' means given that one of them is at least y, and return who is largest."""
     leader, y = int(state.drawn.leader[0]), state.drawn.bound[0]
     chances = state.drawn.chances

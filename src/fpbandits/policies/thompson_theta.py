@@ -43,7 +43,7 @@ _CANDIDATE_DUE = OWN
 _LARGEST = float(np.finfo(float).max)
 
 
-class ThompsonThetaPrepared(NamedTuple):
+class ThompsonThetaData(NamedTuple):
     """Θ by level, −ln of the prior, and how often the truth changes."""
 
     theta: Theta
@@ -127,7 +127,7 @@ class ThompsonTheta(LikelihoodPolicy):
             return super().written(name)
         return ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
 
-    def prepare(self, problem: Problem) -> ThompsonThetaPrepared:
+    def prepare(self, problem: Problem) -> ThompsonThetaData:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.models))
         if problem.prior is not None:
@@ -140,15 +140,15 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaPrepared(self.theta(problem), cost, self.change_rate)
+        return ThompsonThetaData(self.theta(problem), cost, self.change_rate)
 
-    def workspace(self, prepared: ThompsonThetaPrepared, pairs: int) -> ThompsonThetaWork:
+    def workspace(self, prepared: ThompsonThetaData, pairs: int) -> ThompsonThetaWork:
         cycle, fit = np.zeros(pairs, np.int64), new_fit(prepared.theta)
         return ThompsonThetaWork(cycle, fit, np.zeros(pairs))
 
     @staticmethod
     def plan(
-        prepared: ThompsonThetaPrepared,
+        prepared: ThompsonThetaData,
         state: State,
         workspace: ThompsonThetaWork,
         ahead: Ahead,
@@ -197,7 +197,7 @@ class ThompsonTheta(LikelihoodPolicy):
         return 1, int(waiting)
 
     def chance(
-        self, prepared: ThompsonThetaPrepared, state: State, workspace: ThompsonThetaWork, arm: int
+        self, prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, arm: int
     ) -> float | None:
         """Return the posterior mass of the models whose best arm it is."""
         energy = workspace.fit.deficit
@@ -207,7 +207,7 @@ class ThompsonTheta(LikelihoodPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: ThompsonThetaPrepared,
+        prepared: ThompsonThetaData,
         state: State,
         workspace: ThompsonThetaWork,
         envelope: Envelope,
@@ -274,7 +274,7 @@ def _odds(best: Counts, against: Floats, for_it: Floats, leader: int) -> float:
 
 @jitted
 def _candidate(
-    prepared: ThompsonThetaPrepared, state: State, workspace: ThompsonThetaWork, random: Random
+    prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, random: Random
 ) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
     leader = state.drawn.leader[0]

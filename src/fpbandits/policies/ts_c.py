@@ -23,7 +23,7 @@ from fpbandits.policies.shared.box import Box, box_ahead, competitive
 from fpbandits.policies.ucb_c import UCBC, UCBCWork
 
 
-class TSCPrepared(Box):
+class TSCData(Box):
     """What TS-C prepares."""
 
 
@@ -42,7 +42,7 @@ class TSC(UCBC):
     """
 
     name = "ts-c"
-    prepared_type = TSCPrepared
+    prepared_type = TSCData
     guarantee = "none claimed for this form"
     randomised = True
 

@@ -23,7 +23,7 @@ from fpbandits.engine.envelope import certain_rounds, corners, spare
 from fpbandits.policies.shared.blind import Arms, BlindPolicy
 
 
-class UCB1Prepared(Arms):
+class UCB1Data(Arms):
     """What UCB1 prepares."""
 
 
@@ -45,15 +45,15 @@ class UCB1(BlindPolicy):
     """
 
     name = "ucb1"
-    prepared_type = UCB1Prepared
+    prepared_type = UCB1Data
     guarantee = "E[R(T)] ≤ 8 ln T Σ 1/Δ_i + (1 + π²/3) Σ Δ_i"
 
-    def workspace(self, prepared: UCB1Prepared, pairs: int) -> UCB1Work:
+    def workspace(self, prepared: UCB1Data, pairs: int) -> UCB1Work:
         return UCB1Work(np.zeros(pairs, np.int64), np.zeros(pairs), np.zeros(pairs))
 
     @staticmethod
     def plan(
-        prepared: UCB1Prepared, state: State, workspace: UCB1Work, ahead: Ahead, random: Random
+        prepared: UCB1Data, state: State, workspace: UCB1Work, ahead: Ahead, random: Random
     ) -> Plan:
         # Counted apart: adding up the plays would put the logarithm behind the last play's outcome.
         t = state.counters[CLOCK]
@@ -72,7 +72,7 @@ class UCB1(BlindPolicy):
 
     @staticmethod
     def holds_for(
-        prepared: UCB1Prepared, state: State, workspace: UCB1Work, envelope: Envelope, rounds: int
+        prepared: UCB1Data, state: State, workspace: UCB1Work, envelope: Envelope, rounds: int
     ) -> bool:
         leader, t = workspace.cycle[0], state.counters[CLOCK]
         more = rounds - 1

@@ -21,7 +21,7 @@ from fpbandits.policies.shared.levels import ThetaPolicy, theta
 from fpbandits.problem.problem import Problem
 
 
-class UCBCPrepared(Box):
+class UCBCData(Box):
     """What UCB-C prepares."""
 
 
@@ -53,7 +53,7 @@ class UCBC(ThetaPolicy):
     alpha: float = 3.0
 
     name = "ucb-c"
-    prepared_type: ClassVar[type[Box]] = UCBCPrepared
+    prepared_type: ClassVar[type[Box]] = UCBCData
     guarantee = "O(log T); O(1) plays of arms that are not competitive (α > 3)"
 
     def prepare(self, problem: Problem) -> Box:

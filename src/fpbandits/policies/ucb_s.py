@@ -25,7 +25,7 @@ from fpbandits.policies.ucb1 import largest_index
 from fpbandits.problem.problem import Problem
 
 
-class UCBSPrepared(Box):
+class UCBSData(Box):
     """What UCB-S prepares."""
 
 
@@ -57,9 +57,9 @@ class UCBS(ThetaPolicy):
     name = "ucb-s"
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
 
-    def prepare(self, problem: Problem) -> UCBSPrepared:
+    def prepare(self, problem: Problem) -> UCBSData:
         """Sort Θ into levels."""
-        return UCBSPrepared(theta(problem), self.alpha / 4, 0.0)
+        return UCBSData(theta(problem), self.alpha / 4, 0.0)
 
     def workspace(self, prepared: Box, pairs: int) -> UCBSWork:
         margins = new_margins(prepared.theta)

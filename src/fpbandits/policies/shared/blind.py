@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from fpbandits.engine.contract import AnyPrepared
+from fpbandits.engine.contract import Prepared
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.problem.problem import Problem
 
@@ -23,10 +23,10 @@ class BlindPolicy(Policy):
     contexts = Contexts.APART
 
     knows = "the number of arms"
-    prepared_type: ClassVar[Callable[..., AnyPrepared]]
+    prepared_type: ClassVar[Callable[..., Prepared]]
     """A named tuple, of a type of its own: the fields of `Arms`, and the policy's options."""
 
-    def prepare(self, problem: Problem) -> AnyPrepared:
+    def prepare(self, problem: Problem) -> Prepared:
         """Note how many arms there are, whether rewards are normal, and the options."""
         kind = type(self).prepared_type
         return kind(len(problem.arms), not problem.rewards.bounded, *vars(self).values())

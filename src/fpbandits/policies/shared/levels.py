@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats, Ints
-from fpbandits.engine.contract import AnyPrepared
+from fpbandits.engine.contract import Prepared
 from fpbandits.engine.policy import Policy
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.problem.problem import Problem
@@ -131,8 +131,8 @@ class ThetaPolicy(Policy):
     """A policy that prepares a `Theta`, under that name."""
 
     knows = "Θ: what every arm pays under every model"
-    prepared_type: ClassVar[Callable[..., AnyPrepared]]
+    prepared_type: ClassVar[Callable[..., Prepared]]
     """A named tuple, of a type of its own: a `Theta`, and the policy's options."""
 
-    def prepare(self, problem: Problem) -> AnyPrepared:
+    def prepare(self, problem: Problem) -> Prepared:
         return type(self).prepared_type(theta(problem), *vars(self).values())

@@ -31,14 +31,14 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.contract import AnyPrepared, AnyWorkspace, Envelope, State
+from fpbandits.engine.contract import Envelope, Prepared, State, Workspace
 from fpbandits.engine.envelope import corners
 from fpbandits.engine.options import options
 from fpbandits.errors import InputError, wrong_value
 from fpbandits.policies.shared.deficit import EQUAL, allowance, bernoulli_deficit, minimum, surprise
 from fpbandits.policies.shared.fit import Fit, FitOnly, new_fit
 from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
-from fpbandits.policies.shared.memo import fits_in_contexts, weigh_in_contexts
+from fpbandits.policies.shared.memo import cost_by_law, fits_in_contexts, weigh_in_contexts
 from fpbandits.problem.problem import Problem
 
 _ROUNDING = 1e-7
@@ -93,17 +93,17 @@ class LikelihoodPolicy(ThetaPolicy):
         """Keep two numbers per model, and two more, where beliefs are to `leak`."""
         return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
 
-    def prepare(self, problem: Problem) -> AnyPrepared:
+    def prepare(self, problem: Problem) -> Prepared:
         own = {name: getattr(self, name) for name in options(self)}
         del own["likelihood"]
         if "false_alarm" in own:
             own["alarm"] = alarm_of(own.pop("false_alarm"))
         return type(self).prepared_type(self.theta(problem), **own)
 
-    def workspace(self, prepared: AnyPrepared, pairs: int) -> AnyWorkspace:
+    def workspace(self, prepared: Prepared, pairs: int) -> Workspace:
         return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))
 
-    def renew(self, workspace: AnyWorkspace) -> None:
+    def renew(self, workspace: Workspace) -> None:
         """Forget which model fitted best, in comparison with whom others are weighed."""
         workspace.fit.reference[0] = 0
 
@@ -148,10 +148,7 @@ def weigh(theta: Theta, state: State, fit: Fit) -> int:
             continue
         for level in range(theta.counts[arm]):
             if theta.by_law:
-                costs = n * theta.base[arm, level]
-                for k in range(theta.cost.shape[2]):
-                    costs += state.statistics[arm, k] * theta.cost[arm, level, k]
-                fit.by_level[arm, level] = costs
+                fit.by_level[arm, level] = cost_by_law(theta, state, arm, level)
             else:
                 fit.by_level[arm, level] = bernoulli_deficit(n, total, theta.levels[arm, level])
     return compare(theta, state, fit)

@@ -76,14 +76,21 @@ def _note(theta: Theta, state: State, fit: Fit, pair: int) -> None:
         memo.seen[pair, 2 + k] = state.statistics[pair, k]
     for level in range(theta.counts[pair]):
         if theta.by_law:
-            costs = n * theta.base[pair, level]
-            for k in range(theta.cost.shape[2]):
-                costs += state.statistics[pair, k] * theta.cost[pair, level, k]
+            costs = cost_by_law(theta, state, pair, level)
         else:
             costs = total * theta.win[pair, level] + (n - total) * theta.loss[pair, level]
         fit.by_level[pair, level] = costs
     for model in range(fit.deficit.size):
         memo.cost[pair, model] = fit.by_level[pair, theta.codes[pair, model]]
+
+
+@jitted
+def cost_by_law(theta: Theta, state: State, pair: int, level: int) -> float:
+    """Return −ℓ of the rewards of a pair by one of its laws, but for a term that all share."""
+    cost = state.plays[pair] * theta.base[pair, level]
+    for k in range(theta.cost.shape[2]):
+        cost += state.statistics[pair, k] * theta.cost[pair, level, k]
+    return float(cost)
 
 
 @jitted
