@@ -1,4 +1,4 @@
-"""Stability checks: no rewards within the envelope break one; leaps are long where nothing varies."""
+"""Stability checks: no rewards within the envelope break one; leaps over what does not vary."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def hostile(
 def test_no_rewards_within_the_envelope_break_a_stability_check(name: str, spread: float) -> None:
     """A certified stretch is replayed step by step with rewards that try to upset it.
 
-    The "tight" envelope is one that rewards would often leave; the stability check must hold inside it
-    all the same, and leaves less room for a stability check that is right by being timid.
+    The "tight" envelope is one that rewards would often leave; the check must hold inside it all
+    the same, and there is less room for one that is right by being timid.
     """
     reaches: list[int] = []
     # The first two have stability checks of their own; the others share theirs, and are slower.
