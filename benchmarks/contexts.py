@@ -17,7 +17,7 @@ from engine import HERE, WORK, claim
 
 from fpbandits import KLUCB, Problem, ThompsonTheta, analyze, simulate
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.contract import Envelope
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.policies import DEFAULT
 from fpbandits.simulation.kernel import law_of, new_progress, play
@@ -33,16 +33,16 @@ def random_problem(contexts: int, arms: int, models: int) -> Problem:
 
 def seconds(policy: Policy, problem: Problem) -> float:
     """Time the bare kernel on one run, everything prepared."""
-    known, law = prepare(policy, problem), law_of(problem.rewards)
+    prepared, law = prepare(policy, problem), law_of(problem.rewards)
     envelope = Envelope(np.array(problem.rewards.unit_means[0]), math.inf)
-    scratch, tally = policy.scratch(known, problem.pairs), policy.tally(problem)
+    workspace, state = policy.workspace(prepared, problem.pairs), policy.new_state(problem)
     pulls, upto = np.zeros((1, problem.pairs), np.int64), np.cumsum(problem.shares)
     apart = policy.contexts is Contexts.APART
     random, times, starts = np.random.default_rng(1), np.array([STEPS]), np.array([0])
     progress = new_progress()
     start = time.perf_counter()
     play(
-        known, tally, law, envelope, scratch, random, times, starts, envelope, 1, upto, apart,
+        prepared, state, law, envelope, workspace, random, times, starts, envelope, 1, upto, apart,
         progress, pulls,
     )  # fmt: skip
     return time.perf_counter() - start

@@ -36,7 +36,7 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.contract import Envelope
 from fpbandits.engine.plain import Seen
 from fpbandits.engine.ready import plan_once
 from fpbandits.simulation.kernel import law_of, new_progress, play
@@ -76,7 +76,7 @@ def run_once(
 ) -> Callable[[], int]:
     """Return a call of the bare kernel, everything prepared."""
     index = problem.index(truth)
-    known = prepare(policy, problem)
+    prepared = prepare(policy, problem)
     law = law_of(problem.rewards.reordered(np.array([index]), np.arange(problem.pairs)))
     envelope = Envelope(np.array(problem.rewards.unit_means[index]), math.log(2 / LEAP_ERROR) / 2)
     arms = len(problem.arms)
@@ -85,11 +85,11 @@ def run_once(
     def run() -> int:
         pulls = np.zeros((1, arms), np.int64)
         return play(
-            known,
-            policy.tally(problem),
+            prepared,
+            policy.new_state(problem),
             law,
             envelope,
-            policy.scratch(known, arms),
+            policy.workspace(prepared, arms),
             np.random.default_rng(next(seeds)),
             np.array([horizon]),
             np.array([0]),
@@ -302,19 +302,20 @@ def large_sets(kind: str, count: int) -> dict[str, float]:
     before = _peak_bytes(reset=True)
     policy = FPUCB()
     start = time.perf_counter()
-    known = prepare(policy, problem)
+    prepared = prepare(policy, problem)
     set_up = time.perf_counter() - start
     peak = _peak_bytes()
-    kept = sum(part.nbytes for part in known if isinstance(part, np.ndarray))
-    tally, truth, scratch = policy.tally(problem), problem.means[0], policy.scratch(known, 16)
+    kept = sum(part.nbytes for part in prepared if isinstance(part, np.ndarray))
+    state, truth = policy.new_state(problem), problem.means[0]
+    workspace = policy.workspace(prepared, 16)
     times = []
     for _ in range(2000):
         start = time.perf_counter()
-        length = plan_once(known, tally, scratch, generator)
+        length = plan_once(prepared, state, workspace, generator)
         times.append(time.perf_counter() - start)
-        for arm in scratch.cycle[:length]:
-            tally.plays[arm] += 1
-            tally.sums[arm] += generator.random() < truth[arm]
+        for arm in workspace.cycle[:length]:
+            state.plays[arm] += 1
+            state.sums[arm] += generator.random() < truth[arm]
     spent = np.array(times[2:]) * 1e3
     matrix = problem.means.nbytes
     return {

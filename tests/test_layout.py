@@ -14,7 +14,7 @@ SHORT = 30
 """Modules with no more lines of code than this may do without tests of their own."""
 
 _TWIN = (
-    "its plain twin, certificate and leaps: policies/test_init, engine/test_envelope, "
+    "its plain twin, stability check and leaps: policies/test_init, engine/test_envelope, "
     "simulation/test_cell"
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
@@ -36,7 +36,7 @@ ELSEWHERE = {
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
     "policies/shared/memo.py": "plain twins in contexts: simulation/test_kernel, agent/test_agent",
-    "policies/shared/misfit.py": "misfits and alarms: policies/shared/test_likelihood",
+    "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
     "policies/ucb_s.py": _TWIN,

@@ -60,7 +60,7 @@ def snapshot(agent: Agent) -> Any:
         json.dumps(agent._memory),
         list(agent._to_hand_out),
         agent._ledger.state(),
-        [part.tolist() for part in agent._tally],
+        agent._packed.tolist(),
     )
 
 
@@ -97,7 +97,7 @@ def test_an_arm_counts_up_to_its_first_untold_decision() -> None:
     assert agent.plays == {"arm1": 3}
     agent.forget(ids[3])
     assert agent.plays == {"arm1": 4}
-    assert agent._tally.sums[0] == 3
+    assert agent._seen.sums[0] == 3
     assert agent._ledger.state() == {"next": 5, "out": [], "told": [], "queues": []}
 
     eager = Agent(single, FPUCB(), late="any")
@@ -122,7 +122,7 @@ def test_order_of_telling_within_an_episode_does_not_matter(problem: Problem) ->
             forth.tell(decision.id, rewards[decision.id])
         for decision in reversed(decisions[1]):
             back.tell(decision.id, rewards[decision.id])
-        assert [part.tolist() for part in forth._tally] == [part.tolist() for part in back._tally]
+        assert forth._packed.tolist() == back._packed.tolist()
 
 
 def ruled_out(late: Late) -> int:
@@ -172,9 +172,9 @@ def test_plausible_models_and_by_how_much() -> None:
     play(agent, 2000, lambda d: 100.0 * (generator.random() < (0.6 if d.arm == "arm1" else 0.4)))
     plausible = agent.plausible()
     assert list(plausible) == ["x"]
-    tally = agent._tally
-    radius = np.sqrt(3 * np.log(tally.counters[0]) / tally.plays)
-    slack = radius - np.abs(tally.sums / tally.plays - [0.6, 0.4])
+    state = agent._seen
+    radius = np.sqrt(3 * np.log(state.counters[0]) / state.plays)
+    slack = radius - np.abs(state.sums / state.plays - [0.6, 0.4])
     assert plausible["x"] == pytest.approx(100 * slack.min())
     with pytest.raises(InputError, match="ucb1 does not rule any model out"):
         Agent(problem, UCB1()).plausible()
@@ -339,7 +339,7 @@ def test_a_policy_by_its_name_and_a_decision_by_itself(problem: Problem) -> None
 def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
     ledger = agent._ledger
-    parts: list[Any] = [agent, agent._to_hand_out, agent._packed_tally, agent._lock]
+    parts: list[Any] = [agent, agent._to_hand_out, agent._packed, agent._lock]
     parts += [ledger, ledger.out, ledger._told, ledger._queues]
     for queue in ledger._queues.values():
         parts += [queue, *queue]
@@ -390,7 +390,7 @@ def test_threads_share_an_agent(
     assert agent.pending == {}
     assert agent.blocked == {}
     assert sum(agent.plays.values()) == 24_000
-    assert agent._tally.sums.sum() == 24_000
+    assert agent._seen.sums.sum() == 24_000
 
 
 def lose_the_first(agent: Agent, steps: int) -> tuple[list[Decision], list[str]]:
@@ -577,7 +577,7 @@ def test_history_in_units_of_the_user() -> None:
     with pytest.warns(UserWarning, match="told a reward of 25, and its models pay 0, 100 only"):
         agent.observe("b", 25)
     assert agent.plays == {"a": 0, "b": 1}
-    assert agent._tally.sums.tolist() == [0, 0.25]
+    assert agent._seen.sums.tolist() == [0, 0.25]
     assert agent.pending == {0: "b"}  # the one arm of A
 
 
@@ -611,7 +611,7 @@ def test_history_goes_on_after_a_restart(problem: Problem, tmp_path: Path) -> No
         moved.save(tmp_path / "agent.json")
         moved = Agent.load(tmp_path / "agent.json", problem)
     assert snapshot(steady) == snapshot(moved)
-    assert 10 < steady._tally.sums.sum() < 50  # not all the same way
+    assert 10 < steady._seen.sums.sum() < 50  # not all the same way
     assert play(steady, 40, lambda d: 0.5) == play(moved, 40, lambda d: 0.5)
 
 

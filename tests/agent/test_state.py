@@ -37,15 +37,15 @@ SHAPED: dict[str, Problem] = {
 
 def see(agent: Agent, rewards: RewardFamily, plays: int, generator: np.random.Generator) -> None:
     """Let an agent have been told some ``plays`` rewards of each pair, one by one."""
-    tally, law = agent._tally, rewards.law(0)
+    state, law = agent._seen, rewards.law(0)
     for pair in range(50):
         more = int(generator.integers(plays // 2, 3 * plays // 2))
         for _ in range(more if not rewards.sum_in_one_draw else 1):
             together = more if rewards.sum_in_one_draw else 1
-            total = rewards.draw_sum(law, pair, together, generator, tally.statistics[pair])
-            tally.sums[pair] += total
-            tally.plays[pair] += together
-    tally.counters[0] += tally.plays.sum()
+            total = rewards.draw_sum(law, pair, together, generator, state.statistics[pair])
+            state.sums[pair] += total
+            state.plays[pair] += together
+    state.counters[0] += state.plays.sum()
 
 
 @pytest.mark.parametrize("name", SHAPED)
@@ -65,7 +65,7 @@ def test_ten_arms_in_five_contexts_fit_into_two_kilobytes(name: str, tmp_path: P
             Agent.from_state(state, problem),
             Agent.load(tmp_path / "agent.json", problem),
         ):
-            assert again._packed_tally.tobytes() == agent._packed_tally.tobytes()
+            assert again._packed.tobytes() == agent._packed.tobytes()
             assert again.state() == state
 
 
@@ -85,9 +85,9 @@ def test_an_agent_in_contexts_is_small(tmp_path: Path) -> None:
             agent.ask(context="shop")
             agent.save(tmp_path / "agent.json")
             assert (tmp_path / "agent.json").stat().st_size < 2_000, (name, word)
-            assert agent._packed_tally.nbytes < 2_000
+            assert agent._packed.nbytes < 2_000
             again = Agent.load(tmp_path / "agent.json", problem)
-            assert again._packed_tally.tobytes() == agent._packed_tally.tobytes()
+            assert again._packed.tobytes() == agent._packed.tobytes()
             assert again.state() == agent.state()
 
 
@@ -118,11 +118,11 @@ def test_states_of_lists_alone_go_on(tmp_path: Path) -> None:
     path.write_text(AS_LISTS % problem.fingerprint)
     agent = Agent.load(path, problem)
     written = json.loads(path.read_text())
-    tally = agent._tally
-    assert tally.plays.tolist() == written["plays"]
-    assert tally.sums.tolist() == written["sums"]
-    assert tally.statistics.reshape(-1).tolist() == written["statistics"]
-    assert tally.counters.tolist() == written["counters"]
+    state = agent._seen
+    assert state.plays.tolist() == written["plays"]
+    assert state.sums.tolist() == written["sums"]
+    assert state.statistics.reshape(-1).tolist() == written["statistics"]
+    assert state.counters.tolist() == written["counters"]
     agent.save(path)
     now = json.loads(path.read_text())
     assert isinstance(now["statistics"], str)
@@ -130,7 +130,7 @@ def test_states_of_lists_alone_go_on(tmp_path: Path) -> None:
         k: v for k, v in written.items() if k != "statistics"
     }
     again = Agent.load(path, problem)
-    assert again._packed_tally.tobytes() == agent._packed_tally.tobytes()
+    assert again._packed.tobytes() == agent._packed.tobytes()
     for each in (agent, again):
         each.tell(6, 0.5)
     assert agent.state() == again.state()
@@ -208,7 +208,7 @@ def test_numbers_that_cannot_be_are_refused_in_a_text_too(name: str) -> None:
     for key, numbers in wrong:
         text = to_json(numbers.tolist())
         assert isinstance(text, str)
-        with pytest.raises(StorageError, match=r"the tally (does not add up|is not finite)"):
+        with pytest.raises(StorageError, match=r"the (counts do not add up|sums are not finite)"):
             Agent.from_state(state | {key: text}, problem)
 
 

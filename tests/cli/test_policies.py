@@ -39,8 +39,10 @@ def test_each_policy_has_a_page(
     words = " ".join(out.split())
     assert row["knows"] in words
     assert row["guarantee"] in words
+    assert row["description"] in words
+    assert row["reference"] in words
     for option, value in row["options"].items():
-        assert f"{option}={value}" in words
+        assert f" {option} {value} {row['meaning'][option].split()[0]} " in words
     assert len(words) > 300, "its definition is there too"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from numba.core import runtime
 from fpbandits import InputError, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.engine import compiling
 from fpbandits.engine.compiling import compiled, prepare
-from fpbandits.engine.policy import Plan
+from fpbandits.engine.contract import Ahead, Plan
 from fpbandits.policies import POLICIES
 
 
@@ -66,15 +67,32 @@ def test_no_two_policies_prepare_types_of_one_name() -> None:
         assert compiling._policies[type(prepared[name])] is kind
 
 
+def parts(given: Any) -> Iterator[type]:
+    """The types of a named tuple, and of those in it."""
+    if isinstance(given, tuple):
+        yield type(given)
+        for each in given:
+            yield from parts(each)
+
+
+def test_no_two_workspaces_have_one_name() -> None:
+    """Nor do what stands in them: the same name and types would be the same fields to Numba."""
+    problem = load_problem("paper:permutations")
+    found = set()
+    for kind in POLICIES.values():
+        found |= set(parts(kind().workspace(prepare(kind(), problem), 4)))
+    assert len({each.__name__ for each in found}) == len(found) > 8
+
+
 class Stubborn(Optimist):
     """The first arm, whatever comes."""
 
     name = "stubborn"
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        scratch.cycle[0] = 0
-        return 1, budget
+    def plan(prepared: Any, state: Any, workspace: Any, ahead: Ahead, random: Any) -> Plan:
+        workspace.cycle[0] = 0
+        return 1, ahead.plays
 
 
 FIRST = """

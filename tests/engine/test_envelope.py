@@ -1,8 +1,9 @@
-"""Certificates: no rewards within the envelope break one, and leaps reach where nothing varies."""
+"""Stability checks: no rewards within the envelope break one; leaps over what does not vary."""
 
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import random_example
-from plans import Stretch, copy, plan_ahead, played, stretches, suited
+from plans import Stretch, plan_ahead, played, stretches, suited
 
 from fpbandits import Problem, simulate
 from fpbandits.engine.compiling import compile_for, compiled, prepare
-from fpbandits.engine.envelope import Envelope, mean_ahead
-from fpbandits.engine.policy import Tally
+from fpbandits.engine.contract import Envelope, State
+from fpbandits.engine.envelope import mean_ahead
 from fpbandits.engine.ready import plan_once
 from fpbandits.families.discrete import Discrete
 from fpbandits.families.two_point import TwoPoint
@@ -67,14 +68,14 @@ def hostile(
 @pytest.mark.parametrize(
     "spread", [math.log(2e18) / 2, 0.5, math.inf], ids=["1e-18", "tight", "worst"]
 )
-def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: float) -> None:
+def test_no_rewards_within_the_envelope_break_a_stability_check(name: str, spread: float) -> None:
     """A certified stretch is replayed step by step with rewards that try to upset it.
 
-    The "tight" envelope is one that rewards would often leave; the certificate must hold inside it
-    all the same, and leaves less room for a certificate that is right by being timid.
+    The "tight" envelope is one that rewards would often leave; the check must hold inside it all
+    the same, and there is less room for one that is right by being timid.
     """
     reaches: list[int] = []
-    # The first two have certificates of their own; the others share theirs, and are slower.
+    # The first two have stability checks of their own; the others share theirs, and are slower.
     examples, longest = (400, 3000) if name in ("fp-ucb", "ucb1") else (80, 400)
 
     @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
@@ -85,18 +86,18 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
         problem = suited(policy, generator)
         arms = len(problem.arms)
         prepared = prepare(policy, problem)
-        scratch = policy.scratch(prepared, arms)
+        workspace = policy.workspace(prepared, arms)
         p = generator.random(arms)
         if generator.random() < 0.5:  # a truth in Θ, where cycles settle
             p = np.array(problem.rewards.unit_means[generator.integers(len(problem.models))])
         envelope = Envelope(p, spread)
-        tally = policy.tally(problem)
+        state = policy.new_state(problem)
         # Play a while to get to a state that can be reached.
         horizon = int(generator.integers(arms + 2, 4000 if name in LATE else 120)) << size // 2
         law = Law(0, p[:, np.newaxis].copy())
-        played(policy, prepared, law, envelope, horizon, 2**size, tally, generator)
-        before = copy(tally)
-        cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**6, generator)
+        played(policy, prepared, law, envelope, horizon, 2**size, state, generator)
+        before = deepcopy(state)
+        cycle, rounds = plan_ahead(policy, prepared, state, envelope, 10**6, generator)
         rounds = min(rounds, longest)
         reaches.append(rounds)
         if rounds == 1:  # nothing is certified, and a draw may be behind it
@@ -105,12 +106,12 @@ def test_no_rewards_within_the_envelope_break_a_certificate(name: str, spread: f
         paths = {
             arm: hostile(kind, p[arm], rounds, min(deviation, 1e9), generator) for arm in cycle
         }
-        replay = copy(before)
-        arguments = prepared, replay, scratch, generator
+        replay = deepcopy(before)
+        arguments = prepared, replay, workspace, generator
         once = compile_for(policy, plan_once, arguments)
         for step in range(rounds):
             length = once(*arguments)
-            assert scratch.cycle[:length].tolist() == cycle, (kind, step, rounds)
+            assert workspace.cycle[:length].tolist() == cycle, (kind, step, rounds)
             for arm in cycle:
                 policy.observe(prepared, replay, arm, 1, paths[arm][step], generator)
 
@@ -186,7 +187,7 @@ def hostile_sums(
 @pytest.mark.parametrize("family", ["gaussian", "discrete", "two-point"])
 @pytest.mark.parametrize("name", CERTIFYING)
 @pytest.mark.parametrize("spread", [math.log(2e18) / 2, 0.5], ids=["1e-18", "tight"])
-def test_no_rewards_of_any_family_break_a_certificate(
+def test_no_rewards_of_any_family_break_a_stability_check(
     name: str, family: str, spread: float
 ) -> None:
     """As above, with rewards that are normal, or counted value by value; the truth is in Θ."""
@@ -203,19 +204,19 @@ def test_no_rewards_of_any_family_break_a_certificate(
             problem = permuted(problem, generator)
         rewards, arms = problem.rewards, len(problem.arms)
         prepared = prepare(policy, problem)
-        scratch = policy.scratch(prepared, arms)
+        workspace = policy.workspace(prepared, arms)
         truth = int(generator.integers(len(problem.models)))
         law = law_of(rewards.reordered(np.array([truth]), np.arange(arms)))
         means = np.array(rewards.unit_means[truth])
         expected = np.array(rewards.expected(truth))
         envelope = Envelope(means, spread, rewards.bounded, expected)
-        tally = policy.tally(problem)
+        state = policy.new_state(problem)
         late = blind or name in LATE
         horizon = int(generator.integers(300, 4000) if late else generator.integers(9, 120))
         horizon <<= size // 2
-        played(policy, prepared, law, envelope, horizon, 2**size, tally, generator)
-        before = copy(tally)
-        cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**6, generator)
+        played(policy, prepared, law, envelope, horizon, 2**size, state, generator)
+        before = deepcopy(state)
+        cycle, rounds = plan_ahead(policy, prepared, state, envelope, 10**6, generator)
         deviation = math.sqrt((rounds - 1) * spread)
         rounds = min(rounds, longest)
         reaches.append(rounds)
@@ -229,12 +230,12 @@ def test_no_rewards_of_any_family_break_a_certificate(
                 values = paid(problem, arm)
                 path = hostile_counts(kind, values, expected[arm], rounds, deviation, generator)
             paths[arm] = path
-        replay = copy(before)
-        arguments = prepared, replay, scratch, generator
+        replay = deepcopy(before)
+        arguments = prepared, replay, workspace, generator
         once = compile_for(policy, plan_once, arguments)
         for step in range(min(map(len, paths.values())) + 1):
             length = once(*arguments)
-            assert scratch.cycle[:length].tolist() == cycle, (kind, step, rounds)
+            assert workspace.cycle[:length].tolist() == cycle, (kind, step, rounds)
             if step == rounds - 1 or any(len(path) == step for path in paths.values()):
                 break
             for arm in cycle:
@@ -268,16 +269,16 @@ def permuted(problem: Problem, generator: np.random.Generator) -> Problem:
 
 
 @compiled
-def ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
-    return mean_ahead(tally, envelope, arm, more)
+def ahead(state: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
+    return mean_ahead(state, envelope, arm, more)
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(stretches())
 def test_the_range_of_a_mean_is_that_of_every_step(stretch: Stretch) -> None:
     n, total, p, more, spread = stretch
-    tally = Tally(np.array([n]), np.array([total]), np.zeros(4, np.int64), np.zeros(4))
-    low, high = ahead(tally, Envelope(np.array([p]), spread), 0, more)
+    state = State(np.array([n]), np.array([total]), np.zeros(4, np.int64))
+    low, high = ahead(state, Envelope(np.array([p]), spread), 0, more)
     lows = [(total + stretch.limits(j)[0]) / (n + j) for j in range(more + 1)]
     highs = [(total + stretch.limits(j)[1]) / (n + j) for j in range(more + 1)]
     assert low <= min(lows) + 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fpbandits import FPUCB, UCB1, Agent, InputError, load_problem
-from fpbandits.engine.policy import CLOCK, MISFITS
+from fpbandits.engine.contract import CLOCK, MISFITS
 
 
 def test_bad_options_in_python() -> None:
@@ -26,8 +26,8 @@ def test_unused_counter_names() -> None:
         agent = Agent(problem, policy)
         for _ in range(10):
             agent.tell(agent.ask().id, 1)
-        assert agent._tally.counters[CLOCK] > 0
-        assert agent._tally.counters[MISFITS] == 0
+        assert agent._seen.counters[CLOCK] > 0
+        assert agent._seen.counters[MISFITS] == 0
 
 
 @pytest.mark.parametrize("value", [np.complex128(1), np.timedelta64(1), 1j, "1", True, np.True_])

@@ -43,12 +43,12 @@ def test_what_no_one_holds_is_freed_when_eight_others_were_made_since() -> None:
 
 def test_threads_have_scratch_space_of_their_own() -> None:
     own = ready(FPUCB(), other(0))
-    assert own.scratch is own.scratch
+    assert own.workspace is own.workspace
     found = []
-    thread = threading.Thread(target=lambda: found.append(own.scratch))
+    thread = threading.Thread(target=lambda: found.append(own.workspace))
     thread.start()
     thread.join()
-    assert found[0] is not own.scratch
+    assert found[0] is not own.workspace
 
 
 BERNOULLI = Problem.bernoulli([[0.3, 0.6, 0.5], [0.7, 0.2, 0.4], [0.3, 0.5, 0.8]])
@@ -94,23 +94,22 @@ def test_in_python_a_rule_plays_as_compiled_bit_for_bit(word: str) -> None:
 def in_python(policy: Policy, problem: Problem, random: np.random.Generator) -> list[list[int]]:
     """Plays of each pair after 1, 2, … 300 steps."""
     own, law, arms = ready(policy, problem), problem.rewards.law(0), len(problem.arms)
-    tally, upto = policy.tally(problem), np.cumsum(problem.shares or (1.0,))
-    own.scratch.notes[:] = 0
+    state, upto = policy.new_state(problem), np.cumsum(problem.shares or (1.0,))
+    policy.renew(own.workspace)
     counts: list[list[int]] = []
     cycle: list[int] = []
     while len(counts) < 300:
         context = 0
         if len(upto) > 1:
             context = min(int((random.random() >= upto).sum()), len(upto) - 1)
-        here = own._here(tally, context) if own.several else tally
-        arguments = own.known, here, own.scratch, random
-        length = own._plan_in_python(arguments)
-        cycle = own.scratch.cycle[: 1 if own.several else length].tolist()
+        here = own._here(state, context) if own.several else state
+        length = own._plan_in_python(here, own.workspace, random)
+        cycle = own.workspace.cycle[: 1 if own.several else length].tolist()
         for arm in cycle:
             pair = context * arms + arm
-            total = problem.rewards.draw_sum(law, pair, 1, random, tally.statistics[pair])
-            policy.observe(own.known, here, arm if own.apart else pair, 1, total, random)
-            counts.append(tally.plays.tolist())
+            total = problem.rewards.draw_sum(law, pair, 1, random, state.statistics[pair])
+            policy.observe(own.prepared, here, arm if own.apart else pair, 1, total, random)
+            counts.append(state.plays.tolist())
     return counts[:300]
 
 
@@ -168,7 +167,7 @@ def test_what_is_large_or_from_elsewhere_is_compiled_first(monkeypatch: pytest.M
 
     def compile_for(policy: Policy, *others: Any) -> Any:
         compiled.append(policy.name)
-        return lambda known, tally, scratch, random: 1
+        return lambda known, state, workspace, random: 1
 
     monkeypatch.setattr(module, "compile_for", compile_for)
     asked(other(60), 1)

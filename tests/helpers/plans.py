@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from fpbandits import InputError, Policy, Problem
-from fpbandits.engine.compiling import compile_for, compiled, repeats
-from fpbandits.engine.envelope import Envelope
-from fpbandits.engine.policy import Tally
+from fpbandits.engine.compiling import compile_for, compiled
+from fpbandits.engine.contract import Envelope, State
 from fpbandits.simulation.kernel import STOP, Law, new_progress, play
 
 CASES = [
@@ -47,35 +47,38 @@ def suited(policy: Policy, generator: np.random.Generator) -> Problem:
     return problem
 
 
+_holds_for = Policy.holds_for
+
+
 @compiled
-def is_certain(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-    return repeats(known, tally, envelope, scratch, rounds)
+def is_certain(prepared: Any, state: Any, workspace: Any, envelope: Any, rounds: int) -> bool:
+    return _holds_for(prepared, state, workspace, envelope, rounds)
 
 
 def played(
     policy: Policy,
-    known: Any,
+    prepared: Any,
     law: Law,
     envelope: Envelope,
     horizon: int,
     longest: int,
-    tally: Tally,
+    state: State,
     random: np.random.Generator,
     stop: int = 0,
 ) -> list[int]:
     """Play up to a horizon, in plans of at most ``longest`` plays, or with ``stop`` one plan.
 
-    What is seen is in the tally. Return the cycle of the last plan, and what is behind it.
+    What is seen is in the state. Return the cycle of the last plan, and what is behind it.
     """
-    arms = len(tally.plays)
-    scratch, progress = policy.scratch(known, arms), new_progress()
+    arms = len(state.plays)
+    workspace, progress = policy.workspace(prepared, arms), new_progress()
     progress[STOP] = stop
     arguments = (
-        known,
-        tally,
+        prepared,
+        state,
         law,
         envelope,
-        scratch,
+        workspace,
         random,
         np.array([horizon]),
         np.array([0]),
@@ -87,27 +90,23 @@ def played(
         np.zeros((1, arms), np.int64),
     )
     compile_for(policy, play, arguments)(*arguments)
-    cycle: list[int] = scratch.cycle.tolist()
+    cycle: list[int] = workspace.cycle.tolist()
     return cycle
 
 
 def plan_ahead(
     policy: Policy,
-    known: Any,
-    tally: Tally,
+    prepared: Any,
+    state: State,
     envelope: Envelope,
     budget: int,
     random: np.random.Generator,
 ) -> tuple[list[int], int]:
     """Return the cycle that the loop would play next, and how many times over; change nothing."""
-    after, law = copy(tally), Law(0, envelope.means[:, np.newaxis].clip(0, 1))
-    cycle = played(policy, known, law, envelope, budget, budget, after, random, stop=1)
-    more = after.plays - tally.plays
+    after, law = deepcopy(state), Law(0, envelope.means[:, np.newaxis].clip(0, 1))
+    cycle = played(policy, prepared, law, envelope, budget, budget, after, random, stop=1)
+    more = after.plays - state.plays
     return cycle[: np.count_nonzero(more)], int(more.max())
-
-
-def copy(tally: Tally) -> Tally:
-    return Tally(**{name: part.copy() for name, part in tally._asdict().items()})
 
 
 class Stretch(NamedTuple):

@@ -9,21 +9,20 @@ from plans import plan_ahead
 
 from fpbandits import FPUCB, Agent, Problem, load_problem
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
-from fpbandits.engine.policy import CLOCK, Tally
+from fpbandits.engine.contract import CLOCK, Envelope, State
 
 
 def test_leaps_reach_far() -> None:
-    """A certificate that always said no would pass every other test."""
+    """A stability check that always said no would pass every other test."""
     problem = load_problem("paper:permutations")
     policy = FPUCB()
-    tally = policy.tally(problem)
-    tally.plays[:] = [10**6, 400, 300, 150]
-    tally.sums[:] = [600_000, 160, 90, 30]
-    tally.counters[CLOCK] = 10**6
+    state = policy.new_state(problem)
+    state.plays[:] = [10**6, 400, 300, 150]
+    state.sums[:] = [600_000, 160, 90, 30]
+    state.counters[CLOCK] = 10**6
     envelope = Envelope(np.array([0.6, 0.4, 0.3, 0.2]), math.log(2e18) / 2)
     prepared = prepare(policy, problem)
-    cycle, rounds = plan_ahead(policy, prepared, tally, envelope, 10**12, np.random.default_rng(0))
+    cycle, rounds = plan_ahead(policy, prepared, state, envelope, 10**12, np.random.default_rng(0))
     assert cycle == [0]
     assert rounds > 5 * 10**5
 
@@ -43,8 +42,8 @@ def test_misfits_are_counted_from_the_second_episode_on() -> None:
 
 def test_slack_widens_every_radius() -> None:
     problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
-    tally = Tally(np.array([100, 100]), np.array([50.0, 60.0]), np.array([100, 0, 0]), np.zeros(0))
-    strict, loose = FPUCB().margins(problem, tally), FPUCB(slack=0.25).margins(problem, tally)
+    state = State(np.array([100, 100]), np.array([50.0, 60.0]), np.array([100, 0, 0]))
+    strict, loose = FPUCB().margins(problem, state), FPUCB(slack=0.25).margins(problem, state)
     assert strict is not None
     assert loose is not None
     np.testing.assert_allclose(loose - strict, 0.25)

@@ -22,8 +22,7 @@ from reference import Known, divergences, frugal_arm, misfits, posterior
 
 from fpbandits import Agent, Problem, load_problem, simulate
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
-from fpbandits.engine.policy import CLOCK
+from fpbandits.engine.contract import CLOCK, Envelope
 from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.policies import Frugal, parse_policy
 
@@ -34,12 +33,12 @@ def test_margins_are_what_is_left_of_odds_of_one_in_h() -> None:
     means = load_problem("paper:permutations").means
     problem = Problem.bernoulli(means, models=names, prior=prior)
     policy = Frugal(delta=0.3, kappa=1.5)
-    tally = policy.tally(problem)
-    tally.plays[:], tally.sums[:], tally.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
-    costs = misfits(means.tolist(), tally.plays.tolist(), tally.sums.tolist())
+    state = policy.new_state(problem)
+    state.plays[:], state.sums[:], state.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
+    costs = misfits(means.tolist(), state.plays.tolist(), state.sums.tolist())
     energy = np.array(costs) - np.log(list(prior.values()))
     expected = math.log(1.5 * 73**1.3) - (energy - energy.min())
-    np.testing.assert_allclose(policy.margins(problem, tally), expected)
+    np.testing.assert_allclose(policy.margins(problem, state), expected)
 
 
 def few_levels(generator: np.random.Generator) -> np.ndarray:
@@ -223,13 +222,13 @@ def test_rewards_that_are_rare_and_ruled_out_speak_too() -> None:
     problem = Problem.bernoulli([[1, 1e-5], [1, 0]], value=[-5, -1e6])
     assert min(min(map(min, rows)) for rows in divergences(problem)) >= 0
     policy = Frugal()
-    tally = policy.tally(problem)
+    state = policy.new_state(problem)
     # Arm 1 was played for long, and told nothing: the first model still leads.
     plays = 10**7
-    tally.plays[0] = tally.counters[CLOCK] = plays
-    tally.sums[0] = plays * float(problem.rewards.to_unit(np.array(-5.0)))
-    tally.statistics[0] = plays * np.array(problem.rewards.statistics_of(0, tally.sums[0] / plays))
-    assert ready(policy, problem).plan(tally, 0, None, NO_STREAM)[0] == [1]
+    state.plays[0] = state.counters[CLOCK] = plays
+    state.sums[0] = plays * float(problem.rewards.to_unit(np.array(-5.0)))
+    state.statistics[0] = plays * np.array(problem.rewards.statistics_of(0, state.sums[0] / plays))
+    assert ready(policy, problem).plan(state, 0, None, NO_STREAM)[0] == [1]
 
 
 def test_where_no_model_is_confused_with_the_truth_regret_stays() -> None:
@@ -303,12 +302,12 @@ def test_before_it_pays_it_asks_the_leading_model_too() -> None:
 def test_it_leaps_up_to_when_all_is_settled() -> None:
     """Arm 1 tells nothing, and nothing is worth its cost by so small an h: but it will be."""
     policy = Frugal(kappa=1e-6, settle=1000.0)
-    known, envelope = prepare(policy, TIED), Envelope(np.array(TIED.rewards.unit_means[1]), 20.0)
-    tally, random = policy.tally(TIED), np.random.default_rng(0)
+    prepared, envelope = prepare(policy, TIED), Envelope(np.array(TIED.rewards.unit_means[1]), 20.0)
+    state, random = policy.new_state(TIED), np.random.default_rng(0)
     for played, arm, rounds in ((500, 0, 501), (1001, 1, 1)):
-        tally.plays[0] = tally.counters[CLOCK] = played
-        tally.sums[0] = played / 2
-        cycle, found = plan_ahead(policy, known, tally, envelope, 10**6, random)
+        state.plays[0] = state.counters[CLOCK] = played
+        state.sums[0] = played / 2
+        cycle, found = plan_ahead(policy, prepared, state, envelope, 10**6, random)
         assert rounds / 2 < found <= rounds
         assert cycle == [arm]
 

@@ -10,6 +10,7 @@ from plans import random_problem
 from reference import Known, best_arm, ids, ids_theta
 
 from fpbandits import Agent, IDSTheta, Problem, load_problem, simulate
+from fpbandits.engine.contract import LIVE
 
 
 def regret_and_gain(means: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,14 +68,15 @@ class Draws:
 def planned(problem: Problem, seen: list[tuple[int, float]], number: float) -> tuple[int, int]:
     """Plan in plain Python, and return the arm, and how many numbers were drawn for it."""
     policy, random = IDSTheta(), Draws(number)
-    tally = policy.tally(problem)
-    known: Any = policy.prepare(problem)
-    scratch = policy.scratch(known, len(problem.arms))
+    state = policy.new_state(problem)
+    prepared: Any = policy.prepare(problem)
+    workspace = policy.workspace(prepared, len(problem.arms))
     for arm, reward in seen:
-        tally.plays[arm] += 1
-        tally.sums[arm] += reward
-    IDSTheta.plan(known, tally, None, scratch, 1, random)
-    return int(scratch.cycle[0]), random.given
+        state.plays[arm] += 1
+        state.sums[arm] += reward
+    given: Any = random
+    IDSTheta.plan(prepared, state, workspace, LIVE, given)
+    return int(workspace.cycle[0]), random.given
 
 
 def test_the_chance_of_the_other_arm_is_right_to_the_last_digits() -> None:

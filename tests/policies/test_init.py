@@ -15,7 +15,7 @@ from reference import Known, twin
 
 from fpbandits import Agent, Optimist, Policy, Problem, load_problem, simulate
 from fpbandits.core.streams import run_stream
-from fpbandits.engine.policy import Plan
+from fpbandits.engine.contract import Ahead, Plan
 from fpbandits.leaderboard import contests, play
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
 from fpbandits.sweep.study import load_study
@@ -123,10 +123,10 @@ class Toy(Policy):
         return Order(len(problem.arms))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        for arm in range(known.arms):
-            scratch.cycle[arm] = arm
-        return known.arms, max(1, budget // known.arms)
+    def plan(prepared: Any, state: Any, workspace: Any, ahead: Ahead, random: Any) -> Plan:
+        for arm in range(prepared.arms):
+            workspace.cycle[arm] = arm
+        return prepared.arms, max(1, ahead.plays // prepared.arms)
 
 
 @pytest.fixture
@@ -180,10 +180,13 @@ def test_a_new_policy_is_swept_and_ranked_and_listed(
     assert json.loads(out)[-1] == {
         "name": "toy",
         "default": False,
+        "description": "Every arm in turn.",
         "knows": "the number of arms",
         "guarantee": "the regret of pure exploration",
+        "reference": "",
         "leaps": True,
         "options": {},
+        "meaning": {},
     }
 
 
@@ -193,9 +196,9 @@ class Last(Optimist):
     name = "last"
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        scratch.cycle[0] = known.theta.codes.shape[0] - 1
-        return 1, budget
+    def plan(prepared: Any, state: Any, workspace: Any, ahead: Ahead, random: Any) -> Plan:
+        workspace.cycle[0] = prepared.theta.codes.shape[0] - 1
+        return 1, ahead.plays
 
 
 def test_a_subclass_plays_by_its_own_rule_and_leaves_the_other_alone() -> None:

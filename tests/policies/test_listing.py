@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
+from ast import literal_eval
 from typing import Any
 
+import pytest
 from rich.console import Console, RenderableType
 
-from fpbandits.policies.listing import policy_page, policy_table
+from fpbandits import Policy
+from fpbandits.engine.options import options
+from fpbandits.policies import POLICIES
+from fpbandits.policies.listing import policy_page, policy_row, policy_table
 
 
 def lines(table: RenderableType, width: int = 80) -> list[str]:
@@ -18,11 +24,12 @@ def lines(table: RenderableType, width: int = 80) -> list[str]:
 
 def row(name: str, knows: str, **more: Any) -> dict[str, Any]:
     plain = {"default": False, "guarantee": f"what {name} [keeps]", "leaps": True, "options": {}}
-    return {"name": name, "knows": knows, **plain, **more}
+    told = {"description": f"About {name}.", "reference": "A book [1].", "meaning": {}}
+    return {"name": name, "knows": knows, **plain, **told, **more}
 
 
 ROWS = [
-    row("first", "Θ: all of it", options={"slack": 0.0, "c": 1}),
+    row("first", "Θ: all of it", options={"slack": 0.0, "c": 1}, meaning={"slack": "How [much]."}),
     row("second", "Θ: all of it; optionally a prior", default=True),
     row("third", "the number of arms", leaps=False),
 ]
@@ -43,10 +50,16 @@ def test_a_page_tells_all() -> None:
     text = "A sentence that is\nbroken.\n\n    x = 1\n\n* one\n* two\n"
     assert lines(policy_page(ROWS[0], text)) == [
         "first",
+        "About first.",
         "knows    Θ: all of it",
         "proven   what first [keeps]",
-        "options  --policy first:slack=0.0:c=1",
+        "source   A book [1].",
+        "written  --policy first:OPTION=VALUE:…",
         "plays    in leaps",
+        "",
+        "option  default  meaning",
+        "slack   0.0      How [much].",
+        "c       1",
         "",
         "A sentence that is broken.",
         "",
@@ -56,5 +69,18 @@ def test_a_page_tells_all() -> None:
         "* two",
     ]
     page = lines(policy_page(ROWS[2], ""))
-    assert page[3:5] == ["options  none", "plays    step by step"]
-    assert lines(policy_page(ROWS[1], ""))[1] == "knows    Θ: all of it; optionally a prior"
+    assert page[5:7] == ["written  --policy third", "plays    step by step"]
+    assert lines(policy_page(ROWS[1], ""))[2] == "knows    Θ: all of it; optionally a prior"
+
+
+@pytest.mark.parametrize("kind", POLICIES.values(), ids=POLICIES)
+def test_every_option_is_documented_and_nothing_else_is(kind: type[Policy]) -> None:
+    """With its default, as numpydoc has it: ``name : type, default value``, and what it means."""
+    row = policy_row(kind, default=False)
+    headers = dict(re.findall(r"^    (\w+) : .*, default (.+)$", kind.__doc__ or "", re.M))
+    assert {name: literal_eval(text) for name, text in headers.items()} == row["options"]
+    assert row["meaning"].keys() == options(kind).keys()
+    assert all(len(text) > 40 and text.endswith(".") for text in row["meaning"].values())
+    assert row["description"].endswith(".")
+    assert "\n" not in row["description"]
+    assert len(row["reference"]) > 40

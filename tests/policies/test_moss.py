@@ -1,4 +1,4 @@
-"""MOSS: what it does with the horizon, and its certificate."""
+"""MOSS: what it does with the horizon, and its stability check."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from plans import Stretch, is_certain, stretches
 
 from fpbandits import MOSS, Agent, InputError, Problem, load_problem, simulate
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
-from fpbandits.engine.policy import COUNTERS, Tally
+from fpbandits.engine.contract import COUNTERS, Envelope, State
 from fpbandits.policies import parse_policy
 
 
@@ -40,19 +39,18 @@ def test_it_is_never_sure_of_a_leader_who_can_be_overtaken(horizon: int) -> None
         rival_width = width((horizon or t + more) / 2, 10**9)
         for shift, expected in ((1e-6, False), (-0.5, True)):
             rival = (lowest + shift - rival_width) * 1e9
-            tally = Tally(
+            state = State(
                 np.array([n, 10**9]),
                 np.array([total, rival]),
                 np.array([t] + [0] * (COUNTERS - 1)),
-                np.zeros(5),
             )
-            scratch = policy.scratch(prepared, 2)
-            scratch.cycle[0] = 0
+            workspace = policy.workspace(prepared, 2)
+            workspace.cycle[0] = 0
             envelope = Envelope(np.array([p, 0.5]), spread)
-            # Far enough below, a plan must be sure: the certificate is not merely timid.
+            # Far enough below, a plan must be sure: the stability check is not merely timid.
             if expected and n < 200:
                 continue
-            assert is_certain(prepared, tally, envelope, scratch, more + 1) is expected
+            assert is_certain(prepared, state, workspace, envelope, more + 1) is expected
 
     challenge()
 

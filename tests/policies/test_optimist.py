@@ -16,7 +16,7 @@ import reference
 from exact_two import growth, mean_regret
 
 from fpbandits import FPUCB, Agent, Optimist, Problem, load_problem, simulate
-from fpbandits.engine.policy import CLOCK, MISFITS, STAGE
+from fpbandits.engine.contract import CLOCK, MISFITS, OWN
 from fpbandits.policies import IMED
 from fpbandits.theory.structure import Structure
 
@@ -26,11 +26,11 @@ WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
 def test_margins_are_what_is_left_of_the_threshold() -> None:
     problem = load_problem("paper:permutations")
     policy = Optimist(delta=0.3, offset=1.5)
-    tally = policy.tally(problem)
-    tally.plays[:], tally.sums[:], tally.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
-    costs = reference.misfits(problem.means.tolist(), tally.plays.tolist(), tally.sums.tolist())
+    state = policy.new_state(problem)
+    state.plays[:], state.sums[:], state.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
+    costs = reference.misfits(problem.means.tolist(), state.plays.tolist(), state.sums.tolist())
     expected = 1.3 * math.log(73) + 1.5 - np.array(costs)
-    np.testing.assert_allclose(policy.margins(problem, tally), expected)
+    np.testing.assert_allclose(policy.margins(problem, state), expected)
 
 
 def test_without_the_option_misfits_are_counted_and_nothing_is_given_up() -> None:
@@ -38,7 +38,7 @@ def test_without_the_option_misfits_are_counted_and_nothing_is_given_up() -> Non
     for _ in range(400):
         agent.tell(agent.ask().id, 0.5)
     assert agent.misfits > 0
-    assert agent._tally.counters[STAGE] == 0
+    assert agent._seen.counters[OWN] == 0
 
 
 @pytest.mark.parametrize("false_alarm", [0.37, 0.001])
@@ -47,7 +47,7 @@ def test_an_alarm_gives_up_the_models_for_good_and_goes_on_with_imed(false_alarm
     generator = np.random.default_rng(3)
     before = after = 0
     for _ in range(600):
-        given_up = agent._tally.counters[STAGE] == 1
+        given_up = agent._seen.counters[OWN] == 1
         decision = agent.ask()
         if given_up:
             assert decision.arm == blind.ask().arm
@@ -60,7 +60,7 @@ def test_an_alarm_gives_up_the_models_for_good_and_goes_on_with_imed(false_alarm
     assert before > 5
     assert after > 100
     # The plan that raised the alarm is the first that is counted.
-    assert agent._tally.counters[MISFITS] >= after
+    assert agent._seen.counters[MISFITS] >= after
 
 
 def test_a_model_that_fits_is_not_given_up() -> None:
@@ -72,7 +72,7 @@ def test_a_model_that_fits_is_not_given_up() -> None:
             decision = agent.ask()
             chance = 0.1 if decision.arm == "arm1" else 0.9
             agent.tell(decision.id, float(generator.random() < chance))
-        assert agent._tally.counters[STAGE] == agent.misfits == 0
+        assert agent._seen.counters[OWN] == agent.misfits == 0
 
 
 @pytest.mark.parametrize(("delta", "offset"), [(0.0, 0.0), (0.1, 0.7), (0.05, 0.0), (1.0, 0.3)])

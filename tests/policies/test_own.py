@@ -65,9 +65,9 @@ class Stubborn(fpb.Policy):
         return Prepared(len(problem.arms) - 1)
 
     @staticmethod
-    def plan(prepared, tally, envelope, scratch, budget, random):
-        scratch.cycle[0] = prepared.arm
-        return 1, budget
+    def plan(prepared, state, workspace, ahead, random):
+        workspace.cycle[0] = prepared.arm
+        return 1, ahead.plays
 """
 
 MOSS = """
@@ -87,14 +87,14 @@ class Moss(fpb.Policy):
         return Prepared(len(problem.arms))
 
     @staticmethod
-    def plan(prepared, tally, envelope, scratch, budget, random):
-        if tally.plays.min() == 0:
-            scratch.cycle[0] = int(tally.plays.argmin())
+    def plan(prepared, state, workspace, ahead, random):
+        if state.plays.min() == 0:
+            workspace.cycle[0] = int(state.plays.argmin())
             return 1, 1
-        spread = {arm: np.log(1e5 / (prepared.arms * n)) for arm, n in enumerate(tally.plays)}
-        means = tally.sums / tally.plays
-        index = [means[a] + np.sqrt(max(s, 0) / tally.plays[a]) for a, s in spread.items()]
-        scratch.cycle[0] = int(np.argmax(index))
+        spread = {arm: np.log(1e5 / (prepared.arms * n)) for arm, n in enumerate(state.plays)}
+        means = state.sums / state.plays
+        index = [means[a] + np.sqrt(max(s, 0) / state.plays[a]) for a, s in spread.items()]
+        workspace.cycle[0] = int(np.argmax(index))
         return 1, 1
 """
 
@@ -175,6 +175,12 @@ def test_the_digest_of_a_rule_sees_all_that_it_runs(tmp_path: Path) -> None:
     assert digest(text.replace("seen.t < len", "seen.t <= len")) != first
     assert digest(text.replace("epsilon: float = 0.1", "epsilon: float = 0.2")) != first
     assert digest(text, "RATE = 3\n") != first
+    chosen = '    def choose(self, seen, random):\n        """Explore at times."""  # or not\n'
+    assert digest(text.replace("    def choose(self, seen, random):\n", chosen)) == first
+    assert (
+        digest(text.replace("    epsilon: float", "    other: float = 0\n    epsilon: float"))
+        != first
+    )
     assert code_of(parse_policy("ucb1")) is None
 
 
@@ -191,22 +197,42 @@ def test_the_digest_of_an_installed_policy_sees_its_package(
 
 
 def test_the_digest_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Whatever order sets have there, and whatever the compiler made of the source."""
     text = PLAIN.replace(
         "if seen.t <",
         "if seen.problem.name in {'a', 'b', 'c', 'd'}:\n            return 0\n        if seen.t <",
     )
+    text = text.replace("if seen.t <", "assert seen.t >= 0\n        if seen.t <", 1)
     path = write(tmp_path, text)
     ask = (
         "from fpbandits.policies import parse_policy; from fpbandits.policies.own import code_of;"
         f"print(code_of(parse_policy({str(path) + ':Greedy'!r})))"
     )
     here = code_of(parse_policy(f"{path}:Greedy"))
-    for seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
+    for seed, optimised in (("1", ""), ("2", ""), ("1", "2")):
+        environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONOPTIMIZE": optimised}
         there = subprocess.run(
             [sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True
         )
         assert there.stdout.strip() == here
+
+
+def test_code_in_use_keeps_its_digest_though_its_file_changes(tmp_path: Path) -> None:
+    policy = parse_policy(f"{write(tmp_path, PLAIN)}:Greedy")
+    twin = parse_policy(f"{write(tmp_path, PLAIN)}:Greedy")
+    write(tmp_path, PLAIN.replace("seen.means.argmax()", "seen.means.argmin()"))
+    other = parse_policy(f"{tmp_path / 'mine.py'}:Greedy")
+    assert code_of(policy) == code_of(twin) != code_of(other)
+
+
+def test_code_without_a_source_has_a_digest_too() -> None:
+    """Typed in, where nobody keeps the lines."""
+    digests = set()
+    for step in ("0", "1", "min(0, 1)", "{'a': 1}.get(seen.context in {'a', 'b'}, 0)"):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(PLAIN.replace("seen.means.argmax()", step), "<stdin>", "exec"), names)
+        digests.add(code_of(names["Greedy"]()))
+    assert len(digests) == 4
 
 
 def test_ordinary_numpy_in_a_compiled_rule_is_told_in_one_line(tmp_path: Path) -> None:

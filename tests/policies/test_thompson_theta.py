@@ -71,12 +71,12 @@ def test_a_prior_names_models_of_the_problem() -> None:
 def test_before_any_reward_models_are_drawn_from_the_prior() -> None:
     """Seeds 0 … 3999; 5 standard errors. Arm 2 is best under the second model alone."""
     policy = ThompsonTheta({"theta1": 3, "theta2": 1})
-    known, tally = prepare(policy, TWO), policy.tally(TWO)
-    scratch = policy.scratch(known, 2)
+    prepared, state = prepare(policy, TWO), policy.new_state(TWO)
+    workspace = policy.workspace(prepared, 2)
     second = 0
     for seed in range(4000):
-        plan_once(known, tally, scratch, np.random.default_rng(seed))
-        second += int(scratch.cycle[0])
+        plan_once(prepared, state, workspace, np.random.default_rng(seed))
+        second += int(workspace.cycle[0])
     assert abs(second / 4000 - 0.25) < 5 * math.sqrt(0.25 * 0.75 / 4000)
 
 

@@ -1,4 +1,4 @@
-"""UCB1's certificate, which is its own."""
+"""UCB1's stability check, which is its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from plans import Stretch, is_certain, stretches
 
 from fpbandits import UCB1, load_problem
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.envelope import Envelope
-from fpbandits.engine.policy import Tally
+from fpbandits.engine.contract import Envelope, State
 
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
@@ -29,14 +28,12 @@ def test_ucb1_is_never_sure_of_a_leader_who_can_be_overtaken(stretch: Stretch, o
     prepared = prepare(UCB1(), load_problem("paper:two"))
     for shift, expected in ((1e-6, False), (-0.2, True)):
         rival = (lowest + shift - wide) * 1e9
-        tally = Tally(
-            np.array([n, 10**9]), np.array([total, rival]), np.array([t, 0, 0, 0]), np.zeros(5)
-        )
-        scratch = UCB1().scratch(prepared, 2)
-        scratch.numbers[0] = tally.sums / tally.plays
-        scratch.numbers[1] = 1 / tally.plays
+        state = State(np.array([n, 10**9]), np.array([total, rival]), np.array([t, 0, 0, 0]))
+        workspace = UCB1().workspace(prepared, 2)
+        workspace.mean[:] = state.sums / state.plays
+        workspace.inverse[:] = 1 / state.plays
         envelope = Envelope(np.array([p, 0.5]), spread)
-        # Far enough below, a plan must be sure: the certificate is not merely timid.
+        # Far enough below, a plan must be sure: the stability check is not merely timid.
         if expected and n < 100:
             continue
-        assert is_certain(prepared, tally, envelope, scratch, more + 1) is expected
+        assert is_certain(prepared, state, workspace, envelope, more + 1) is expected

@@ -26,7 +26,8 @@ from fpbandits import (
     simulate,
 )
 from fpbandits.engine.compiling import compile_for
-from fpbandits.engine.policy import Contexts, Plan, Policy
+from fpbandits.engine.contract import Ahead, Plan
+from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.engine.ready import refusal
 from fpbandits.policies import POLICIES
 from fpbandits.simulation import cell as cell_module
@@ -313,8 +314,8 @@ class Half(Policy):
         return HalfWritten(len(problem.arms))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        scratch.cycle[0] = known.nothing_of_the_kind
+    def plan(prepared: Any, state: Any, workspace: Any, ahead: Ahead, random: Any) -> Plan:
+        workspace.cycle[0] = prepared.nothing_of_the_kind
         return 1, 1
 
 

@@ -286,7 +286,7 @@ def test_a_policys_own_error_comes_through() -> None:
     """What goes wrong in a worker is not taken for a lost worker."""
 
     class Broken(UCB1):
-        def tally(self, problem: Problem) -> Any:
+        def new_state(self, problem: Problem) -> Any:
             raise ZeroDivisionError("mine")
 
     with pytest.raises(ZeroDivisionError, match="mine"):

@@ -35,17 +35,18 @@ from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.state import (
     READ,
     SCHEMA,
+    numbers_to_json,
     packed,
-    packed_tally,
+    packed_from_json,
     policy_of,
-    tally_state,
     unpacked,
 )
 from fpbandits.core.checks import checked_path, known_name, whole_number
 from fpbandits.core.renamed import OldAttributesRefused
 from fpbandits.core.storage import check_kind, read_json, shown, write_aside
 from fpbandits.core.streams import HISTORY, PLANS, TOLD, agent_stream
-from fpbandits.engine.policy import COUNTERS, MISFITS, Policy, Tally
+from fpbandits.engine.contract import COUNTERS, MISFITS, State
+from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, listed, quote, within
 from fpbandits.policies import DEFAULT
@@ -110,7 +111,7 @@ class Agent(OldAttributesRefused):
         "_ledger",
         "_lock",
         "_memory",
-        "_packed_tally",
+        "_packed",
         "_ready",
         "_seed",
         "_to_hand_out",
@@ -133,7 +134,7 @@ class Agent(OldAttributesRefused):
         self._ready = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         self._seed = whole_number("seed", seed)
         self._lock = Lock()
-        self._packed_tally = packed(self._ready.empty)
+        self._packed = packed(self._ready.empty)
         self._memory = self._ready.start()
         self._ledger = Ledger(late == "in-order")
         self._from_history = 0
@@ -148,12 +149,12 @@ class Agent(OldAttributesRefused):
         probability = None if self._ready.policy.randomised else 1.0
         with self._lock:
             if not self._to_hand_out:
-                number, tally = self._ledger.next, self._tally
+                number, seen = self._ledger.next, self._seen
                 stream = self._stream(number, PLANS)
-                arms, self._memory = self._ready.plan(tally, number, self._memory, stream, place)
+                arms, self._memory = self._ready.plan(seen, number, self._memory, stream, place)
                 self._to_hand_out = arms[::-1]
                 if probability is None:
-                    probability = self._ready.chance(tally, arms[0])
+                    probability = self._ready.chance(seen, arms[0])
             arm = self._to_hand_out.pop()
             number = self._ledger.hand_out(place * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context, probability)
@@ -225,7 +226,7 @@ class Agent(OldAttributesRefused):
     @property
     def plays(self) -> dict[str, Any]:
         """How many rewards of each arm count so far, by context if there are any."""
-        return self.problem.by_name(self._tally.plays.tolist())
+        return self.problem.by_name(self._seen.plays.tolist())
 
     @property
     def misfits(self) -> int:
@@ -234,7 +235,7 @@ class Agent(OldAttributesRefused):
         FP-UCB's first episode, in which nothing can fit, is left out. More than a few mean that the
         truth is not among the models, or that rewards are biased.
         """
-        return int(self._tally.counters[MISFITS::COUNTERS].sum())
+        return int(self._seen.counters[MISFITS::COUNTERS].sum())
 
     def plausible(self) -> dict[str, float]:
         """Return the models that still fit, the best first, and by how much.
@@ -243,7 +244,7 @@ class Agent(OldAttributesRefused):
         out, in the user's units; for a policy of likelihoods, how much log-likelihood it has left.
         """
         with self._lock:
-            margins = self.policy.margins(self.problem, self._tally)
+            margins = self.policy.margins(self.problem, self._seen)
         if margins is None:
             raise InputError(f"{self.policy} does not rule any model out")
         fitting = np.flatnonzero(margins >= 0)
@@ -275,7 +276,7 @@ class Agent(OldAttributesRefused):
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
-                **tally_state(self._packed_tally, self._ready),
+                **numbers_to_json(self._packed, self._ready),
                 "memory": self._memory,
             }
             try:
@@ -300,7 +301,7 @@ class Agent(OldAttributesRefused):
                     raise
                 raise _incomplete(error) from None
             return agent
-        agent._packed_tally = packed(self._ready.empty)
+        agent._packed = packed(self._ready.empty)
         agent._memory = self._ready.start()
         agent._ledger = Ledger(self._ledger.in_order)
         agent._from_history, agent._to_hand_out = 0, []
@@ -361,7 +362,7 @@ class Agent(OldAttributesRefused):
         """Become what a state describes."""
         own, problem = self._ready, self._ready.problem
         arms, pairs = range(len(problem.arms)), range(own.pairs)
-        self._packed_tally = packed_tally(state, own)
+        self._packed = packed_from_json(state, own)
         self._memory = state.get("memory")
         self._from_history = int(state.get("observed", 0))
         self._to_hand_out = [arms.index(arm) for arm in state["plan"]]
@@ -380,13 +381,13 @@ class Agent(OldAttributesRefused):
     def _repr_html_(self) -> str:
         from fpbandits.agent.html import agent_html
 
-        tally = self._tally
-        return agent_html(self, tally.plays, tally.sums)
+        seen = self._seen
+        return agent_html(self, seen.plays, seen.sums)
 
     @property
-    def _tally(self) -> Tally:
+    def _seen(self) -> State:
         """A view: what a rule writes to it, it writes to the agent."""
-        return unpacked(self._packed_tally, self._ready)
+        return unpacked(self._packed, self._ready)
 
     def _settle(self, arm: int, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer out: all of the same arm."""
@@ -395,7 +396,7 @@ class Agent(OldAttributesRefused):
 
     def _take_in(self, arm: int, reward: float, stream: np.random.Generator) -> None:
         asked, memory = self._ledger.next, self._memory
-        self._memory = self._ready.observe(self._tally, asked, memory, arm, reward, stream)
+        self._memory = self._ready.observe(self._seen, asked, memory, arm, reward, stream)
 
     def _crowd(self, arm: int) -> str | None:
         """Say, once per arm, that its rewards pile up behind one that is not told."""

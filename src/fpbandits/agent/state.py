@@ -1,11 +1,11 @@
 """An agent's state: its numbers, in memory and as JSON holds them, and the policy it plays by.
 
-In memory all numbers of a tally stand in one array. In JSON a few numbers stand in a list. Where a
-text is shorter than a list of more than `LONGEST_LIST` characters, there is a text instead. It is
-made of 64-bit numbers, smallest byte first: the first byte of each, then the second of each, and so
-on, compressed by zlib, in base 85. Bytes that are alike (signs, exponents, zeros before small
-counts) so stand together. Ten arms in five contexts fit into 2 kB: of Beta rewards, whose
-statistics are logarithms, they would take 3.4 kB in lists.
+In memory all numbers of a policy's `State` stand in one array. In JSON a few numbers stand in a
+list. Where a text is shorter than a list of more than `LONGEST_LIST` characters, there is a text
+instead. It is made of 64-bit numbers, smallest byte first: the first byte of each, then the second
+of each, and so on, compressed by zlib, in base 85. Bytes that are alike (signs, exponents, zeros
+before small counts) so stand together. Ten arms in five contexts fit into 2 kB: of Beta rewards,
+whose statistics are logarithms, they would take 3.4 kB in lists.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts
 from fpbandits.core.renamed import with_new_options
-from fpbandits.engine.policy import COUNTERS, Policy, Tally, check_policy
+from fpbandits.engine.contract import COUNTERS, NOTHING_DRAWN, State
+from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import Ready
 from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
 from fpbandits.policies import parse_policy
 from fpbandits.policies.own import code_of, find_loaded
-from fpbandits.policies.parsing import made, options_of
+from fpbandits.policies.parsing import check_policy, made, options_of
 
 SCHEMA = 2
 READ = (1, 2)
@@ -39,28 +40,25 @@ LONGEST_NUMBER = 26
 WHOLE, REAL = "q", "d"
 """The kinds of numbers, as `struct` calls them."""
 
-_NOTHING_PENDING = np.zeros(0)
-"""Live, nothing leaps."""
+
+def packed(state: State) -> Counts:
+    """Put a state into one array: for a million agents, two headers less are worth having."""
+    numbers = np.concatenate([state.sums, state.statistics.reshape(-1), state.extra])
+    return np.concatenate([state.plays, state.counters, numbers.view(np.int64)])
 
 
-def packed(tally: Tally) -> Counts:
-    """Put a tally into one array: for a million agents, two headers less are worth having."""
-    numbers = np.concatenate([tally.sums, tally.statistics.reshape(-1), tally.beliefs])
-    return np.concatenate([tally.plays, tally.counters, numbers.view(np.int64)])
+def unpacked(array: Counts, own: Ready) -> State:
+    """Return the state that `packed` put into an array, as a view: who writes to it writes there.
 
-
-def unpacked(array: Counts, own: Ready) -> Tally:
-    """Return the tally that `packed` put into an array, as a view: who writes to it writes there.
-
-    ``own`` is the policy and the problem that it is the tally of.
+    ``own`` is the policy and the problem that it is the state of.
     """
-    pairs, last, size = own.pairs, own.upto_statistics, own.upto_beliefs
+    pairs, last, size = own.pairs, own.upto_statistics, own.upto_extra
     plays, counters = array[:pairs], array[pairs:-size]
     numbers = array[-size:].view(np.float64)
     if size == pairs:
-        return Tally(plays, numbers, counters, _NOTHING_PENDING, *own.nothing)
+        return State(plays, numbers, counters, NOTHING_DRAWN, *own.nothing)
     statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
-    return Tally(plays, numbers[:pairs], counters, _NOTHING_PENDING, statistics, numbers[last:])
+    return State(plays, numbers[:pairs], counters, NOTHING_DRAWN, statistics, numbers[last:])
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:
@@ -88,7 +86,7 @@ def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
     """Return what `to_json` was given: ``count`` numbers of a kind, `WHOLE` or `REAL`."""
     if not isinstance(kept, str):
         if len(kept) != count:
-            raise ValueError("the tally has another shape")
+            raise ValueError("a list of numbers has another length")
         numbers: Sequence[Any] = kept
         return numbers
     unpacker = zlib.decompressobj()
@@ -103,8 +101,8 @@ def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
     return struct.unpack(f"<{count}{kind}", by_place.T.tobytes())
 
 
-def tally_state(array: Counts, own: Ready) -> dict[str, Any]:
-    """Return a packed tally as values that JSON holds."""
+def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
+    """Return a packed state as values that JSON holds."""
     numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
     sums, last = numbers[first : first + pairs], first + own.upto_statistics
     return {
@@ -123,8 +121,8 @@ def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | No
     return to_json(statistics) if any(statistics) else []
 
 
-def packed_tally(state: Mapping[str, Any], own: Ready) -> Counts:
-    """Return what `tally_state` made part of a state; ValueError if there can be no such tally."""
+def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
+    """Return what `numbers_to_json` made part of an agent's state; ValueError if it cannot be."""
     counters, rewards = state["counters"], own.problem.rewards
     if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
         # Written before the last ones were there.
@@ -138,16 +136,16 @@ def packed_tally(state: Mapping[str, Any], own: Ready) -> Counts:
     sums = from_json(state["sums"], own.pairs, REAL)
     counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
     statistics = _statistics_of(state, own.upto_statistics - own.pairs)
-    beliefs = from_json(state.get("beliefs", []), own.upto_beliefs - own.upto_statistics, REAL)
+    extra = from_json(state.get("beliefs", []), own.upto_extra - own.upto_statistics, REAL)
     # A few numbers are looked through sooner than NumPy is asked for anything.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
     if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
-        raise ValueError("the tally does not add up")
+        raise ValueError("the counts do not add up")
     if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
-        raise ValueError("the tally is not finite")
-    array = np.empty(own.upto_counters + own.upto_beliefs, np.int64)
+        raise ValueError("the sums are not finite")
+    array = np.empty(own.upto_counters + own.upto_extra, np.int64)
     try:
-        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *beliefs)
+        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
     except struct.error as error:
         raise ValueError(error) from None
     return array

@@ -21,6 +21,9 @@ from typing import Any
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.serialize import dumps
 
+Numba = Any
+"""What is Numba's own, which has no types."""
+
 PACKAGE = "fpbandits."
 """How the names of the package's own modules begin."""
 
@@ -51,7 +54,7 @@ def digest_of(files: Iterable[Path]) -> str:
 SOURCES = digest_of(sources())
 
 
-def is_foreign(kind: Any) -> bool:
+def is_foreign(kind: Numba) -> bool:
     """Tell whether a type, or part of it, is defined outside the package."""
     made_by = getattr(kind, "instance_class", None)
     if made_by is not None and not made_by.__module__.startswith(PACKAGE):
@@ -59,7 +62,7 @@ def is_foreign(kind: Any) -> bool:
     return any(map(is_foreign, getattr(kind, "types", ())))
 
 
-def code_cache(function: Any) -> Any:
+def code_cache(function: Numba) -> Numba:
     """Return where the machine code of a function is kept: on disk, or nowhere."""
     try:
         return _Cache(function)
@@ -74,24 +77,24 @@ class _Cache(FunctionCache):
     module, and what they call cannot be told by the compiler's own keys.
     """
 
-    def __init__(self, function: Any) -> None:
-        numba_cache: Any = super()
+    def __init__(self, function: Numba) -> None:
+        numba_cache: Numba = super()
         numba_cache.__init__(function)
-        self._cache_file: Any = _Sealed(self._cache_file)
+        self._cache_file: Numba = _Sealed(self._cache_file)
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        numba_cache: Any = super()
+    def _index_key(self, sig: Numba, codegen: Numba) -> Numba:
+        numba_cache: Numba = super()
         return numba_cache._index_key(sig, codegen), SOURCES
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        numba_cache: Any = super()
+    def load_overload(self, sig: Numba, target_context: Numba) -> Numba:
+        numba_cache: Numba = super()
         with suppress(Exception):  # whatever a damaged file may raise
             if not any(map(is_foreign, sig)):
                 return numba_cache.load_overload(sig, target_context)
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        numba_cache: Any = super()
+    def save_overload(self, sig: Numba, data: Numba) -> None:
+        numba_cache: Numba = super()
         if any(map(is_foreign, sig)):
             return
         with suppress(OSError):  # a full disk
@@ -108,14 +111,14 @@ class _Sealed:
     """Numba's files of one function, with a key and a digest in each file of code."""
 
     def __init__(self, files: IndexDataCacheFile) -> None:
-        self._files: Any = files
+        self._files: Numba = files
         self.flush = self._files.flush
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: Numba, data: Numba) -> None:
         text = dumps((key, data))
         self._files.save(key, (hashlib.sha256(text).digest(), text))
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: Numba) -> Numba:
         digest, text = self._files.load(key) or (None, b"")
         if hashlib.sha256(text).digest() != digest:
             return None
@@ -128,7 +131,7 @@ class _Nowhere(NullCache):
 
     told = False
 
-    def load_overload(self, sig: Any, target_context: Any) -> None:
+    def load_overload(self, sig: Numba, target_context: Numba) -> None:
         if not _Nowhere.told and not any(map(is_foreign, sig)):
             _Nowhere.told = True
             warnings.warn(

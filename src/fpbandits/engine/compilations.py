@@ -11,9 +11,10 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer, current_thread
-from typing import Any
 
 from numba.core.event import Listener, register, unregister
+
+from fpbandits.engine.code_cache import Numba
 
 PATIENCE = 2.0
 """Seconds of compiling after which whoever waits is told."""
@@ -55,7 +56,7 @@ class _Announcer(Listener):
         self.listeners = 0
         self._timers: dict[object, Timer] = {}
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: Numba) -> None:
         function = event.data["dispatcher"]
         if current_thread().name == IN_BACKGROUND or not getattr(function, "is_announced", False):
             return
@@ -63,7 +64,7 @@ class _Announcer(Listener):
         timer.daemon = True
         timer.start()
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: Numba) -> None:
         timer = self._timers.pop(event.data["dispatcher"], None)
         if timer is not None:
             timer.cancel()

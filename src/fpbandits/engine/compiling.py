@@ -1,8 +1,9 @@
-"""How rules become machine code: found by the type of what a policy knows, kept by `code_cache`.
+"""How rules become machine code: found by the type of what a policy prepared.
 
-The compiled loops call `plan`, `repeats` and `observe`. Which policy's rule that is follows from
-the type of their first argument, the named tuple that the policy prepared: `prepare` notes whose
-it is, and the compiler looks there.
+The compiled loops call `Policy.plan`, `Policy.holds_for` and `Policy.observe`. Which policy's rule
+that is follows from the type of their first argument, the named tuple that the policy prepared:
+`prepare` notes whose it is, and the compiler looks there. `fpbandits.engine.code_cache` keeps the
+machine code.
 
 A rule is made of many small functions, and only the loop that calls it is ever called itself. So
 only the loop is optimised and turned into machine code; the functions below it are translated and
@@ -30,27 +31,30 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.extending import NativeValue, overload, register_jitable
 
-from fpbandits.engine.code_cache import PACKAGE, code_cache, is_foreign
+from fpbandits.engine.code_cache import PACKAGE, Numba, code_cache, is_foreign
 from fpbandits.errors import InputError, quote
 from fpbandits.families import binomial
 
 if TYPE_CHECKING:
-    from fpbandits.engine.policy import Plan, Policy
+    from fpbandits.engine.contract import Prepared
+    from fpbandits.engine.policy import Policy
     from fpbandits.problem.problem import Problem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+MachineCode = Callable[..., int]
+"""A compiled loop for arguments of certain types."""
 
 _OPTIMISE = 2
 """LLVM's level of optimisation."""
 
-COMPILED: Any = {
+COMPILED: Numba = {
     "error_model": "numpy",
     "forceinline": True,
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
 """How loops are compiled: without counting references to arrays, which would cost more than the
-rules themselves. So rules allocate nothing: the caller provides a `Scratch`. No one calls them from
+rules themselves. So rules allocate nothing: the caller provides a workspace. No one calls them from
 C, and what would be needed for that is left out."""
 
 
@@ -61,7 +65,7 @@ class _Library(JITCodeLibrary):
     `_OPTIMISE` takes longer and is no faster.
     """
 
-    def _optimize_functions(self, module: Any) -> None:
+    def _optimize_functions(self, module: Numba) -> None:
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
             passes, builder = self._codegen._function_pass_manager(opt=_OPTIMISE)
@@ -84,12 +88,12 @@ class _HelperLibrary(_Library):
 
     def get_pointer_to_function(self, name: str) -> int:
         """Return an address that is noted and never called."""
-        library: Any = self
+        library: Numba = self
         library._ensure_finalized()
         return 1
 
     @property
-    def codegen(self) -> Any:
+    def codegen(self) -> Numba:
         """Whatever is told the address of an environment: there is none."""
         return self
 
@@ -102,15 +106,15 @@ class _LoopCompiler(Compiler):
 
     library_type = _Library
 
-    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
-        kind, numba_compiler = cast(Any, self.library_type), cast(Any, super())
+    def __init__(self, typing: Numba, target: Numba, library: Numba, *others: Numba) -> None:
+        kind, numba_compiler = cast(Numba, self.library_type), cast(Numba, super())
         library = kind(target.codegen(), f"fpbandits {next(_numbers)}")
         library.enable_object_caching()
         numba_compiler.__init__(typing, target, library, *others)
 
-    def _compile_core(self) -> Any:
+    def _compile_core(self) -> Numba:
         """Compile without collecting garbage: a tenth of the time, and there is hardly any."""
-        collects, numba_compiler = gc.isenabled(), cast(Any, super())
+        collects, numba_compiler = gc.isenabled(), cast(Numba, super())
         gc.disable()
         try:
             return numba_compiler._compile_core()
@@ -127,24 +131,28 @@ class _HelperCompiler(_LoopCompiler):
 
 _numbers = itertools.count()
 
-HELPER: Any = {**COMPILED, "no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}
+HELPER: Numba = {**COMPILED, "no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}
 """How rules, and what they call, are compiled: into their caller."""
 
-_ALLOCATING: Any = {**COMPILED, "_nrt": True}
+_ALLOCATING: Numba = {**COMPILED, "_nrt": True}
 """Rules from elsewhere may allocate: their authors should not have to think of it."""
 
-jitted = register_jitable(**HELPER)
-"""Marks a function that rules call."""
+
+def jitted(function: Function) -> Function:
+    """Mark a function that rules call."""
+    register_jitable(**HELPER)(function)
+    return function
+
 
 for _function in (value for value in vars(binomial).values() if isfunction(value)):
     # Longer than most rules, and seldom called in full: not worth a copy in each of them.
     register_jitable(**{**HELPER, "forceinline": False})(_function)
 
 _BITS = types.NumPyRandomBitGeneratorType("bit_generator")
-_unbox_counted: Any = boxing.unbox_numpy_random_generator
+_unbox_counted: Numba = boxing.unbox_numpy_random_generator
 
 
-def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
+def _unbox_generator(kind: Numba, generator: Numba, c: Numba) -> Numba:
     """Take a Generator into compiled code; where references are not counted, take none to it.
 
     Numba takes one all the same, and a block of memory to note it in, and gives both back only
@@ -160,7 +168,7 @@ def _unbox_generator(kind: Any, generator: Any, c: Any) -> Any:
     return NativeValue(native._getvalue())
 
 
-def _unbox_bits(bits: Any, c: Any) -> Any:
+def _unbox_bits(bits: Numba, c: Numba) -> Numba:
     """Take what draws a Generator's bits into compiled code, by the address that C code gets.
 
     Numba asks for the same by way of ctypes, which takes longer than most plans. There stand the
@@ -188,48 +196,36 @@ pythonapi._unboxers.functions[types.NumPyRandomGeneratorType] = _unbox_generator
 
 def compiled(function: Function) -> Function:
     """Compile a function, keep the machine code on disk, and let it run beside other threads."""
-    dispatcher: Any = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
+    dispatcher: Numba = njit(nogil=True, pipeline_class=_LoopCompiler, **COMPILED)(function)
     dispatcher._cache = code_cache(function)
     dispatcher.is_announced = True
     return cast(Function, dispatcher)
 
 
-def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-    """Decide what to play next; see `Policy.plan`."""
-    raise NotImplementedError
-
-
-def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-    """Tell whether the cycle is sure to be played ``rounds`` times over; see `Policy.repeats`."""
-    raise NotImplementedError
-
-
-def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
-    """Take in rewards; see `Policy.observe`."""
-    raise NotImplementedError
-
-
 _policies: dict[type, type[Policy]] = {}
-"""Whose rule is played, by the type of what it knows."""
+"""Whose rule is played, by the type of what it prepared."""
 
 
-def _found_by_type(rule: Callable[..., Any], foreign: bool) -> None:
-    """Let the compiler find a policy's rule: those of the package, or those from elsewhere."""
-    options = _ALLOCATING if foreign else HELPER
+def found_by_type(rule: Callable[..., Any]) -> None:
+    """Let compiled code that calls `Policy.plan`, say, find the rule of the policy at hand."""
+    for foreign, options in ((False, HELPER), (True, _ALLOCATING)):
+        _found_by_type(rule, foreign, options)
+
+
+def _found_by_type(rule: Callable[..., Any], foreign: bool, options: Numba) -> None:
+    """Do so for policies of the package, or for those from elsewhere."""
 
     # Strictness would compare annotations too.
     @overload(rule, strict=False, jit_options=options)
-    def choose(known: Any, *others: Any) -> Any:
-        policy = _policies.get(getattr(known, "instance_class", type(None)))
-        return (policy and is_foreign(known) is foreign and getattr(policy, rule.__name__)) or None
+    def choose(prepared: Numba, *others: Numba) -> Callable[..., Any] | None:
+        policy = _policies.get(getattr(prepared, "instance_class", type(None)))
+        if policy is None or is_foreign(prepared) is not foreign:
+            return None
+        found: Callable[..., Any] = getattr(policy, rule.__name__)
+        return found
 
 
-for _rule in (plan, repeats, observe):
-    for _foreign in (False, True):
-        _found_by_type(_rule, _foreign)
-
-
-def prepare(policy: Policy, problem: Problem) -> Any:
+def prepare(policy: Policy, problem: Problem) -> Prepared:
     """Return what a policy makes of a problem, with the policy's rules noted for the compiler."""
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it when it is imported
         raise InputError(
@@ -240,22 +236,21 @@ def prepare(policy: Policy, problem: Problem) -> Any:
             f"{policy.name} knows nothing of contexts, and {problem.name} has "
             f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
         )
-    known, kind = policy.prepare(problem), type(policy)
-    made: Any = type(known)
+    prepared, kind = policy.prepare(problem), type(policy)
+    made: Prepared = type(prepared)
     if kind.__module__.startswith(PACKAGE):
         _policies[made] = kind
-        return known
-    if not (isinstance(known, tuple) and hasattr(made, "_fields")):
+        return prepared
+    if not (isinstance(prepared, tuple) and hasattr(made, "_fields")):
         raise InputError(
-            f"prepare returned {quote(known)}: it must be a named tuple", place=(policy.name,)
+            f"prepare returned {quote(prepared)}: it must be a named tuple", place=(policy.name,)
         )
-    own: Any = _own_type(kind, made)
-    return own(*known)
+    return _own_type(kind, made)(*prepared)
 
 
 @cache
-def _own_type(kind: Any, made: Any) -> type:
-    """Return a type for what a policy from elsewhere knows, under a name that no other has.
+def _own_type(kind: type[Policy], made: Prepared) -> Callable[..., Prepared]:
+    """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
     The compiler takes named tuples of one name and alike fields for the same type, whoever made
     them; and a policy that builds on another's rule may prepare just what that one does.
@@ -266,7 +261,7 @@ def _own_type(kind: Any, made: Any) -> type:
     return own
 
 
-def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> Any:
+def compile_for(policy: Policy, function: Numba, arguments: tuple[object, ...]) -> MachineCode:
     """Return the machine code of a compiled function for arguments of these types.
 
     Calling it leaves out finding the types, which takes longer than most plans.
@@ -276,10 +271,11 @@ def compile_for(policy: Policy, function: Any, arguments: tuple[Any, ...]) -> An
         function.compile(signature)
     except NumbaError as error:
         raise uncompilable(policy, error) from error
-    return function.overloads[signature].entry_point
+    code: MachineCode = function.overloads[signature].entry_point
+    return code
 
 
-def kept_code(function: Any, arguments: tuple[Any, ...]) -> Any:
+def kept_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | None:
     """Return such machine code if it was compiled before or is kept on disk, else None."""
     signature = tuple(map(typeof, arguments))
     with global_compiler_lock:
@@ -288,14 +284,14 @@ def kept_code(function: Any, arguments: tuple[Any, ...]) -> Any:
             found = function._cache.load_overload(signature, function.targetctx)
             if found is not None:
                 function.add_overload(found)  # the next policy need not read it again
-    return found and found.entry_point
+    return None if found is None else found.entry_point
 
 
 def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
     told = str(error)
     reasons = re.findall(r"Error: (?!Failed in)(.+)", told)
-    reasons += re.findall(r">>> (?!plan|repeats|observe)(.+)", told)
+    reasons += re.findall(r">>> (?!plan|holds_for|observe)(.+)", told)
     places = [
         f" ({file}, line {line})"
         for file, line in re.findall(r'File "(.+)", line (\d+)', told)

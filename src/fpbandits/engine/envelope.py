@@ -1,50 +1,45 @@
-"""What is sure about a stretch of plays: how far rewards can stray, and how far a plan reaches.
+"""What is sure about a stretch of plays: how far rewards can stray, and for how long a plan holds.
 
 A leap is many rounds of one cycle at once. It is right if no rewards that may come within it could
 have changed a decision; the *envelope* says which rewards may come. Its corners are what every
-certificate looks at.
+stability check looks at.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
-from fpbandits.core.arrays import Floats
-from fpbandits.engine.compiling import jitted, repeats
-from fpbandits.engine.policy import NO_STATISTICS, REACH
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import ROUNDS, Ahead, Envelope, Prepared, State, Workspace
+from fpbandits.engine.policy import Policy
 
-
-class Envelope(NamedTuple):
-    """How far the rewards of a stretch of plays can stray.
-
-    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
-    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
-    Hoeffding's maximal inequality; and to one in [0, j] if rewards are ``bounded``. An infinite
-    spread leaves the worst case alone. Of the family's statistics each has such an interval around
-    j times what is ``expected`` of it, [arm, k].
-    """
-
-    means: Floats
-    spread: float
-    bounded: bool = True
-    expected: Floats = NO_STATISTICS
+_holds_for = Policy.holds_for
 
 
 @jitted
-def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> int:
-    """Return how many rounds of the cycle are certain, up to ``most``, within a third or so.
+def certain_rounds(
+    prepared: Prepared, state: State, workspace: Workspace, ahead: Ahead, length: int = 1
+) -> int:
+    """Return for how many rounds a plan of so many arms is sure to hold, within a third or so."""
+    return _certain_rounds(prepared, state, workspace, ahead.envelope, ahead.plays // length)
 
-    Live there is no envelope, and a plan is one round: the certificate is not even compiled.
-    Certain for m rounds is certain for fewer: so double or halve from a guess, the last reach, and
-    halve the interval that remains once. More tests would cost more than longer leaps save.
+
+@jitted
+def _certain_rounds(
+    prepared: Prepared, state: State, workspace: Workspace, envelope: Envelope | None, most: int
+) -> int:
+    """Return how many of at most ``most`` rounds are certain.
+
+    Where there is no envelope, the check is not even compiled. Certain for m rounds is certain for
+    fewer: so double or halve from a guess, the rounds of the last plan, and halve the interval that
+    remains once. More checks would cost more than longer leaps save.
     """
     if envelope is None:
         return 1
-    if most == 1:
+    if most <= 1:
         return 1
     sure, unsure = 1, most + 1
-    rounds = min(most, max(2, tally.counters[REACH]))
+    rounds = min(most, max(2, state.counters[ROUNDS]))
     last = False
     while not last:
         last = not sure < rounds < unsure
@@ -53,18 +48,20 @@ def furthest(known: Any, tally: Any, envelope: Any, scratch: Any, most: int) -> 
             if rounds == sure:
                 break
         # Named once: what is compiled here is long, and each name of it would be another copy.
-        if repeats(known, tally, envelope, scratch, rounds):
+        if _holds_for(prepared, state, workspace, envelope, rounds):
             sure = rounds
             rounds = min(2 * rounds, most)
         else:
             unsure = rounds
             rounds //= 2
-    tally.counters[REACH] = sure
+    state.counters[ROUNDS] = sure
     return sure
 
 
 @jitted
-def corners(envelope: Any, arm: int, more: int) -> tuple[float, float, float, float, float, float]:
+def corners(
+    envelope: Envelope, arm: int, more: int
+) -> tuple[float, float, float, float, float, float]:
     """Return the corners of what up to ``more`` rewards of an arm can add up to.
 
     Besides the start (0, 0) these are, as (plays, sum): (down, 0), where the lower limits 0 and
@@ -94,13 +91,13 @@ def spare(number: float) -> float:
 
 
 @jitted
-def mean_ahead(tally: Any, envelope: Any, arm: int, more: int) -> tuple[float, float]:
+def mean_ahead(state: State, envelope: Envelope, arm: int, more: int) -> tuple[float, float]:
     """Enclose an arm's observed mean while 0 … ``more`` further plays come.
 
     The highest mean rises as (S + j)/(n + j) until the two upper limits cross, and is monotone from
     there: so it is largest at the crossing or at the end. The lowest likewise.
     """
-    plays, total = tally.plays[arm], tally.sums[arm]
+    plays, total = state.plays[arm], state.sums[arm]
     low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
     end = plays + more
     high = max((total + high_sum) / (plays + high_plays), (total + most) / end)

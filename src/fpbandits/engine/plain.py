@@ -30,9 +30,13 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.engine.policy import Contexts, Policy, Tally, in_context
+from fpbandits.engine.contract import Random, State, in_context
+from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import Error, InputError, listed, quote, said
 from fpbandits.problem.problem import Problem
+
+Memory = Any
+"""What a plain policy keeps beyond counts: anything that JSON holds."""
 
 
 class Seen:
@@ -56,35 +60,35 @@ class Seen:
         sums and means are those in this context.
     """
 
-    __slots__ = ("_tally", "context", "means", "memory", "plays", "problem", "sums", "t")
+    __slots__ = ("_state", "context", "means", "memory", "plays", "problem", "sums", "t")
 
     plays: Counts
     sums: Floats
     means: Floats
 
     def __init__(
-        self, problem: Problem, tally: Tally, t: int, memory: Any, context: int = 0
+        self, problem: Problem, state: State, t: int, memory: Memory, context: int = 0
     ) -> None:
         self.problem, self.t, self.memory = problem, t, memory
         self.context = problem.contexts[context] if problem.contexts else None
-        tally = self._tally = in_context(tally, context, len(problem.arms))
-        self.plays = tally.plays
-        self.sums, self.means = np.zeros(len(tally.plays)), np.full(len(tally.plays), np.nan)
-        for arm in np.flatnonzero(tally.plays).tolist():
+        state = self._state = in_context(state, context, len(problem.arms))
+        self.plays = state.plays
+        self.sums, self.means = np.zeros(len(state.plays)), np.full(len(state.plays), np.nan)
+        for arm in np.flatnonzero(state.plays).tolist():
             self._update(arm)
 
     def _update(self, arm: int) -> None:
-        """Take over an arm's sum from the tally, into the user's units."""
+        """Take over an arm's sum from the state, into the user's units."""
         rewards = self.problem.rewards
-        plays = self._tally.plays[arm]
-        total = rewards.zero * plays + rewards.width * self._tally.sums[arm]
+        plays = self._state.plays[arm]
+        total = rewards.zero * plays + rewards.width * self._state.sums[arm]
         self.sums[arm] = total
         self.means[arm] = total / plays
 
     def count(self, arm: int, reward: float) -> None:
         """Count one more reward, on [0, 1]."""
-        self._tally.plays[arm] += 1
-        self._tally.sums[arm] += reward
+        self._state.plays[arm] += 1
+        self._state.sums[arm] += reward
         self._update(arm)
 
 
@@ -103,10 +107,10 @@ class PlainPolicy(Policy):
         """Take options as they are: what they may be is the policy's own business."""
 
     @abstractmethod
-    def choose(self, seen: Seen, random: np.random.Generator) -> Any:
+    def choose(self, seen: Seen, random: Random) -> Any:  # what is no arm is refused
         """Return the arm to play next, by its index or by its name."""
 
-    def start(self, problem: Problem) -> Any:
+    def start(self, problem: Problem) -> Memory:
         """Return what ``seen.memory`` is to begin with."""
         return None
 
@@ -123,7 +127,7 @@ class PlainPolicy(Policy):
 # What calls a policy's own methods, and says in one line what went wrong in them.
 
 
-def start(policy: PlainPolicy, problem: Problem) -> Any:
+def start(policy: PlainPolicy, problem: Problem) -> Memory:
     """Return a policy's memory to begin with."""
     try:
         return policy.start(problem)
@@ -131,7 +135,7 @@ def start(policy: PlainPolicy, problem: Problem) -> Any:
         raise _failure(policy, "start", error) from error
 
 
-def decide(policy: PlainPolicy, seen: Seen, random: np.random.Generator) -> int:
+def decide(policy: PlainPolicy, seen: Seen, random: Random) -> int:
     """Return the index of the arm that a policy chooses."""
     try:
         chosen = policy.choose(seen, random)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
-from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -27,9 +27,10 @@ import numpy as np
 from fpbandits.engine import plain
 from fpbandits.engine.code_cache import PACKAGE
 from fpbandits.engine.compilations import IN_BACKGROUND
-from fpbandits.engine.compiling import compile_for, compiled, kept_code, plan, prepare
-from fpbandits.engine.plain import PlainPolicy, Seen
-from fpbandits.engine.policy import CONTEXT, REFERENCE, Contexts, Policy, Scratch, Tally, in_context
+from fpbandits.engine.compiling import compile_for, compiled, kept_code, prepare
+from fpbandits.engine.contract import CONTEXT, LIVE, Prepared, Random, State, Workspace, in_context
+from fpbandits.engine.plain import Memory, PlainPolicy, Seen
+from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
@@ -44,11 +45,13 @@ LARGE = 250_000
 """Numbers in a table of means from which on one decision takes longer than a second in Python."""
 
 
+_plan = Policy.plan
+
+
 @compiled
-def plan_once(known: Any, tally: Any, scratch: Any, random: Any) -> int:
+def plan_once(prepared: Prepared, state: State, workspace: Workspace, random: Random) -> int:
     """Plan one round, for live use; return its length."""
-    length: int = plan(known, tally, None, scratch, 1, random)[0]
-    return length
+    return _plan(prepared, state, workspace, LIVE, random)[0]
 
 
 class Ready:
@@ -56,9 +59,9 @@ class Ready:
 
     def __init__(self, policy: Policy, problem: Problem) -> None:
         self._note(policy, problem)
-        self.known = prepare(policy, problem)
+        self.prepared = prepare(policy, problem)
         self._own = threading.local()
-        self._machine_code: Any = None
+        self._machine_code: Callable[..., int] | None = None
         foreign = not type(policy).__module__.startswith(PACKAGE)
         large = problem.pairs * len(problem.models) >= LARGE
         self._compiles_first = foreign or large
@@ -71,96 +74,94 @@ class Ready:
 
         ``pairs`` is how many pairs of a context and an arm there are, ``several`` whether there are
         several contexts; ``looks_at_laws`` whether the policy looks at more of a reward than its
-        mean, and there is more to see. In the array of a packed tally, plays come first, then
+        mean, and there is more to see. In the array of a packed state, plays come first, then
         counters, ``upto_counters``; then, as real numbers, sums, statistics, ``upto_statistics``,
-        and beliefs, ``upto_beliefs``. ``layout`` is all of it.
+        and what is extra, ``upto_extra``. ``layout`` is all of it.
         """
         self.policy, self.problem, self.pairs = policy, problem, problem.pairs
         kept = problem.rewards.statistics
         self.looks_at_laws = policy.looks_at_laws and kept > 0
         self.upto_statistics = self.pairs * (1 + kept)
-        self.upto_beliefs = self.upto_statistics + policy.remembers(problem)
+        self.upto_extra = self.upto_statistics + policy.extra_numbers(problem)
         self.several = len(problem.contexts) > 1
         self.apart = self.several and policy.contexts is Contexts.APART
-        # What an agent begins with: live, nothing is pending. Nobody writes to it.
-        self.empty = policy.tally(problem)._replace(pending=np.zeros(0))
+        self.empty = policy.new_state(problem)  # what an agent begins with; nobody writes to it
         self.upto_counters = self.pairs + len(self.empty.counters)
-        self.layout = Struct(f"={self.upto_counters}q{self.upto_beliefs}d")
-        # For the many tallies that hold nothing of the kind.
+        self.layout = Struct(f"={self.upto_counters}q{self.upto_extra}d")
+        # For the many states that hold nothing of the kind.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
 
     @property
-    def scratch(self) -> Scratch:
-        """Room for plans, this thread's own."""
+    def workspace(self) -> Workspace:
+        """A workspace for plans, this thread's own."""
         try:
-            room: Scratch = self._own.scratch
+            return self._own.workspace
         except AttributeError:
-            room = self._own.scratch = self.policy.scratch(self.known, self.problem.pairs)
-        return room
+            self._own.workspace = self.policy.workspace(self.prepared, self.problem.pairs)
+            return self._own.workspace
 
-    def start(self) -> Any:
-        """Return what a policy remembers beyond its tally, to begin with."""
+    def start(self) -> Memory:
+        """Return what a policy remembers beyond its state, to begin with."""
         return None
 
     def plan(
-        self, tally: Tally, asked: int, memory: Any, random: Any, context: int = 0
-    ) -> tuple[list[int], Any]:
+        self, state: State, asked: int, memory: Memory, random: Random, context: int = 0
+    ) -> tuple[list[int], Memory]:
         """Return the arms to play next, in order, and the memory from here on.
 
         ``asked`` decisions were made before. Where there are several contexts it is one arm.
         """
-        scratch = self.scratch
+        workspace = self.workspace
         if self.several:
-            tally = self._here(tally, context)
-            scratch.notes[REFERENCE] = 0  # whoever planned before must not matter, not by a bit
-        arguments = self.known, tally, scratch, random
+            state = self._here(state, context)
+            self.policy.renew(workspace)
         if self._machine_code is None and self._compiles_first:
-            self._compile(arguments)
+            self._compile(self.prepared, state, workspace, random)
         if self._machine_code is None:
-            length = self._plan_in_python(arguments)
+            length = self._plan_in_python(state, workspace, random)
         else:
-            length = self._machine_code(*arguments)
-        return scratch.cycle[: 1 if self.several else length].tolist(), memory
+            length = self._machine_code(self.prepared, state, workspace, random)
+        return workspace.cycle[: 1 if self.several else length].tolist(), memory
 
-    def _plan_in_python(self, arguments: tuple[Any, ...]) -> int:
+    def _plan_in_python(self, state: State, workspace: Workspace, random: Random) -> int:
         """Plan one round by the rule as it stands, and see to machine code if that takes long."""
-        known, tally, scratch, random = arguments
         began = time.perf_counter()
         with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite
-            length: int = self.policy.plan(known, tally, None, scratch, 1, random)[0]
+            length = self.policy.plan(self.prepared, state, workspace, LIVE, random)[0]
         self._spent += time.perf_counter() - began
         if self._hastening and self._spent > self._hastening[-1][0]:
             _, work = self._hastening.pop()
-            threading.Thread(target=work, args=[self, arguments], name=IN_BACKGROUND).start()
+            arguments = self, self.prepared, state, workspace, random
+            threading.Thread(target=work, args=arguments, name=IN_BACKGROUND).start()
         return length
 
-    def _load(self, arguments: tuple[Any, ...]) -> None:
+    def _load(self, *arguments: object) -> None:
         self._machine_code = kept_code(plan_once, arguments)
 
-    def _compile(self, arguments: tuple[Any, ...]) -> None:
+    def _compile(self, *arguments: object) -> None:
         self._machine_code = compile_for(self.policy, plan_once, arguments)
 
-    def chance(self, tally: Tally, arm: int) -> float | None:
+    def chance(self, state: State, arm: int) -> float | None:
         """Return how likely the plan just made in this thread was to begin with ``arm``."""
-        return self.policy.chance(self.known, tally, self.scratch, arm)
+        return self.policy.chance(self.prepared, state, self.workspace, arm)
 
-    def _here(self, tally: Tally, context: int) -> Tally:
+    def _here(self, state: State, context: int) -> State:
         """Return what the policy looks at to decide in a context."""
         if self.apart:
-            return in_context(tally, context, len(self.problem.arms))
-        tally.counters[CONTEXT] = context
-        return tally
+            return in_context(state, context, len(self.problem.arms))
+        state.counters[CONTEXT] = context
+        return state
 
     def observe(
-        self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
-    ) -> Any:
+        self, state: State, asked: int, memory: Memory, arm: int, reward: float, random: Random
+    ) -> Memory:
         """Take in one reward, on [0, 1], and return the memory from here on."""
         if self.looks_at_laws:
-            tally.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
+            state.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
         if self.apart:
             context, arm = divmod(arm, len(self.problem.arms))
-            tally = in_context(tally, context, len(self.problem.arms))
-        self.policy.observe(self.known, tally, arm, 1, reward, random)
+            state = in_context(state, context, len(self.problem.arms))
+        self.policy.observe(self.prepared, state, arm, 1, reward, random)
         return memory
 
 
@@ -171,25 +172,25 @@ class PlainReady(Ready):
 
     def __init__(self, policy: PlainPolicy, problem: Problem) -> None:
         self._note(policy, problem)
-        self.known = None
+        self.prepared = None
 
-    def start(self) -> Any:
+    def start(self) -> Memory:
         return plain.start(self.policy, self.problem)
 
     def plan(
-        self, tally: Tally, asked: int, memory: Any, random: Any, context: int = 0
-    ) -> tuple[list[int], Any]:
-        seen = Seen(self.problem, tally, asked, memory, context)
+        self, state: State, asked: int, memory: Memory, random: Random, context: int = 0
+    ) -> tuple[list[int], Memory]:
+        seen = Seen(self.problem, state, asked, memory, context)
         return [plain.decide(self.policy, seen, random)], seen.memory
 
-    def chance(self, tally: Tally, arm: int) -> float | None:
+    def chance(self, state: State, arm: int) -> float | None:
         return None
 
     def observe(
-        self, tally: Tally, asked: int, memory: Any, arm: int, reward: float, random: Any
-    ) -> Any:
+        self, state: State, asked: int, memory: Memory, arm: int, reward: float, random: Random
+    ) -> Memory:
         context, arm = divmod(arm, len(self.problem.arms))
-        seen = Seen(self.problem, tally, asked, memory, context)
+        seen = Seen(self.problem, state, asked, memory, context)
         plain.take_in(self.policy, seen, arm, reward)
         return seen.memory
 
@@ -207,8 +208,11 @@ def ready(policy: Policy, problem: Problem) -> Ready:
 def _ready(policy: Policy, problem: Problem, names: object) -> Ready:
     found = _alive.get((policy, problem, names))
     if found is None:
-        kind: Any = PlainReady if isinstance(policy, PlainPolicy) else Ready
-        found = _alive[policy, problem, names] = kind(policy, problem)
+        if isinstance(policy, PlainPolicy):
+            found = PlainReady(policy, problem)
+        else:
+            found = Ready(policy, problem)
+        _alive[policy, problem, names] = found
     return found
 
 

@@ -23,7 +23,7 @@ from fpbandits.errors import InputError
 from fpbandits.logs.log import Log
 
 _Written = tuple[Counts, Floats]
-"""The counters and beliefs of a tally."""
+"""The counters of a state, and what is extra in it."""
 
 _LARGEST = 1e100
 _AT_ONCE = 256
@@ -35,7 +35,7 @@ class _Player:
 
     def __init__(self, ready: Ready, random: np.random.Generator) -> None:
         self._ready, self._random = ready, random
-        self._tally = ready.policy.tally(ready.problem)
+        self._state = ready.policy.new_state(ready.problem)
         self._memory = ready.start()
         self._accepted = 0
         self._forget_plans()
@@ -48,11 +48,11 @@ class _Player:
 
     def _written(self) -> _Written:
         """Return a copy of what planning writes to."""
-        return self._tally.counters.copy(), self._tally.beliefs.copy()
+        return self._state.counters.copy(), self._state.extra.copy()
 
     def _write(self, written: _Written) -> None:
         """Put that back."""
-        self._tally.counters[:], self._tally.beliefs[:] = written
+        self._state.counters[:], self._state.extra[:] = written
 
     def decision(self, context: int) -> int:
         """Return the arm that it would play in a context."""
@@ -63,7 +63,7 @@ class _Player:
             if memory is not None:
                 memory = deepcopy(memory)
             arms, memory = self._ready.plan(
-                self._tally, self._accepted, memory, self._random, context
+                self._state, self._accepted, memory, self._random, context
             )
             plan = self._plans[context] = arms[::-1], self._written(), memory
         return plan[0][-1]
@@ -75,7 +75,7 @@ class _Player:
         arms.pop()
         self._accepted += 1
         self._memory = self._ready.observe(
-            self._tally, self._accepted, memory, pair, reward, self._random
+            self._state, self._accepted, memory, pair, reward, self._random
         )
         if arms:
             # The rest of a cycle, which there is in a single context alone.

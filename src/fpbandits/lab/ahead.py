@@ -12,8 +12,9 @@ from threading import Lock, Thread
 
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.plain import PlainPolicy
-from fpbandits.engine.policy import BlindPolicy, Policy
+from fpbandits.engine.policy import Policy
 from fpbandits.policies import DEFAULT, POLICIES, parse_policy
+from fpbandits.policies.shared.blind import BlindPolicy
 from fpbandits.problem.builtin import built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell

@@ -121,8 +121,7 @@ class Run:
     @property
     def unit(self) -> str:
         """The unit of margins."""
-        by_likelihood = hasattr(self.agent.policy, "misfits")
-        return "nats of log-likelihood" if by_likelihood else "units of rewards"
+        return self.agent.policy.margin_unit
 
     def next_out(self) -> tuple[str, RulingOut | None] | None:
         """Return the model with the least margin, and the fewest equal rewards to rule it out.

@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CLOCK, REFERENCE, Plan
-from fpbandits.policies.shared.levels import LOW, NOW, Theta
+from fpbandits.engine.contract import CLOCK, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.policies.shared.fit import FitOnly
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
 from fpbandits.policies.shared.rates import Rates, rates
 from fpbandits.problem.problem import Problem
 
 
-class ATAKnown(NamedTuple):
+class ATAData(NamedTuple):
     """Θ by level, the rates of exploration for every model, and c."""
 
     theta: Theta
@@ -36,7 +38,23 @@ class ATAKnown(NamedTuple):
 
 @dataclass(frozen=True)
 class ATA(LikelihoodPolicy):
-    """Certainty equivalence, with exploration at the lower bound's rate."""
+    """Certainty equivalence, with exploration at the lower bound's rate.
+
+    Parameters
+    ----------
+    c : float, default 1.0
+        Scale of time in the test Λ > ln(c·t), more than 0: a larger one explores for longer before
+        the estimate is trusted.
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    R. Agrawal, D. Teneketzis, V. Anantharam: Asymptotically Efficient Adaptive Allocation Schemes
+    for Controlled I.I.D. Processes: Finite Parameter Space, IEEE Transactions on Automatic Control
+    34, 1989.
+    """
 
     c: float = 1.0
 
@@ -44,7 +62,7 @@ class ATA(LikelihoodPolicy):
     guarantee = "none claimed for this form"
     randomised = True
 
-    def prepare(self, problem: Problem) -> ATAKnown:
+    def prepare(self, problem: Problem) -> ATAData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
         sorted_theta = self.theta(problem)
         found = rates(problem, self.likelihood)
@@ -54,39 +72,42 @@ class ATA(LikelihoodPolicy):
         for truth in np.flatnonzero(totals[:, 0] == 0):
             shares[truth] = 1 / max(len(problem.arms) - 1, 1)
             shares[truth, sorted_theta.best[0, truth]] = 0.0
-        return ATAKnown(sorted_theta, found._replace(over_a=shares), self.c)
+        return ATAData(sorted_theta, found._replace(over_a=shares), self.c)
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        reference = weigh(known.theta, tally, scratch)
-        scratch.cycle[0] = known.theta.best[0, reference]
-        t = tally.counters[CLOCK] + 1
-        if _least_ratio(known, scratch.by_model[NOW], reference) <= math.log(known.c * t):
+    def plan(
+        prepared: ATAData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        reference = weigh(prepared.theta, state, workspace.fit)
+        workspace.cycle[0] = prepared.theta.best[0, reference]
+        t = state.counters[CLOCK] + 1
+        if _least_ratio(prepared, workspace.fit.deficit, reference) <= math.log(prepared.c * t):
             left = random.random()
-            for arm in range(known.theta.codes.shape[0]):
-                share = known.rates.over_a[reference, arm]
+            for arm in range(prepared.theta.codes.shape[0]):
+                share = prepared.rates.over_a[reference, arm]
                 if share > 0:
-                    scratch.cycle[0] = arm
+                    workspace.cycle[0] = arm
                     left -= share
                     if left < 0:
                         break
             return 1, 1
-        scratch.notes[REFERENCE] = reference
-        return 1, furthest(known, tally, envelope, scratch, budget)
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        reference = scratch.notes[REFERENCE]
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
-        end = math.log(known.c * (tally.counters[CLOCK] + rounds))
-        if _least_ratio(known, scratch.by_model[LOW], reference) <= end:
+    def holds_for(
+        prepared: ATAData, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        fit = workspace.fit
+        bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
+        end = math.log(prepared.c * (state.counters[CLOCK] + rounds))
+        if _least_ratio(prepared, fit.lowest, fit.reference[0]) <= end:
             return False
-        return stays_best(known.theta, scratch, reference, -1)
+        return stays_best(prepared.theta, fit, -1)
 
 
 @jitted
-def _least_ratio(known: Any, misfit: Any, reference: int) -> float:
+def _least_ratio(prepared: ATAData, deficit: Floats, reference: int) -> float:
     least = math.inf
-    for place in range(known.rates.first[reference], known.rates.first[reference + 1]):
-        least = min(least, misfit[known.rates.rivals[place]])
+    for place in range(prepared.rates.first[reference], prepared.rates.first[reference + 1]):
+        least = min(least, deficit[prepared.rates.rivals[place]])
     return least

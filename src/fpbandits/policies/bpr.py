@@ -12,17 +12,18 @@ the others' means. Draws are one at a time.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fpbandits.core.arrays import TOLERANCE
-from fpbandits.engine.envelope import furthest, mean_ahead, spare
-from fpbandits.engine.policy import Plan, Policy
+from fpbandits.engine.contract import Ahead, CycleOnly, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 
-class BPRKnown(NamedTuple):
+class BPRData(NamedTuple):
     """The largest mean, the gap below it, and how many arms there are."""
 
     arms: int
@@ -31,14 +32,19 @@ class BPRKnown(NamedTuple):
 
 
 class BPR(Policy):
-    """BPR: told the largest mean and the smallest gap."""
+    """BPR: given the largest mean and the smallest gap.
+
+    References
+    ----------
+    S. Bubeck, V. Perchet, P. Rigollet: Bounded Regret in Stochastic Multi-armed Bandits, COLT 2013.
+    """
 
     name = "bpr"
     knows = "the largest mean and the smallest gap, which all models must share"
     guarantee = "bounded regret, of order Σ (1/Δ_i)·ln(Δ_i/Δ)"
     randomised = True
 
-    def prepare(self, problem: Problem) -> BPRKnown:
+    def prepare(self, problem: Problem) -> BPRData:
         """Find μ* and Δ, or say that there is no such number."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
@@ -48,43 +54,47 @@ class BPR(Policy):
                 f"lies between {tops.min():g} and {tops.max():g} on [0, 1]: choose another policy"
             )
         gaps = (tops[:, None] - structure.means)[~structure.best_arms]
-        return BPRKnown(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
+        return BPRData(len(problem.arms), float(tops.max()), float(gaps.min(initial=1.0)))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+    def plan(
+        prepared: BPRData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+    ) -> Plan:
         highest = -math.inf
-        for arm in range(known.arms):
-            n = tally.plays[arm]
+        for arm in range(prepared.arms):
+            n = state.plays[arm]
             # Live, an arm may have nothing told yet: it is played until something is.
             if n == 0:
-                scratch.cycle[0] = arm
+                workspace.cycle[0] = arm
                 return 1, 1
-            if tally.sums[arm] / n > highest:
-                highest = tally.sums[arm] / n
-                scratch.cycle[0] = arm
-        if highest < known.largest - known.gap / 2:
+            if state.sums[arm] / n > highest:
+                highest = state.sums[arm] / n
+                workspace.cycle[0] = arm
+        if highest < prepared.largest - prepared.gap / 2:
             total = 0.0
-            for arm in range(known.arms):
-                gap = known.largest - tally.sums[arm] / tally.plays[arm]
+            for arm in range(prepared.arms):
+                gap = prepared.largest - state.sums[arm] / state.plays[arm]
                 total += 1 / (gap * gap)
             left = random.random() * total
-            for arm in range(known.arms):
-                scratch.cycle[0] = arm
-                gap = known.largest - tally.sums[arm] / tally.plays[arm]
+            for arm in range(prepared.arms):
+                workspace.cycle[0] = arm
+                gap = prepared.largest - state.sums[arm] / state.plays[arm]
                 left -= 1 / (gap * gap)
                 if left < 0:
                     break
             return 1, 1
-        return 1, furthest(known, tally, envelope, scratch, budget)
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        leader, more = scratch.cycle[0], rounds - 1
-        low, _ = mean_ahead(tally, envelope, leader, more)
+    def holds_for(
+        prepared: BPRData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        leader, more = workspace.cycle[0], rounds - 1
+        low, _ = mean_ahead(state, envelope, leader, more)
         low -= spare(low)
-        if low < known.largest - known.gap / 2:
+        if low < prepared.largest - prepared.gap / 2:
             return False
-        for arm in range(known.arms):
-            if arm != leader and tally.sums[arm] / tally.plays[arm] >= low:
+        for arm in range(prepared.arms):
+            if arm != leader and state.sums[arm] / state.plays[arm] >= low:
                 return False
         return True

@@ -18,30 +18,23 @@ its best arm in it, and each arm in it has some model that is sure to stay.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import (
-    CLOCK,
-    CONTEXT,
-    LENGTH,
-    REFERENCE,
-    Contexts,
-    Plan,
-    Tally,
-    count,
-)
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State, count
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Contexts
+from fpbandits.policies.shared.deficit import EQUAL, minimum
+from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.shared.misfit import EQUAL
 from fpbandits.problem.problem import Problem
 
 
-class FPLLRKnown(NamedTuple):
+class FPLLRData(NamedTuple):
     """Θ by level, the arms of A, and ln |Θ|."""
 
     theta: Theta
@@ -49,76 +42,93 @@ class FPLLRKnown(NamedTuple):
     offset: float
 
 
+class FPLLRWork(NamedTuple):
+    """How models fit; by arm, whether it is in the cycle, and sure to stay; how long that is."""
+
+    cycle: Counts
+    fit: Fit
+    playing: Counts
+    sure: Counts
+    length: Counts
+
+
 class FPLLR(LikelihoodPolicy):
-    """FP-UCB with a joint likelihood test."""
+    """FP-UCB with a joint likelihood test.
+
+    Parameters
+    ----------
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    This package's own; docs/policies.md has its proof.
+    """
 
     name = "fp-llr"
     contexts = Contexts.TOGETHER
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
-    def prepare(self, problem: Problem) -> FPLLRKnown:
+    def prepare(self, problem: Problem) -> FPLLRData:
         """Sort Θ into levels."""
         sorted_theta = self.theta(problem)
         arms = np.unique(sorted_theta.best)
-        return FPLLRKnown(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
+        return FPLLRData(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
 
-    def margins(self, problem: Problem, tally: Tally) -> Floats:
+    def workspace(self, prepared: FPLLRData, pairs: int) -> FPLLRWork:
+        cycle, playing, sure = np.zeros((3, pairs), np.int64)
+        fit, length = new_fit(prepared.theta), np.zeros(1, np.int64)
+        return FPLLRWork(cycle, fit, playing, sure, length)
+
+    def margins(self, problem: Problem, state: State) -> Floats:
         """Return what is left of the threshold."""
-        k = max(tally.counters[CLOCK], 1)
+        k = max(state.counters[CLOCK], 1)
         threshold = 2 * math.log(k) + math.log(len(problem.models))
-        margins: Floats = threshold - self.misfits(problem, tally)
+        margins: Floats = threshold - self.deficits(problem, state)
         return margins
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        k = tally.counters[CLOCK]
-        if known.theta.best.shape[0] > 1:
-            return _plan_in_context(known, tally, scratch)
+    def plan(
+        prepared: FPLLRData, state: State, workspace: FPLLRWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        k = state.counters[CLOCK]
+        if prepared.theta.best.shape[0] > 1:
+            return _plan_in_context(prepared, state, workspace)
         if k == 0:
-            for place in range(known.arms.size):
-                scratch.cycle[place] = known.arms[place]
-            tally.counters[CLOCK] = 1
-            return known.arms.size, 1
-        reference = weigh(known.theta, tally, scratch)
-        playing, threshold = scratch.marks[0], _threshold(known, k)
-        for arm in range(playing.size):
-            playing[arm] = 0
-        for model in range(known.theta.best.shape[1]):
-            if scratch.by_model[NOW, model] <= threshold + EQUAL:
-                playing[known.theta.best[0, model]] = 1
+            for place in range(prepared.arms.size):
+                workspace.cycle[place] = prepared.arms[place]
+            state.counters[CLOCK] = 1
+            return prepared.arms.size, 1
+        weigh(prepared.theta, state, workspace.fit)
+        playing, threshold = workspace.playing, _threshold(prepared, k)
+        playing.fill(0)
+        for model in range(prepared.theta.best.shape[1]):
+            if workspace.fit.deficit[model] <= threshold + EQUAL:
+                playing[prepared.theta.best[0, model]] = 1
         length = 0
         for arm in range(playing.size):
             if playing[arm] == 1:
-                scratch.cycle[length] = arm
+                workspace.cycle[length] = arm
                 length += 1
-        rounds = 1
-        if budget >= 2 * length:
-            scratch.notes[REFERENCE] = reference
-            scratch.notes[LENGTH] = length
-            rounds = furthest(known, tally, envelope, scratch, budget // length)
-        tally.counters[CLOCK] = k + rounds
+        workspace.length[0] = length
+        rounds = certain_rounds(prepared, state, workspace, ahead, length)
+        state.counters[CLOCK] = k + rounds
         return length, rounds
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        playing, sure, k = scratch.marks[0], scratch.marks[1], tally.counters[CLOCK]
-        bracket(
-            known.theta,
-            envelope,
-            scratch,
-            scratch.notes[LENGTH],
-            rounds - 1,
-            scratch.notes[REFERENCE],
-        )
-        low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
-        now, end = _threshold(known, k), _threshold(known, k + rounds - 1)
-        least = 0.0
-        for model in range(known.theta.best.shape[1]):
-            least = min(least, low[model])
-        for arm in range(playing.size):
-            sure[arm] = 0
-        for model in range(known.theta.best.shape[1]):
-            arm = known.theta.best[0, model]
+    def holds_for(
+        prepared: FPLLRData, state: State, workspace: FPLLRWork, envelope: Envelope, rounds: int
+    ) -> bool:
+        playing, sure, k = workspace.playing, workspace.sure, state.counters[CLOCK]
+        fit, cycle, length = workspace.fit, workspace.cycle, workspace.length[0]
+        bracket(prepared.theta, envelope, fit, cycle, length, rounds - 1)
+        low, high = fit.lowest, fit.highest
+        now, end = _threshold(prepared, k), _threshold(prepared, k + rounds - 1)
+        least = min(0.0, minimum(low))
+        sure.fill(0)
+        for model in range(prepared.theta.best.shape[1]):
+            arm = prepared.theta.best[0, model]
             if low[model] <= end + EQUAL and playing[arm] == 0:
                 return False
             if high[model] - least <= now:
@@ -129,27 +139,28 @@ class FPLLR(LikelihoodPolicy):
         return certain
 
     @staticmethod
-    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
-        count(tally, arm, plays, total)  # the clock counts episodes
+    def observe(
+        prepared: FPLLRData, state: State, arm: int, plays: int, total: float, random: Random
+    ) -> None:
+        count(state, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _plan_in_context(known: Any, tally: Any, scratch: Any) -> Plan:
-    weigh(known.theta, tally, scratch)
-    context, arms = tally.counters[CONTEXT], known.theta.arms
-    tally.counters[CLOCK] += 1
-    threshold, fewest = _threshold(known, tally.counters[CLOCK]), -1
-    for model in range(known.theta.best.shape[1]):
-        if scratch.by_model[NOW, model] <= threshold + EQUAL:
-            arm = known.theta.best[context, model]
-            plays = tally.plays[context * arms + arm]
-            if fewest < 0 or plays < fewest or (plays == fewest and arm < scratch.cycle[0]):
+def _plan_in_context(prepared: FPLLRData, state: State, workspace: FPLLRWork) -> Plan:
+    weigh(prepared.theta, state, workspace.fit)
+    context, arms = state.counters[CONTEXT], prepared.theta.arms
+    state.counters[CLOCK] += 1
+    threshold, fewest = _threshold(prepared, state.counters[CLOCK]), -1
+    for model in range(prepared.theta.best.shape[1]):
+        if workspace.fit.deficit[model] <= threshold + EQUAL:
+            arm = prepared.theta.best[context, model]
+            plays = state.plays[context * arms + arm]
+            if fewest < 0 or plays < fewest or (plays == fewest and arm < workspace.cycle[0]):
                 fewest = plays
-                scratch.cycle[0] = arm
+                workspace.cycle[0] = arm
     return 1, 1
 
 
 @jitted
-def _threshold(known: Any, k: int) -> float:
-    threshold: float = 2 * math.log(k) + known.offset
-    return threshold
+def _threshold(prepared: FPLLRData, k: int) -> float:
+    return 2 * math.log(k) + prepared.offset

@@ -22,15 +22,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest, mean_ahead, spare
-from fpbandits.engine.policy import CLOCK, MISFITS, Plan, Policy, Tally, count
+from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State, count
+from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.engine.policy import Policy
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -38,7 +39,7 @@ _MOST_LEVELS = 64
 """With so many distinct means per arm, the bits take as much memory as the means themselves."""
 
 
-class FPUCBKnown(NamedTuple):
+class FPUCBData(NamedTuple):
     """Θ as FP-UCB needs it: models sorted by their best arm, arms of A only.
 
     Attributes
@@ -62,33 +63,50 @@ class FPUCBKnown(NamedTuple):
     slack: float
     arms: Counts
     segments: Counts
-    levels: Floats
-    level_counts: Counts
-    bits: NDArray[np.uint64]
-    there: NDArray[np.uint64]
-    means: Floats
+    levels: Floats = np.zeros((0, 0))
+    level_counts: Counts = np.zeros(0, np.int64)
+    bits: NDArray[np.uint64] = np.zeros((0, 0, 0), np.uint64)
+    there: NDArray[np.uint64] = np.zeros(0, np.uint64)
+    means: Floats = np.zeros((0, 0))
 
 
-START, UPTO, PLAYING, ORDER = range(4)
-CENTER, OUTER = range(2)
-"""Rows of scratch space by arm: the levels in a box, whether the arm is played, in which order to
-ask the arms; the box's middle and its radii."""
+class FPUCBWork(NamedTuple):
+    """By arm of A: a box of means, and what is looked up in it.
 
-_NOTHING = FPUCBKnown(
-    slack=0.0,
-    arms=np.zeros(0, np.int64),
-    segments=np.zeros(0, np.int64),
-    levels=np.zeros((0, 0)),
-    level_counts=np.zeros(0, np.int64),
-    bits=np.zeros((0, 0, 0), np.uint64),
-    there=np.zeros(0, np.uint64),
-    means=np.zeros((0, 0)),
-)
+    Attributes
+    ----------
+    playing
+        Whether the arm is in the cycle.
+    start, upto, order
+        Which levels are in the box, and in which order to ask the arms.
+    center, outer, inner
+        The middle of the box, its radius, and that of a smaller one.
+    """
+
+    cycle: Counts
+    playing: Counts
+    start: Counts
+    upto: Counts
+    order: Counts
+    center: Floats
+    outer: Floats
+    inner: Floats
 
 
 @dataclass(frozen=True)
 class FPUCB(Policy):
-    """FP-UCB: play the best arms of all models that still fit, in turn."""
+    """FP-UCB: play the best arms of all models that still fit, in turn.
+
+    Parameters
+    ----------
+    slack : float, default 0.0
+        By how much means may be off, on [0, 1], 0 or more: every confidence interval is wider by
+        it on either side. For sets of models that are only approximately right.
+
+    References
+    ----------
+    K. Panaganti, D. Kalathil: Bounded Regret for Finitely Parameterized Multi-Armed Bandits.
+    """
 
     slack: float = 0.0
 
@@ -96,13 +114,13 @@ class FPUCB(Policy):
     knows = "Θ: what every arm pays under every model"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
-    def prepare(self, problem: Problem) -> FPUCBKnown:
+    def prepare(self, problem: Problem) -> FPUCBData:
         """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
         arms = structure.candidate_arms
         order = np.argsort(structure.best_arm, kind="stable")
         sizes = np.bincount(np.searchsorted(arms, structure.best_arm)).astype(np.int64)
-        known = _NOTHING._replace(slack=self.slack, arms=arms.astype(np.int64))
+        prepared = FPUCBData(self.slack, arms.astype(np.int64), np.append(0, np.cumsum(sizes)))
         # Column by column: Θ may be large, and a copy of all means at once larger than the rest.
         levels: list[Floats] = []
         for arm in arms:
@@ -111,7 +129,7 @@ class FPUCB(Policy):
                 means = np.empty((len(arms), len(order)))
                 for row, other in zip(means, arms, strict=True):
                     row[:] = structure.means[order, other]
-                return known._replace(segments=np.append(0, np.cumsum(sizes)), means=means)
+                return prepared._replace(means=means)
         table = np.zeros((len(arms), max(map(len, levels))))
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
@@ -126,7 +144,7 @@ class FPUCB(Policy):
         for arm, level, own in zip(arms, levels, bits, strict=True):
             codes = np.searchsorted(level, structure.means[order, arm])
             np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
-        return known._replace(
+        return prepared._replace(
             segments=np.append(0, np.cumsum(words)),
             levels=table,
             level_counts=np.array([len(level) for level in levels], np.int64),
@@ -135,124 +153,135 @@ class FPUCB(Policy):
             there=np.bitwise_or.reduce(bits[0], axis=0),
         )
 
-    def margins(self, problem: Problem, tally: Tally) -> Floats | None:
+    def margins(self, problem: Problem, state: State) -> Floats | None:
         """Return the radius less the distance, on the arm where that is least."""
         arms = Structure(problem).candidate_arms
-        arms = arms[tally.plays[arms] > 0]
+        arms = arms[state.plays[arms] > 0]
         if not len(arms):
             return np.full(len(problem.models), np.inf)
-        plays = tally.plays[arms]
-        radius = np.sqrt(3 * math.log(max(tally.counters[CLOCK], 1)) / plays) + self.slack
-        distance = np.abs(problem.rewards.unit_means[:, arms] - tally.sums[arms] / plays)
+        plays = state.plays[arms]
+        radius = np.sqrt(3 * math.log(max(state.counters[CLOCK], 1)) / plays) + self.slack
+        distance = np.abs(problem.rewards.unit_means[:, arms] - state.sums[arms] / plays)
         least: Floats = (radius - distance).min(axis=1) * problem.rewards.width
         return least
 
+    def workspace(self, prepared: FPUCBData, pairs: int) -> FPUCBWork:
+        return FPUCBWork(*np.zeros((5, pairs), np.int64), *np.zeros((3, pairs)))
+
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        arms = known.arms.size
-        k = tally.counters[CLOCK]
+    def plan(
+        prepared: FPUCBData, state: State, workspace: FPUCBWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        arms = prepared.arms.size
+        k = state.counters[CLOCK]
         if k == 0:  # line 1: each arm of A once, before the first episode
             for i in range(arms):
-                scratch.cycle[i] = known.arms[i]
-            tally.counters[CLOCK] = 1
+                workspace.cycle[i] = prepared.arms[i]
+            state.counters[CLOCK] = 1
             return arms, 1
 
-        center, radius = scratch.numbers[CENTER], scratch.numbers[OUTER]
+        center, radius = workspace.center, workspace.outer
         for i in range(arms):
-            n = tally.plays[known.arms[i]]
+            n = state.plays[prepared.arms[i]]
             # Live, an arm may have nothing told yet: it constrains nothing.
-            center[i] = tally.sums[known.arms[i]] / n if n > 0 else 0.0
-            radius[i] = math.sqrt(3 * math.log(k) / n) + known.slack if n > 0 else math.inf
-        possible = _frame(known, center, radius, scratch)
-        playing = scratch.marks[PLAYING]
+            center[i] = state.sums[prepared.arms[i]] / n if n > 0 else 0.0
+            radius[i] = math.sqrt(3 * math.log(k) / n) + prepared.slack if n > 0 else math.inf
+        possible = _frame(prepared, workspace, radius)
+        playing = workspace.playing
         length = 0
         for i in range(arms):
-            playing[i] = 1 if possible and _occupied(known, i, center, radius, scratch) else 0
+            playing[i] = 1 if possible and _occupied(prepared, i, workspace, radius) else 0
             if playing[i] == 1:
-                scratch.cycle[length] = known.arms[i]
+                workspace.cycle[length] = prepared.arms[i]
                 length += 1
         nothing_fits = length == 0
         if nothing_fits:
             for i in range(arms):
-                scratch.cycle[i] = known.arms[i]
+                workspace.cycle[i] = prepared.arms[i]
             length = arms
 
         rounds = 1
-        if budget >= 2 * length and k >= 3:
-            rounds = furthest(known, tally, envelope, scratch, budget // length)
-        tally.counters[CLOCK] = k + rounds
+        if k >= 3:
+            rounds = certain_rounds(prepared, state, workspace, ahead, length)
+        state.counters[CLOCK] = k + rounds
         # In the first episode the radius is 0, and nothing fits as a rule.
         if nothing_fits and k > 1:
-            tally.counters[MISFITS] += rounds * length
+            state.counters[MISFITS] += rounds * length
         return length, rounds
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        arms = known.arms.size
-        k = tally.counters[CLOCK]
-        playing = scratch.marks[PLAYING]
+    def holds_for(
+        prepared: FPUCBData, state: State, workspace: FPUCBWork, envelope: Envelope, rounds: int
+    ) -> bool:
+        arms = prepared.arms.size
+        k = state.counters[CLOCK]
+        playing = workspace.playing
         nothing_fits = True
         for i in range(arms):
             nothing_fits = nothing_fits and playing[i] == 0
         more = rounds - 1
         log_now, log_end = math.log(k), math.log(k + more)
-        center, outer, inner = scratch.numbers[0], scratch.numbers[1], scratch.numbers[2]
+        center, outer, inner = workspace.center, workspace.outer, workspace.inner
         for i in range(arms):
-            arm = known.arms[i]
-            n = tally.plays[arm]
+            arm = prepared.arms[i]
+            n = state.plays[arm]
             if playing[i] == 1 or nothing_fits:
-                low, high = mean_ahead(tally, envelope, arm, more)
+                low, high = mean_ahead(state, envelope, arm, more)
                 center[i] = (low + high) / 2
                 # A little to spare for rounding, on the safe side of each question.
                 half = (high - low) / 2 + spare(center[i])
-                outer[i] = math.sqrt(3 * log_now / n) + known.slack + half
-                inner[i] = math.sqrt(3 * log_end / (n + more)) + known.slack - half
+                outer[i] = math.sqrt(3 * log_now / n) + prepared.slack + half
+                inner[i] = math.sqrt(3 * log_end / (n + more)) + prepared.slack - half
             else:
                 # As in `plan`, to the last bit: far out the radius grows by less than a bit per
                 # step, and anything to spare would keep thousands of steps from being leapt over.
-                center[i] = tally.sums[arm] / n
-                outer[i] = math.sqrt(3 * log_end / n) + known.slack
-                inner[i] = math.sqrt(3 * log_now / n) + known.slack
-        if _frame(known, center, outer, scratch):
+                center[i] = state.sums[arm] / n
+                outer[i] = math.sqrt(3 * log_end / n) + prepared.slack
+                inner[i] = math.sqrt(3 * log_now / n) + prepared.slack
+        if _frame(prepared, workspace, outer):
             for i in range(arms):
-                if playing[i] == 0 and _occupied(known, i, center, outer, scratch):
+                if playing[i] == 0 and _occupied(prepared, i, workspace, outer):
                     return False
         if nothing_fits:
             return True
-        if not _frame(known, center, inner, scratch):
+        if not _frame(prepared, workspace, inner):
             return False
         for i in range(arms):
-            if playing[i] == 1 and not _occupied(known, i, center, inner, scratch):
+            if playing[i] == 1 and not _occupied(prepared, i, workspace, inner):
                 return False
         return True
 
     @staticmethod
-    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
-        count(tally, arm, plays, total)  # the clock counts episodes
+    def observe(
+        prepared: FPUCBData, state: State, arm: int, plays: int, total: float, random: Random
+    ) -> None:
+        count(state, arm, plays, total)  # the clock counts episodes
 
 
 @jitted
-def _frame(known: Any, center: Any, radius: Any, scratch: Any) -> bool:
+def _frame(prepared: FPUCBData, workspace: FPUCBWork, radius: Floats) -> bool:
     """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
 
-    Leaves in the scratch space the order in which to ask the arms, the narrowest side of the box
-    first; and where there are bits the levels in the box, from start[i] to before upto[i], for they
-    are neighbours.
+    Leaves in the workspace the order in which to ask the arms, the narrowest side of the box first;
+    and where there are bits the levels in the box, from start[i] to before upto[i], for they are
+    neighbours.
     """
-    start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
-    for i in range(known.arms.size):
+    start, upto, order = workspace.start, workspace.upto, workspace.order
+    center = workspace.center
+    for i in range(prepared.arms.size):
         place = i
         while place > 0 and radius[order[place - 1]] > radius[i]:
             order[place] = order[place - 1]
             place -= 1
         order[place] = i
-        if known.bits.size > 0:
+        if prepared.bits.size > 0:
             lowest = 0
-            highest = known.level_counts[i]
-            while lowest < highest and not abs(known.levels[i, lowest] - center[i]) <= radius[i]:
+            highest = prepared.level_counts[i]
+            while lowest < highest and not abs(prepared.levels[i, lowest] - center[i]) <= radius[i]:
                 lowest += 1
             while (
-                lowest < highest and not abs(known.levels[i, highest - 1] - center[i]) <= radius[i]
+                lowest < highest
+                and not abs(prepared.levels[i, highest - 1] - center[i]) <= radius[i]
             ):
                 highest -= 1
             if lowest == highest:
@@ -262,27 +291,27 @@ def _frame(known: Any, center: Any, radius: Any, scratch: Any) -> bool:
 
 
 @jitted
-def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) -> bool:
+def _occupied(prepared: FPUCBData, segment: int, workspace: FPUCBWork, radius: Floats) -> bool:
     """Tell whether some θ of this best arm is in the box that was framed."""
-    arms = known.arms.size
-    start, upto, order = scratch.marks[START], scratch.marks[UPTO], scratch.marks[ORDER]
-    first, last = known.segments[segment], known.segments[segment + 1]
-    if known.bits.size > 0:
+    arms, center = prepared.arms.size, workspace.center
+    start, upto, order = workspace.start, workspace.upto, workspace.order
+    first, last = prepared.segments[segment], prepared.segments[segment + 1]
+    if prepared.bits.size > 0:
         for word in range(first, last):
-            everywhere = known.there[word]
+            everywhere = prepared.there[word]
             for place in range(arms):
                 i = order[place]
                 # Take the levels in the box, or take away those outside, whichever are fewer.
-                if 2 * (upto[i] - start[i]) <= known.level_counts[i]:
+                if 2 * (upto[i] - start[i]) <= prepared.level_counts[i]:
                     here = np.uint64(0)
                     for level in range(start[i], upto[i]):
-                        here |= known.bits[i, level, word]
+                        here |= prepared.bits[i, level, word]
                     everywhere &= here
                 else:
                     for level in range(start[i]):
-                        everywhere &= ~known.bits[i, level, word]
-                    for level in range(upto[i], known.level_counts[i]):
-                        everywhere &= ~known.bits[i, level, word]
+                        everywhere &= ~prepared.bits[i, level, word]
+                    for level in range(upto[i], prepared.level_counts[i]):
+                        everywhere &= ~prepared.bits[i, level, word]
                 if everywhere == 0:
                     break
             if everywhere != 0:
@@ -292,7 +321,7 @@ def _occupied(known: Any, segment: int, center: Any, radius: Any, scratch: Any) 
         inside = True
         for place in range(arms):
             i = order[place]
-            if not abs(known.means[i, model] - center[i]) <= radius[i]:
+            if not abs(prepared.means[i, model] - center[i]) <= radius[i]:
                 inside = False
                 break
         if inside:

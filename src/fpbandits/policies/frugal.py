@@ -54,22 +54,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.arrays import Bools, Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CLOCK, CONTEXT, REFERENCE, STAGE, Contexts, Plan, Tally
+from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Contexts
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.imed import imed_repeats
+from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.doubt import doubted, trusted_until
-from fpbandits.policies.shared.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.shared.leaking import leak
-from fpbandits.policies.shared.levels import HIGH, LINEAR, LOW, NOW, Theta
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, bracket, weigh
-from fpbandits.policies.shared.misfit import EQUAL
 from fpbandits.problem.problem import Problem
 
 _PATIENCE = 4.0
@@ -96,16 +98,15 @@ _ENOUGH = 3.0
 _ROUNDING = 1 + 1e-11
 _SETTLED = 1 + 1e-13
 
-# Rows of scratch space: by model, the posterior, and what the leaders lose;
-_POSTERIOR, _GAP = 1, 3
+# Rows of the workspace: by model, the posterior, and what the leaders lose;
+_POSTERIOR, _GAP = range(2)
 # by arm, what it costs and is worth; what it costs at least, and what it may be worth; and sums;
 _COST, _WORTH, _LEAST_COST, _MOST_WORTH, _ITSELF, _EXPECTED, _COSTS = range(7)
 # by context, who leads, and an arm for each, found and tried.
 _LEADER, _FOUND, _TRIED = range(3)
-_HAT = 1  # among the notes, behind the reference
 
 
-class FrugalKnown(NamedTuple):
+class FrugalData(NamedTuple):
     """Θ by level, options, shares of contexts, and what divergences are made of.
 
     Attributes
@@ -132,9 +133,53 @@ class FrugalKnown(NamedTuple):
     expected: Floats
 
 
+class Rows(NamedTuple):
+    """Rows of numbers by model, by arm and by context."""
+
+    by_model: Floats
+    by_arm: Floats
+    by_context: Counts
+
+
+class FrugalWork(NamedTuple):
+    """How models fit, what follows from that, and a single number, θ̂."""
+
+    cycle: Counts
+    fit: Fit
+    rows: Rows
+    hat: Counts
+
+
 @dataclass(frozen=True)
 class Frugal(LikelihoodPolicy):
-    """Buy information where it is cheapest, and none that comes for free."""
+    """Buy information where it is cheapest, and none that comes for free.
+
+    Parameters
+    ----------
+    delta : float, default 0.1
+        δ of the time h(t) = κ t^{1+δ} for which information will be of use, 0 or more. A larger one
+        explores more, and makes the tail of regret lighter. The guarantee needs more than 0.
+    kappa : float, default 5.0
+        κ of that time, more than 0: the same from the first play on.
+    false_alarm : float, default 0.0
+        With which probability, at most, right models may ever be given up, below 1. 0: models are
+        never given up, and misfits are only counted.
+    trust : float, default 250.0
+        With false_alarm, how many plays pass until a model's claims of arms that are not played are
+        doubted, times (K − 1)⁴ for K arms; 0 or more.
+    change_rate : float, default 0.0
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
+        never changes.
+    settle : float, default 1e6
+        From which play on everything that may ever be worth its cost is settled early, 0 or more.
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    This package's own; docs/policies.md has its proof.
+    """
 
     delta: float = 0.1
     kappa: float = 5.0
@@ -147,10 +192,10 @@ class Frugal(LikelihoodPolicy):
     contexts = Contexts.TOGETHER
     guarantee = "O(log T), bounded where B(θ°) is empty"
 
-    def prepare(self, problem: Problem) -> FrugalKnown:
+    def prepare(self, problem: Problem) -> FrugalData:
         """Sort Θ into levels, and find what divergences between levels are made of."""
         theta = self.theta(problem)
-        if theta.kind == LINEAR:
+        if theta.by_law:
             base, cost = _possible(theta.base), _possible(theta.cost)
             expected = np.zeros(cost.shape)
             for model in range(len(problem.models)):
@@ -162,7 +207,7 @@ class Frugal(LikelihoodPolicy):
             cost, expected = (win - base)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
         most = _most_told(theta, base, cost, expected)
         base, cost = base / most[:, np.newaxis], cost / most[:, np.newaxis, np.newaxis]
-        return FrugalKnown(
+        return FrugalData(
             theta,
             self.delta,
             self.kappa,
@@ -177,47 +222,58 @@ class Frugal(LikelihoodPolicy):
             np.ascontiguousarray(expected),
         )
 
-    def remembers(self, problem: Problem) -> int:
-        """Remember how many plays were paid for, behind whatever else."""
-        return super().remembers(problem) + 1
+    def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
+        models, contexts = prepared.theta.codes.shape[1], prepared.shares.size
+        by_context = np.zeros((3, contexts), np.int64)
+        rows, hat = Rows(np.zeros((2, models)), np.zeros((7, pairs)), by_context), np.zeros(1, int)
+        return FrugalWork(np.zeros(pairs, np.int64), new_fit(prepared.theta), rows, hat)
 
-    def margins(self, problem: Problem, tally: Tally) -> Floats:
+    def extra_numbers(self, problem: Problem) -> int:
+        """Remember how many plays were paid for, behind whatever else."""
+        return super().extra_numbers(problem) + 1
+
+    def margins(self, problem: Problem, state: State) -> Floats:
         """Return by how much ln of a model's odds is above that of 1/h(t)."""
-        t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
+        t, deficit = max(state.counters[CLOCK], 1), self.deficits(problem, state)
         horizon = math.log(max(self.kappa, 1e-100)) + (1 + self.delta) * math.log(t)
         if self.change_rate > 0:
             horizon = min(horizon, -(1 + self.delta) / 2 * math.log(self.change_rate))
-            misfit = tally.beliefs[: len(misfit)]
+            deficit = state.extra[: len(deficit)]
         elif problem.prior is not None:
             with np.errstate(divide="ignore"):
-                misfit = misfit - np.log(problem.prior)
-        margins: Floats = horizon - (misfit - misfit.min())
+                deficit = deficit - np.log(problem.prior)
+        margins: Floats = horizon - (deficit - deficit.min())
         return margins
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-            may_follow = blind_plan(known, tally, scratch)
+    def plan(
+        prepared: FrugalData, state: State, workspace: FrugalWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        if state.counters[GIVEN_UP] == 1:  # no model fits: blind to Θ from here on
+            may_follow = blind_plan(prepared.theta, state, workspace.cycle)
         else:
-            may_follow = _decide(known, tally, scratch)
-        return 1, furthest(known, tally, envelope, scratch, budget) if may_follow else 1
+            may_follow = _decide(prepared, state, workspace)
+        return 1, certain_rounds(prepared, state, workspace, ahead) if may_follow else 1
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        if tally.counters[STAGE] == 1:
-            return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
-        if known.alarm > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+    def holds_for(
+        prepared: FrugalData, state: State, workspace: FrugalWork, envelope: Envelope, rounds: int
+    ) -> bool:
+        theta, fit, alarm = prepared.theta, workspace.fit, prepared.alarm
+        leader, more = workspace.cycle[0], rounds - 1
+        if state.counters[GIVEN_UP] == 1:
+            return imed_holds(state, envelope, leader, theta.normal, rounds)
+        if alarm > 0 and not keeps_fitting(theta, alarm, state, fit, envelope, leader, more):
             return False
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
-        t = tally.counters[CLOCK]
-        last = t + rounds - 1
-        if t <= known.settle < last:
+        bracket(theta, envelope, fit, workspace.cycle, 1, more)
+        t = state.counters[CLOCK]
+        last = t + more
+        if t <= prepared.settle < last:
             return False
-        now, end = _horizon(known, t), _horizon(known, last)
-        reference = scratch.notes[REFERENCE]
-        if _is_settled(known, scratch, now, end):
-            return _leads_until(known, tally, scratch, scratch.cycle[0], end, last)
-        return _keeps_leading(known, tally, scratch, reference, scratch.cycle[0], now, end, last)
+        now, end = _horizon(prepared, t), _horizon(prepared, last)
+        if _is_settled(prepared, fit, now, end):
+            return _leads_until(prepared, state, workspace, leader, end, last)
+        return _keeps_leading(prepared, state, workspace, leader, now, end, last)
 
 
 def _free(theta: Theta) -> Bools:
@@ -252,63 +308,61 @@ def _most_told(theta: Theta, base: Floats, cost: Floats, expected: Floats) -> Fl
 
 
 @jitted
-def _decide(known: Any, tally: Any, scratch: Any) -> bool:
+def _decide(prepared: FrugalData, state: State, workspace: FrugalWork) -> bool:
     """Put the arm to play into the cycle, and tell whether the same may follow."""
-    reference = weigh(known.theta, tally, scratch)
-    if gives_up(known, tally, scratch, reference):
+    theta, fit, rows = prepared.theta, workspace.fit, workspace.rows
+    weigh(theta, state, fit)
+    if gives_up(theta, prepared.alarm, state, fit, workspace.cycle):
         return False
-    if known.change_rate > 0:
-        leak(known.theta.prior, tally, scratch, known.change_rate)
-    horizon = _horizon(known, tally.counters[CLOCK])
-    hat = _posterior(known, scratch, horizon)
-    _costs(known, scratch)
-    _leaders(known, scratch, hat, horizon)
-    _gaps(known, scratch)
-    _worths(known, scratch, scratch.by_model[_POSTERIOR], scratch.numbers[_WORTH], hat)
-    context = tally.counters[CONTEXT]
-    if _choose(known, scratch, horizon):
-        arm = _before_paying(known, tally, scratch, hat, context)
+    if prepared.change_rate > 0:
+        leak(theta.prior, state, fit.deficit, prepared.change_rate)
+    horizon = _horizon(prepared, state.counters[CLOCK])
+    hat = _posterior(prepared, fit.deficit, rows.by_model[_POSTERIOR], horizon)
+    _costs(prepared, rows)
+    _leaders(prepared, rows, hat, horizon)
+    _gaps(prepared, rows)
+    _worths(prepared, rows, rows.by_model[_POSTERIOR], rows.by_arm[_WORTH], hat)
+    context = state.counters[CONTEXT]
+    if _choose(prepared, rows, horizon):
+        arm = _before_paying(prepared, state, rows, hat, context)
     else:
-        arm = _settling(known, tally, scratch, hat, context)
-    if known.alarm > 0 and arm == scratch.marks[_LEADER, context]:
-        arm = doubted(known, tally, hat, context, arm, tally.counters[CLOCK])
-    scratch.cycle[0] = arm
-    if known.change_rate > 0 or arm != scratch.marks[_LEADER, context]:
+        arm = _settling(prepared, state, rows, hat, context)
+    if prepared.alarm > 0 and arm == rows.by_context[_LEADER, context]:
+        arm = doubted(
+            prepared.theta, prepared.trusted_until, state, hat, context, arm, state.counters[CLOCK]
+        )
+    workspace.cycle[0] = arm
+    if prepared.change_rate > 0 or arm != rows.by_context[_LEADER, context]:
         return False
-    scratch.notes[REFERENCE] = reference
-    scratch.notes[_HAT] = hat
+    workspace.hat[0] = hat
     return True
 
 
 @jitted
-def _horizon(known: Any, t: int) -> float:
+def _horizon(prepared: FrugalData, t: int) -> float:
     """Return h(t)."""
-    horizon: float = known.kappa * max(float(t), 1.0) ** (1 + known.delta)
-    if known.change_rate > 0:
-        horizon = min(horizon, known.change_rate ** (-(1 + known.delta) / 2))
+    horizon: float = prepared.kappa * max(float(t), 1.0) ** (1 + prepared.delta)
+    if prepared.change_rate > 0:
+        horizon = min(horizon, prepared.change_rate ** (-(1 + prepared.delta) / 2))
     return min(max(horizon, 1e-100), 1e100)
 
 
 @jitted
-def _posterior(known: Any, scratch: Any, horizon: float) -> int:
-    """Fill by_model[_POSTERIOR]; return the first model that has most of it."""
-    misfit, posterior, prior = (
-        scratch.by_model[NOW],
-        scratch.by_model[_POSTERIOR],
-        known.theta.prior,
-    )
-    weight = 0.0 if known.change_rate > 0 else 1.0  # beliefs that leak hold the prior already
+def _posterior(prepared: FrugalData, deficit: Floats, posterior: Floats, horizon: float) -> int:
+    """Fill ``posterior``; return the first model that has most of it."""
+    prior = prepared.theta.prior
+    weight = 0.0 if prepared.change_rate > 0 else 1.0  # beliefs that leak hold the prior already
     least = math.inf
-    for model in range(misfit.size):
-        least = min(least, misfit[model] + weight * prior[model])
+    for model in range(deficit.size):
+        least = min(least, deficit[model] + weight * prior[model])
     total, limit, hat = 0.0, _limit(horizon), -1
-    for model in range(misfit.size):
-        above = misfit[model] + weight * prior[model] - least
+    for model in range(deficit.size):
+        above = deficit[model] + weight * prior[model] - least
         posterior[model] = math.exp(-above) if above <= limit else 0.0
         total += posterior[model]
         if hat < 0 and above <= EQUAL:
             hat = model
-    for model in range(misfit.size):
+    for model in range(deficit.size):
         posterior[model] /= total
     return hat
 
@@ -320,9 +374,9 @@ def _limit(horizon: float) -> float:
 
 
 @jitted
-def _costs(known: Any, scratch: Any) -> None:
-    """Fill numbers[_COST] with what every pair of a context and an arm is expected to lose."""
-    posterior, cost, theta = scratch.by_model[_POSTERIOR], scratch.numbers[_COST], known.theta
+def _costs(prepared: FrugalData, rows: Rows) -> None:
+    """Fill by_arm[_COST] with what every pair of a context and an arm is expected to lose."""
+    posterior, cost, theta = rows.by_model[_POSTERIOR], rows.by_arm[_COST], prepared.theta
     arms = theta.arms
     for pair in range(cost.size):
         cost[pair] = 0.0
@@ -335,44 +389,44 @@ def _costs(known: Any, scratch: Any) -> None:
 
 
 @jitted
-def _leaders(known: Any, scratch: Any, hat: int, horizon: float) -> None:
+def _leaders(prepared: FrugalData, rows: Rows, hat: int, horizon: float) -> None:
     """Note the leader of every context: of the best arms under θ̂, the first that costs least."""
-    cost, arms = scratch.numbers[_COST], known.theta.arms
-    for context in range(known.shares.size):
+    cost, arms = rows.by_arm[_COST], prepared.theta.arms
+    for context in range(prepared.shares.size):
         least = math.inf
         for pair in range(context * arms, (context + 1) * arms):
-            if known.theta.is_best[pair, hat]:
+            if prepared.theta.is_best[pair, hat]:
                 least = min(least, cost[pair])
         leader = context * arms
         while not (
-            known.theta.is_best[leader, hat] and cost[leader] <= least + 1 / (horizon * horizon)
+            prepared.theta.is_best[leader, hat] and cost[leader] <= least + 1 / (horizon * horizon)
         ):
             leader += 1
-        scratch.marks[_LEADER, context] = leader - context * arms
+        rows.by_context[_LEADER, context] = leader - context * arms
 
 
 @jitted
-def _gaps(known: Any, scratch: Any) -> None:
+def _gaps(prepared: FrugalData, rows: Rows) -> None:
     """Fill by_model[_GAP] with what the leaders lose per play under every model."""
-    theta, gap = known.theta, scratch.by_model[_GAP]
+    theta, gap = prepared.theta, rows.by_model[_GAP]
     for model in range(gap.size):
         gap[model] = 0.0
-    for context in range(known.shares.size):
-        pair = context * theta.arms + scratch.marks[_LEADER, context]
+    for context in range(prepared.shares.size):
+        pair = context * theta.arms + rows.by_context[_LEADER, context]
         for model in range(gap.size):
             if not theta.is_best[pair, model]:
                 mean = theta.levels[pair, theta.codes[pair, model]]
-                gap[model] += known.shares[context] * (theta.top[context, model] - mean)
+                gap[model] += prepared.shares[context] * (theta.top[context, model] - mean)
 
 
 @jitted
-def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> None:
+def _worths(prepared: FrugalData, rows: Rows, posterior: Floats, worth: Floats, hat: int) -> None:
     """Fill ``worth`` with V of every pair.
 
     D(φ‖θ) is what θ costs rewards of φ less what φ does, base + Σ_k E_φ[s_k]·cost_k: so the double
     sum is made of single ones. Costs are counted from those of θ̂: what all agree on is exactly 0.
     """
-    theta, gap = known.theta, scratch.by_model[_GAP]
+    theta, gap = prepared.theta, rows.by_model[_GAP]
     mass, stakes = 0.0, 0.0
     for model in range(gap.size):
         mass += posterior[model]
@@ -381,11 +435,7 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
         worth[pair] = 0.0
     if stakes == 0:
         return
-    itself, expected, costs = (
-        scratch.numbers[_ITSELF],
-        scratch.numbers[_EXPECTED],
-        scratch.numbers[_COSTS],
-    )
+    itself, expected, costs = (rows.by_arm[_ITSELF], rows.by_arm[_EXPECTED], rows.by_arm[_COSTS])
     for pair in range(worth.size):
         itself[pair] = 0.0
     for model in range(gap.size):
@@ -394,12 +444,12 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
             for pair in range(worth.size):
                 own, level = theta.codes[pair, hat], theta.codes[pair, model]
                 if level != own:
-                    base = known.base[pair, level] - known.base[pair, own]
+                    base = prepared.base[pair, level] - prepared.base[pair, own]
                     worth[pair] += stake * base
                     itself[pair] += posterior[model] * base
     for pair in range(worth.size):
         worth[pair] *= mass
-    for k in range(known.cost.shape[2]):
+    for k in range(prepared.cost.shape[2]):
         for pair in range(worth.size):
             expected[pair] = 0.0
             costs[pair] = 0.0
@@ -408,10 +458,10 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
                 stake = posterior[model] * gap[model]
                 for pair in range(worth.size):
                     own, level = theta.codes[pair, hat], theta.codes[pair, model]
-                    statistic = posterior[model] * known.expected[pair, level, k]
+                    statistic = posterior[model] * prepared.expected[pair, level, k]
                     expected[pair] += statistic
                     if level != own:
-                        cost = known.cost[pair, level, k] - known.cost[pair, own, k]
+                        cost = prepared.cost[pair, level, k] - prepared.cost[pair, own, k]
                         costs[pair] += stake * cost
                         itself[pair] += statistic * cost
         for pair in range(worth.size):
@@ -421,11 +471,11 @@ def _worths(known: Any, scratch: Any, posterior: Any, worth: Any, hat: int) -> N
 
 
 @jitted
-def _choose(known: Any, scratch: Any, horizon: float) -> bool:
-    """Put into marks[_FOUND] what is worth most for its cost; tell whether anything is."""
-    cost, worth, arms = scratch.numbers[_COST], scratch.numbers[_WORTH], known.theta.arms
-    found, tried = scratch.marks[_FOUND], scratch.marks[_TRIED]
-    if known.shares.size == 1:
+def _choose(prepared: FrugalData, rows: Rows, horizon: float) -> bool:
+    """Put into by_context[_FOUND] what is worth most for its cost; tell whether anything is."""
+    cost, worth, arms = rows.by_arm[_COST], rows.by_arm[_WORTH], prepared.theta.arms
+    found, tried = rows.by_context[_FOUND], rows.by_context[_TRIED]
+    if prepared.shares.size == 1:
         best = -1
         for arm in range(arms):
             worthy = worth[arm] > 0 and worth[arm] * horizon >= cost[arm]
@@ -438,19 +488,19 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
     rate, worthy = 1 / horizon, False
     while True:
         spent, gained = 0.0, 0.0
-        for context in range(known.shares.size):
+        for context in range(prepared.shares.size):
             best, most = -1, -math.inf
             for pair in range(context * arms, (context + 1) * arms):
                 net = worth[pair] - rate * cost[pair]
                 if net > most:
                     best, most = pair, net
             tried[context] = best - context * arms
-            spent += known.shares[context] * cost[best]
-            gained += known.shares[context] * worth[best]
+            spent += prepared.shares[context] * cost[best]
+            gained += prepared.shares[context] * worth[best]
         if gained <= 0 or gained < rate * spent:
             return worthy
         worthy = True
-        for context in range(known.shares.size):
+        for context in range(prepared.shares.size):
             found[context] = tried[context]
         if spent == 0 or gained <= rate * spent * (1 + EQUAL):
             return True
@@ -458,52 +508,56 @@ def _choose(known: Any, scratch: Any, horizon: float) -> bool:
 
 
 @jitted
-def _settling(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
+def _settling(prepared: FrugalData, state: State, rows: Rows, hat: int, context: int) -> int:
     """Return the arm to play where nothing is worth its cost: the leader, or what is to settle."""
-    found, asked = scratch.marks[_FOUND], scratch.marks[_TRIED]
-    leader, t = int(scratch.marks[_LEADER, context]), tally.counters[CLOCK]
-    if t <= known.settle:
+    found, asked = rows.by_context[_FOUND], rows.by_context[_TRIED]
+    leader, t = int(rows.by_context[_LEADER, context]), state.counters[CLOCK]
+    if t <= prepared.settle:
         return leader
-    ever = _ever(known)
-    if not _choose(known, scratch, ever):
+    ever = _ever(prepared)
+    if not _choose(prepared, rows, ever):
         return leader
-    if known.alarm > 0 and doubted(known, tally, hat, context, leader, t) != leader:
+    if (
+        prepared.alarm > 0
+        and doubted(prepared.theta, prepared.trusted_until, state, hat, context, leader, t)
+        != leader
+    ):
         return leader  # which is in doubt: that comes first
-    share = _ask(known, scratch, hat, _heard_if_trusting(_paid(known, tally)), 1.0)
-    spent, gained = _balance(known, scratch, asked)
+    share = _ask(prepared, rows, hat, _heard_if_trusting(_paid(prepared, state)), 1.0)
+    spent, gained = _balance(prepared, rows, asked)
     will_be = share > 0 and gained * ever >= spent
-    if will_be and _is_enough(known, scratch, asked, found, _NOT_TOO_SLOW * share):
+    if will_be and _is_enough(prepared, rows, asked, found, _NOT_TOO_SLOW * share):
         return int(asked[context])
     return leader
 
 
 @jitted
-def _ever(known: Any) -> float:
+def _ever(prepared: FrugalData) -> float:
     """Return h for ever."""
-    return _horizon(known, _FOR_EVER)
+    return _horizon(prepared, _FOR_EVER)
 
 
 @jitted
-def _before_paying(known: Any, tally: Any, scratch: Any, hat: int, context: int) -> int:
+def _before_paying(prepared: FrugalData, state: State, rows: Rows, hat: int, context: int) -> int:
     """Return the arm to play: as found, or as models ask for if that costs under θ̂."""
-    theta, found, asked = known.theta, scratch.marks[_FOUND], scratch.marks[_TRIED]
+    theta, found, asked = prepared.theta, rows.by_context[_FOUND], rows.by_context[_TRIED]
     pays = False
-    for place in range(known.shares.size):
+    for place in range(prepared.shares.size):
         pays = pays or not theta.is_best[place * theta.arms + found[place], hat]
-    paid = _paid(known, tally)
-    asks = pays and _ask(known, scratch, hat, _heard_if_trusting(paid), _part(paid)) > 0
-    if asks and _is_enough(known, scratch, asked, found, _part(paid)):
+    paid = _paid(prepared, state)
+    asks = pays and _ask(prepared, rows, hat, _heard_if_trusting(paid), _part(paid)) > 0
+    if asks and _is_enough(prepared, rows, asked, found, _part(paid)):
         return int(asked[context])
     if not theta.is_best[context * theta.arms + found[context], hat]:
-        tally.beliefs[-1] += 1
+        state.extra[-1] += 1
     return int(found[context])
 
 
 @jitted
-def _paid(known: Any, tally: Any) -> float:
+def _paid(prepared: FrugalData, state: State) -> float:
     """Return n."""
-    ahead = _HEAD_START if tally.counters[CLOCK] > known.settle else 0.0
-    return float(tally.beliefs[-1] + ahead)
+    ahead = _HEAD_START if state.counters[CLOCK] > prepared.settle else 0.0
+    return float(state.extra[-1] + ahead)
 
 
 @jitted
@@ -520,46 +574,48 @@ def _part(paid: float) -> float:
 
 
 @jitted
-def _is_enough(known: Any, scratch: Any, asked: Any, found: Any, part: float) -> bool:
+def _is_enough(prepared: FrugalData, rows: Rows, asked: Counts, found: Counts, part: float) -> bool:
     """Tell whether what is asked for is worth at least a part, for its cost, of what was found."""
-    spent, gained = _balance(known, scratch, found)
-    asked_spent, asked_gained = _balance(known, scratch, asked)
+    spent, gained = _balance(prepared, rows, found)
+    asked_spent, asked_gained = _balance(prepared, rows, asked)
     return bool(asked_gained * spent >= part * gained * asked_spent)
 
 
 @jitted
-def _balance(known: Any, scratch: Any, chosen: Any) -> tuple[float, float]:
+def _balance(prepared: FrugalData, rows: Rows, chosen: Counts) -> tuple[float, float]:
     """Return what an arm for each context costs, and what it is worth."""
     spent, gained = 0.0, 0.0
-    for context in range(known.shares.size):
-        pair = context * known.theta.arms + chosen[context]
-        spent += known.shares[context] * scratch.numbers[_COST, pair]
-        gained += known.shares[context] * scratch.numbers[_WORTH, pair]
+    for context in range(prepared.shares.size):
+        pair = context * prepared.theta.arms + chosen[context]
+        spent += prepared.shares[context] * rows.by_arm[_COST, pair]
+        gained += prepared.shares[context] * rows.by_arm[_WORTH, pair]
     return spent, gained
 
 
 @jitted
-def _ask(known: Any, scratch: Any, hat: int, heard_if_trusting: float, heard_else: float) -> float:
-    """Put into marks[_TRIED] what models ask for; return how likely who asks is beside θ̂.
+def _ask(
+    prepared: FrugalData, rows: Rows, hat: int, heard_if_trusting: float, heard_else: float
+) -> float:
+    """Put into by_context[_TRIED] what models ask for; return how likely who asks is beside θ̂.
 
     That is an arm in one context, and the leaders elsewhere, which is worth most for its cost.
     """
-    arms, posterior, gap = known.theta.arms, scratch.by_model[_POSTERIOR], scratch.by_model[_GAP]
-    leaders, asked, rival = scratch.marks[_LEADER], scratch.marks[_TRIED], hat
+    arms, posterior, gap = (prepared.theta.arms, rows.by_model[_POSTERIOR], rows.by_model[_GAP])
+    leaders, asked, rival = rows.by_context[_LEADER], rows.by_context[_TRIED], hat
     for model in range(posterior.size):
         if posterior[model] * gap[model] > posterior[rival] * gap[rival] * (1 + EQUAL):
             rival = model
-    for context in range(known.shares.size):
+    for context in range(prepared.shares.size):
         asked[context] = leaders[context]
     best, least, most, share = -1, 0.0, 0.0, 0.0
-    for pair in range(known.shares.size * arms):
+    for pair in range(prepared.shares.size * arms):
         context = pair // arms
         leader = context * arms + leaders[context]
-        who = _is_asked(known, scratch, pair, leader, hat, rival, heard_if_trusting, heard_else)
+        who = _is_asked(prepared, rows, pair, leader, hat, rival, heard_if_trusting, heard_else)
         if who == 0:
             continue
         asked[context] = pair - context * arms
-        spent, gained = _balance(known, scratch, asked)
+        spent, gained = _balance(prepared, rows, asked)
         asked[context] = leaders[context]
         if best < 0 or gained * least > most * spent * (1 + EQUAL):
             best, least, most, share = pair, spent, gained, who
@@ -570,8 +626,8 @@ def _ask(known: Any, scratch: Any, hat: int, heard_if_trusting: float, heard_els
 
 @jitted
 def _is_asked(
-    known: Any,
-    scratch: Any,
+    prepared: FrugalData,
+    rows: Rows,
     pair: int,
     leader: int,
     hat: int,
@@ -580,13 +636,13 @@ def _is_asked(
     heard_else: float,
 ) -> float:
     """Return how likely, beside θ̂, a model is that asks for this pair, or 0 if none does."""
-    theta, posterior, share = known.theta, scratch.by_model[_POSTERIOR], 0.0
+    theta, posterior, share = prepared.theta, rows.by_model[_POSTERIOR], 0.0
     for model in range(posterior.size):
-        trusts = scratch.by_model[_GAP, model] == 0
+        trusts = rows.by_model[_GAP, model] == 0
         heard = heard_if_trusting if trusts else heard_else
         if posterior[model] <= heard * posterior[hat] * (1 + EQUAL):
             continue
-        if trusts and not known.free[model]:
+        if trusts and not prepared.free[model]:
             continue
         # Where both trust the leader, what it tells has been weighed already.
         asks = theta.is_best[pair, model] if pair != leader else not trusts
@@ -598,19 +654,25 @@ def _is_asked(
 
 @jitted
 def _may_be_asked(
-    known: Any, tally: Any, most: Any, least: Any, leader: int, arm: int, slower: float
+    prepared: FrugalData,
+    state: State,
+    most: Floats,
+    least: Floats,
+    leader: int,
+    arm: int,
+    slower: float,
 ) -> bool:
     """Tell whether this arm may be played for a model that trusts the leader and asks for it.
 
     Posteriors are between ``least`` and ``most``; at least so many times ``slower`` is this arm
     than what was found.
     """
-    theta, hat_least, hat_most = known.theta, 0.0, 0.0
+    theta, hat_least, hat_most = prepared.theta, 0.0, 0.0
     for model in range(least.size):
         hat_least, hat_most = max(hat_least, least[model]), max(hat_most, most[model])
-    heard = _heard_if_trusting(_paid(known, tally)) * hat_least
+    heard = _heard_if_trusting(_paid(prepared, state)) * hat_least
     for model in range(most.size):
-        trusts = theta.is_best[leader, model] and known.free[model]
+        trusts = theta.is_best[leader, model] and prepared.free[model]
         heeded = most[model] * _ROUNDING > heard
         fast = _NOT_TOO_SLOW * least[model] * slower <= hat_most * _ROUNDING
         if trusts and theta.is_best[arm, model] and heeded and fast:
@@ -619,7 +681,7 @@ def _may_be_asked(
 
 
 @jitted
-def _cost(theta: Any, posterior: Any, arm: int) -> float:
+def _cost(theta: Theta, posterior: Floats, arm: int) -> float:
     """Return what an arm is expected to lose."""
     cost = 0.0
     for model in range(posterior.size):
@@ -630,14 +692,14 @@ def _cost(theta: Any, posterior: Any, arm: int) -> float:
 
 
 @jitted
-def _is_settled(known: Any, scratch: Any, now: float, end: float) -> bool:
+def _is_settled(prepared: FrugalData, fit: Fit, now: float, end: float) -> bool:
     """Tell from a `bracket` whether the posterior is sure to stay, h(t) from ``now`` to ``end``.
 
     So it is where the leader tells apart only what counts for nothing. By then crossings of h(t)
     are all that happens, and they are to be met exactly: an enclosure that is unsure of the last
     10^{−11} of the way would go through it play by play, ten thousand of them at t = 10^15.
     """
-    low, high, prior = scratch.by_model[LOW], scratch.by_model[HIGH], known.theta.prior
+    low, high, prior = fit.lowest, fit.highest, prepared.theta.prior
     surely = math.inf
     for model in range(low.size):
         surely = min(surely, high[model] + prior[model])
@@ -650,14 +712,19 @@ def _is_settled(known: Any, scratch: Any, now: float, end: float) -> bool:
 
 
 @jitted
-def _leads_until(known: Any, tally: Any, scratch: Any, leader: int, end: float, last: int) -> bool:
+def _leads_until(
+    prepared: FrugalData, state: State, workspace: FrugalWork, leader: int, end: float, last: int
+) -> bool:
     """Tell whether the leader is played up to t = ``last``, h(t) = ``end``, on this posterior."""
-    hat = scratch.notes[_HAT]
-    if known.alarm > 0 and doubted(known, tally, hat, 0, leader, last) != leader:
+    hat = workspace.hat[0]
+    if (
+        prepared.alarm > 0
+        and doubted(prepared.theta, prepared.trusted_until, state, hat, 0, leader, last) != leader
+    ):
         return False
-    cost, worth = scratch.numbers[_COST], scratch.numbers[_WORTH]
-    for arm in range(known.theta.arms):
-        if known.theta.is_best[arm, hat] and cost[leader] > cost[arm] + 1 / (end * end):
+    cost, worth = workspace.rows.by_arm[_COST], workspace.rows.by_arm[_WORTH]
+    for arm in range(prepared.theta.arms):
+        if prepared.theta.is_best[arm, hat] and cost[leader] > cost[arm] + 1 / (end * end):
             return False  # another of the best arms would lead
         if arm == leader or worth[arm] == 0:
             continue
@@ -670,10 +737,9 @@ def _leads_until(known: Any, tally: Any, scratch: Any, leader: int, end: float, 
 
 @jitted
 def _keeps_leading(
-    known: Any,
-    tally: Any,
-    scratch: Any,
-    reference: int,
+    prepared: FrugalData,
+    state: State,
+    workspace: FrugalWork,
     leader: int,
     now: float,
     end: float,
@@ -685,8 +751,8 @@ def _keeps_leading(
     whichever model may become θ̂ has this leader, and that each other arm is not worth its cost, or
     less worth than the leader for what it costs.
     """
-    theta, arms = known.theta, known.theta.arms
-    low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
+    theta, arms, rows = prepared.theta, prepared.theta.arms, workspace.rows
+    low, high, reference = workspace.fit.lowest, workspace.fit.highest, workspace.fit.reference[0]
     surely = math.inf  # the least energy is at most that
     for model in range(low.size):
         low[model] += theta.prior[model]
@@ -701,18 +767,22 @@ def _keeps_leading(
         most += math.exp(surely - low[model])
         least += math.exp(surely - high[model])
     # Who may become θ̂ is marked, and energies give way to the most and least of posteriors.
-    hats = scratch.by_model[_GAP]
+    hats = rows.by_model[_GAP]
     for model in range(low.size):
         hats[model] = 1.0 if low[model] <= surely + 2 * EQUAL else 0.0
         ignored = low[model] - surely > limit
         low[model] = 0.0 if ignored else min(math.exp(surely - low[model]) / least, 1.0)
         high[model] = math.exp(surely - high[model]) / most
-    cost, dear = scratch.numbers[_LEAST_COST], _cost(theta, low, leader)
+    cost, dear = rows.by_arm[_LEAST_COST], _cost(theta, low, leader)
     for arm in range(arms):
         cost[arm] = _cost(theta, high, arm)
     for model in range(low.size):
         if hats[model] > 0:
-            if known.alarm > 0 and doubted(known, tally, model, 0, leader, last) != leader:
+            if (
+                prepared.alarm > 0
+                and doubted(prepared.theta, prepared.trusted_until, state, model, 0, leader, last)
+                != leader
+            ):
                 return False
             for arm in range(arms):
                 if arm != leader and theta.is_best[arm, model]:
@@ -720,24 +790,24 @@ def _keeps_leading(
                         return False
                     if dear * _ROUNDING > cost[arm] + 1 / (end * end):
                         return False
-    scratch.marks[_LEADER, 0] = leader
-    _gaps(known, scratch)
-    worth = scratch.numbers[_MOST_WORTH]
-    _worths(known, scratch, high, worth, reference)
+    rows.by_context[_LEADER, 0] = leader
+    _gaps(prepared, rows)
+    worth = rows.by_arm[_MOST_WORTH]
+    _worths(prepared, rows, high, worth, reference)
     least_worth = worth[leader]
     # Late, models are asked unless the leader is worth its cost; what is then found is at least:
-    asks, found = last > known.settle and least_worth * now <= dear * _ROUNDING, 0.0
+    asks, found = last > prepared.settle and least_worth * now <= dear * _ROUNDING, 0.0
     for arm in range(arms):
         if asks and worth[arm] > 0:
             at_most = _cost(theta, low, arm)
             found = max(found, worth[arm] / at_most if at_most > 0 else math.inf)
-    _worths(known, scratch, low, worth, reference)
+    _worths(prepared, rows, low, worth, reference)
     for arm in range(arms):
         if arm == leader or worth[arm] == 0:
             continue
-        if asks and worth[arm] * _ever(known) * _ROUNDING >= cost[arm]:
+        if asks and worth[arm] * _ever(prepared) * _ROUNDING >= cost[arm]:
             slower = found / (worth[arm] / cost[arm]) if cost[arm] > 0 else 0.0
-            if _may_be_asked(known, tally, low, high, leader, arm, slower):
+            if _may_be_asked(prepared, state, low, high, leader, arm, slower):
                 return False
         unworthy = worth[arm] * end * _ROUNDING < cost[arm]
         outdone = worth[arm] * dear * (1 + 3 * EQUAL) < least_worth * cost[arm]

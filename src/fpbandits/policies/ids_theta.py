@@ -21,7 +21,7 @@ the posterior. With several contexts the posterior is that of all rewards, and a
 in the context at hand.
 
 Departing from the source, a model less likely than e^{−80} times the likeliest counts as ruled out.
-Where all that are left share their best arm, it is sure to be played until a bracket of the misfits
+Where all that are left share their best arm, it is sure to be played until a bracket of deficits
 says that another model could come back.
 """
 
@@ -29,82 +29,119 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CONTEXT, REFERENCE, Contexts, Plan
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.engine.contract import CONTEXT, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Contexts
+from fpbandits.policies.shared.deficit import EQUAL
+from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.shared.misfit import EQUAL
 
 _RULED_OUT = 80.0
 """How much less likely than the likeliest a model that counts may be, in nats."""
 
-_MASS, _REGRET, _GAIN, _PART = range(4)
-"""Rows of numbers by arm: P(W = arm), Δ, v, and E[μ_a(θ); W = arm] for one a at a time."""
 
-
-class IDSThetaKnown(NamedTuple):
+class IDSThetaData(NamedTuple):
     """Θ by level, with the prior."""
 
     theta: Theta
 
 
+class IDSThetaWork(NamedTuple):
+    """How models fit, their posterior, and what a play of each arm loses and tells.
+
+    ``mass``, ``regret``, ``gain`` and ``part`` are by arm: P(W = arm), Δ, v, and E[μ_a(θ); W = arm]
+    for one a at a time.
+    """
+
+    cycle: Counts
+    fit: Fit
+    posterior: Floats
+    mass: Floats
+    regret: Floats
+    gain: Floats
+    part: Floats
+
+
 @dataclass(frozen=True)
 class IDSTheta(LikelihoodPolicy):
-    """Information-directed sampling from the posterior over models, by variances."""
+    """Information-directed sampling from the posterior over models, by variances.
+
+    Parameters
+    ----------
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    D. Russo, B. Van Roy: Learning to Optimize via Information-Directed Sampling, NeurIPS 2014.
+    """
 
     name = "ids-theta"
-    known_type = IDSThetaKnown
+    prepared_type = IDSThetaData
     guarantee = "E[R(T)] ≤ √(½·L·H·T) over the prior, in [0, 1]"
     randomised = True
     contexts = Contexts.TOGETHER
 
+    def workspace(self, prepared: IDSThetaData, pairs: int) -> IDSThetaWork:
+        cycle, posterior = np.zeros(pairs, np.int64), np.zeros(prepared.theta.codes.shape[1])
+        return IDSThetaWork(cycle, new_fit(prepared.theta), posterior, *np.zeros((4, pairs)))
+
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        theta, context = known.theta, tally.counters[CONTEXT]
-        reference = weigh(theta, tally, scratch)
-        likeliest = _posterior(theta, scratch)
+    def plan(
+        prepared: IDSThetaData, state: State, workspace: IDSThetaWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        theta, context = prepared.theta, state.counters[CONTEXT]
+        weigh(theta, state, workspace.fit)
+        likeliest = _posterior(theta, workspace.fit.deficit, workspace.posterior)
         leader = theta.best[context, likeliest]
-        scratch.cycle[0] = leader
-        mass = scratch.numbers[_MASS]
-        for arm in range(theta.arms):
-            mass[arm] = 0.0
+        workspace.cycle[0] = leader
+        mass, others = workspace.mass, 0.0
+        mass.fill(0.0)
         for model in range(theta.best.shape[1]):
-            mass[theta.best[context, model]] += scratch.by_model[LOW, model]
-        others = 0.0
+            mass[theta.best[context, model]] += workspace.posterior[model]
         for arm in range(theta.arms):
             if arm != leader:
                 others += mass[arm]
         if others == 0:
-            scratch.notes[REFERENCE] = reference
-            return 1, furthest(known, tally, envelope, scratch, budget)
+            return 1, certain_rounds(prepared, state, workspace, ahead)
         for arm in range(theta.arms):
-            _look_at(theta, scratch, context, arm, likeliest)
-        _least_ratio(theta.arms, scratch, random)
+            _look_at(theta, workspace, context, arm, likeliest)
+        _least_ratio(theta.arms, workspace, random)
         return 1, 1
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        theta, leader = known.theta, scratch.cycle[0]
-        bracket(theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
+    def holds_for(
+        prepared: IDSThetaData,
+        state: State,
+        workspace: IDSThetaWork,
+        envelope: Envelope,
+        rounds: int,
+    ) -> bool:
+        theta, fit, leader = prepared.theta, workspace.fit, workspace.cycle[0]
+        bracket(theta, envelope, fit, workspace.cycle, 1, rounds - 1)
         own, others = math.inf, math.inf
         for model in range(theta.best.shape[1]):
             if theta.best[0, model] == leader:
-                own = min(own, scratch.by_model[HIGH, model])
+                own = min(own, fit.highest[model])
             else:
-                others = min(others, scratch.by_model[LOW, model])
+                others = min(others, fit.lowest[model])
         return others > own + _RULED_OUT + EQUAL
 
 
 @jitted
-def _posterior(theta: Any, scratch: Any) -> int:
-    """Fill by_model[LOW] with what models weigh, adding up to 1; return the likeliest.
+def _posterior(theta: Theta, energy: Floats, weight: Floats) -> int:
+    """Fill ``weight`` with the posterior, adding up to 1; return the likeliest model.
 
-    by_model[NOW] has the misfits, and gets −ln of the prior added.
+    ``energy`` has the deficits, and gets −ln of the prior added.
     """
-    energy, weight = scratch.by_model[NOW], scratch.by_model[LOW]
     likeliest, total = 0, 0.0
     for model in range(energy.size):
         energy[model] += theta.prior[model]
@@ -120,19 +157,18 @@ def _posterior(theta: Any, scratch: Any) -> int:
 
 
 @jitted
-def _look_at(theta: Any, scratch: Any, context: int, arm: int, likeliest: int) -> None:
+def _look_at(theta: Theta, workspace: IDSThetaWork, context: int, arm: int, likeliest: int) -> None:
     """Compute what a play of an arm loses and tells.
 
     Means are taken less that under the likeliest model, so that where all models agree, and where
     nearly all weight is on those that do, nothing is lost to rounding.
     """
-    mass, part = scratch.numbers[_MASS], scratch.numbers[_PART]
-    best, top, weight = theta.best[context], theta.top[context], scratch.by_model[LOW]
+    mass, part = workspace.mass, workspace.part
+    best, top, weight = theta.best[context], theta.top[context], workspace.posterior
     pair = context * theta.arms + arm
     codes, levels = theta.codes[pair], theta.levels[pair]
     usual = levels[codes[likeliest]]
-    for other in range(theta.arms):
-        part[other] = 0.0
+    part.fill(0.0)
     regret, mean = 0.0, 0.0
     for model in range(weight.size):
         q = levels[codes[model]]
@@ -144,18 +180,18 @@ def _look_at(theta: Any, scratch: Any, context: int, arm: int, likeliest: int) -
         if mass[other] > 0:
             apart = part[other] / mass[other] - mean
             gain += mass[other] * (apart * apart)
-    scratch.numbers[_REGRET, arm] = regret
-    scratch.numbers[_GAIN, arm] = gain
+    workspace.regret[arm] = regret
+    workspace.gain[arm] = gain
 
 
 @jitted
-def _least_ratio(arms: int, scratch: Any, random: Any) -> None:
+def _least_ratio(arms: int, workspace: IDSThetaWork, random: Random) -> None:
     """Put an arm into the cycle: drawn from the law on two arms of the least ratio.
 
     The first of equals: one arm rather than two.
     """
-    regret, gain = scratch.numbers[_REGRET], scratch.numbers[_GAIN]
-    least, often, seldom, chance = math.inf, scratch.cycle[0], 0, 0.0
+    regret, gain = workspace.regret, workspace.gain
+    least, often, seldom, chance = math.inf, workspace.cycle[0], 0, 0.0
     for arm in range(arms):
         ratio = math.inf if regret[arm] > 0 else 0.0  # of who tells nothing
         if gain[arm] > 0:
@@ -174,6 +210,6 @@ def _least_ratio(arms: int, scratch: Any, random: Any) -> None:
             ratio = loss * loss / (gain[b] + q * further)
             if ratio < least * (1 - EQUAL):
                 least, often, seldom, chance = ratio, b, a, q
-    scratch.cycle[0] = often
+    workspace.cycle[0] = often
     if chance > 0 and random.random() < chance:
-        scratch.cycle[0] = seldom
+        workspace.cycle[0] = seldom

@@ -11,74 +11,82 @@ mean in the envelope.
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest, mean_ahead, spare
-from fpbandits.engine.policy import Arms, BlindPolicy, Plan
-from fpbandits.policies.shared.misfit import EQUAL, mean_misfit
+from fpbandits.engine.contract import Ahead, CycleOnly, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.policies.shared.blind import Arms, BlindPolicy
+from fpbandits.policies.shared.deficit import EQUAL, mean_deficit
 
 
-class IMEDKnown(Arms):
-    """What IMED knows."""
+class IMEDData(Arms):
+    """What IMED prepares."""
 
 
 class IMED(BlindPolicy):
-    """IMED: asymptotically optimal, and blind to Θ."""
+    """IMED: asymptotically optimal, and blind to Θ.
+
+    References
+    ----------
+    J. Honda, A. Takemura: Non-Asymptotic Analysis of a New Bandit Algorithm for Semi-Bounded
+    Rewards, Journal of Machine Learning Research 16, 2015.
+    """
 
     name = "imed"
-    known_type = IMEDKnown
+    prepared_type = IMEDData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        rounds = 1
-        if imed_plan(tally, scratch, known.normal) and budget > 1:
-            rounds = furthest(known, tally, envelope, scratch, budget)
-        return 1, rounds
+    def plan(
+        prepared: IMEDData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        leads = imed_plan(state, workspace.cycle, prepared.normal)
+        return 1, certain_rounds(prepared, state, workspace, ahead) if leads else 1
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        return imed_repeats(tally, envelope, scratch, known.normal, rounds)
+    def holds_for(
+        prepared: IMEDData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        return imed_holds(state, envelope, workspace.cycle[0], prepared.normal, rounds)
 
 
 @jitted
-def imed_plan(tally: Any, scratch: Any, normal: bool) -> bool:
+def imed_plan(state: State, cycle: Counts, normal: bool) -> bool:
     """Put the arm that IMED plays into the cycle, and tell whether it is the leader."""
     leader, highest = 0, -math.inf
-    for arm in range(tally.plays.size):
-        n = tally.plays[arm]
+    for arm in range(state.plays.size):
+        n = state.plays[arm]
         # Live, an arm may have nothing told yet: it is played until something is.
         if n == 0:
-            scratch.cycle[0] = arm
+            cycle[0] = arm
             return False
-        if tally.sums[arm] / n > highest:
-            leader, highest = arm, tally.sums[arm] / n
+        if state.sums[arm] / n > highest:
+            leader, highest = arm, state.sums[arm] / n
     least = math.inf
-    for arm in range(tally.plays.size):
-        n = tally.plays[arm]
+    for arm in range(state.plays.size):
+        n = state.plays[arm]
         surprise = math.log(n)
-        if tally.sums[arm] / n < highest:
-            surprise += mean_misfit(n, tally.sums[arm], highest, normal)
+        if state.sums[arm] / n < highest:
+            surprise += mean_deficit(n, state.sums[arm], highest, normal)
         if surprise < least - EQUAL:
             least = surprise
-            scratch.cycle[0] = arm
-    return bool(scratch.cycle[0] == leader)
+            cycle[0] = arm
+    return bool(cycle[0] == leader)
 
 
 @jitted
-def imed_repeats(tally: Any, envelope: Any, scratch: Any, normal: bool, rounds: int) -> bool:
+def imed_holds(state: State, envelope: Envelope, leader: int, normal: bool, rounds: int) -> bool:
     """Tell whether IMED is sure to play the leader so many times."""
-    leader, more = scratch.cycle[0], rounds - 1
-    n = tally.plays[leader]
-    low, _ = mean_ahead(tally, envelope, leader, more)
+    more, n = rounds - 1, state.plays[leader]
+    low, _ = mean_ahead(state, envelope, leader, more)
     low -= spare(low)
     own = math.log(n + more) + 3 * EQUAL
-    for arm in range(tally.plays.size):
+    for arm in range(state.plays.size):
         if arm != leader:
-            plays, total = tally.plays[arm], tally.sums[arm]
+            plays, total = state.plays[arm], state.sums[arm]
             if total / plays >= low:
                 return False
-            if math.log(plays) + mean_misfit(plays, total, low, normal) <= own:
+            if math.log(plays) + mean_deficit(plays, total, low, normal) <= own:
                 return False
     return True

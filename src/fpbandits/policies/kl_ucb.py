@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest, mean_ahead, spare
-from fpbandits.engine.policy import CLOCK, BlindPolicy, Plan
+from fpbandits.engine.contract import CLOCK, Ahead, CycleOnly, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.policies.shared.blind import BlindPolicy
 
 
-class KLUCBKnown(NamedTuple):
+class KLUCBData(NamedTuple):
     """How many arms there are, whether rewards are normal, and c."""
 
     arms: int
@@ -32,48 +33,64 @@ class KLUCBKnown(NamedTuple):
 
 @dataclass(frozen=True)
 class KLUCB(BlindPolicy):
-    """KL-UCB: asymptotically optimal, and blind to Θ."""
+    """KL-UCB: asymptotically optimal, and blind to Θ.
+
+    Parameters
+    ----------
+    c : float, default 0.0
+        Weight of ln ln t in the exploration term ln t + c ln ln t, 0 or more. 0 does best in
+        practice; the guarantee needs 3 or more.
+
+    References
+    ----------
+    A. Garivier, O. Cappé: The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond, COLT
+    2011.
+    """
 
     c: float = 0.0
 
     name = "kl-ucb"
-    known_type = KLUCBKnown
+    prepared_type = KLUCBData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+    def plan(
+        prepared: KLUCBData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+    ) -> Plan:
         best_index = -math.inf
-        for arm in range(known.arms):
+        for arm in range(prepared.arms):
             # Live, an arm may have nothing told yet: it is played until something is.
-            if tally.plays[arm] == 0:
-                scratch.cycle[0] = arm
+            if state.plays[arm] == 0:
+                workspace.cycle[0] = arm
                 return 1, 1
-        threshold = _threshold(known, tally.counters[CLOCK])
-        for arm in range(known.arms):
-            n = tally.plays[arm]
-            index = _index(tally.sums[arm] / n, threshold / n, known.normal)
+        threshold = _threshold(prepared, state.counters[CLOCK])
+        for arm in range(prepared.arms):
+            n = state.plays[arm]
+            index = _index(state.sums[arm] / n, threshold / n, prepared.normal)
             if index > best_index:
                 best_index = index
-                scratch.cycle[0] = arm
-        return 1, furthest(known, tally, envelope, scratch, budget)
+                workspace.cycle[0] = arm
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        leader, more, t = scratch.cycle[0], rounds - 1, tally.counters[CLOCK]
-        n = tally.plays[leader]
-        low, _ = mean_ahead(tally, envelope, leader, more)
-        if not known.normal:
+    def holds_for(
+        prepared: KLUCBData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        leader, more, t = workspace.cycle[0], rounds - 1, state.counters[CLOCK]
+        n, normal = state.plays[leader], prepared.normal
+        low, _ = mean_ahead(state, envelope, leader, more)
+        if not normal:
             low = max(low, 0.0)
-        least = _index(low, _threshold(known, t) / (n + more), known.normal)
+        least = _index(low, _threshold(prepared, t) / (n + more), normal)
         least -= 1000 * spare(least)
-        threshold = _threshold(known, t + more)
-        for arm in range(known.arms):
+        threshold = _threshold(prepared, t + more)
+        for arm in range(prepared.arms):
             if arm == leader:
                 continue
             # The index is below ``least`` if the divergence there is above what is allowed.
-            plays = tally.plays[arm]
-            mean = tally.sums[arm] / plays
-            if mean >= least or plays * _divergence(mean, least, known.normal) <= threshold + 1e-12:
+            plays = state.plays[arm]
+            mean = state.sums[arm] / plays
+            if mean >= least or plays * _divergence(mean, least, normal) <= threshold + 1e-12:
                 return False
         return True
 
@@ -91,10 +108,10 @@ def _divergence(p: float, q: float, normal: bool) -> float:
 
 
 @jitted
-def _threshold(known: Any, t: int) -> float:
+def _threshold(prepared: KLUCBData, t: int) -> float:
     threshold = math.log(t)
-    if known.c > 0 and t > 2:
-        threshold += known.c * math.log(threshold)
+    if prepared.c > 0 and t > 2:
+        threshold += prepared.c * math.log(threshold)
     return threshold
 
 

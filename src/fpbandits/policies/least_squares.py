@@ -10,40 +10,66 @@ worse than the reference.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import REFERENCE, Plan
-from fpbandits.policies.shared.levels import SQUARES, Theta, ThetaPolicy, theta
-from fpbandits.policies.shared.likelihood import bracket, stays_best, weigh
+import numpy as np
+
+from fpbandits.engine.contract import Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.policies.shared.fit import FitOnly, new_fit
+from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
+from fpbandits.policies.shared.likelihood import bracket, compare, stays_best
 from fpbandits.problem.problem import Problem
 
 
-class LeastSquaresKnown(NamedTuple):
-    """Θ by level."""
+class LeastSquaresData(NamedTuple):
+    """Θ by level; a reward of 1 costs (1 − q)², one of 0 costs q²."""
 
     theta: Theta
 
 
 class LeastSquares(ThetaPolicy):
-    """The best arm of the model that fits best."""
+    """The best arm of the model that fits best.
+
+    References
+    ----------
+    O. Atan, C. Tekin, M. van der Schaar: Global Multi-armed Bandits with Hölder Continuity, AISTATS
+    2015.
+    """
 
     name = "least-squares"
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
 
-    def prepare(self, problem: Problem) -> LeastSquaresKnown:
+    def prepare(self, problem: Problem) -> LeastSquaresData:
         """Sort Θ into levels."""
-        return LeastSquaresKnown(theta(problem, SQUARES))
+        found = theta(problem)
+        q = found.levels
+        return LeastSquaresData(found._replace(win=(1 - q) ** 2, loss=q**2))
+
+    def workspace(self, prepared: LeastSquaresData, pairs: int) -> FitOnly:
+        return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        reference = weigh(known.theta, tally, scratch)
-        scratch.cycle[0] = known.theta.best[0, reference]
-        scratch.notes[REFERENCE] = reference
-        return 1, furthest(known, tally, envelope, scratch, budget)
+    def plan(
+        prepared: LeastSquaresData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        theta, fit = prepared.theta, workspace.fit
+        for arm in range(theta.arms):
+            n, total = state.plays[arm], state.sums[arm]
+            for level in range(theta.counts[arm]):
+                if n > 0:
+                    off = total / n - theta.levels[arm, level]
+                    fit.by_level[arm, level] = n * (off * off)
+        workspace.cycle[0] = theta.best[0, compare(theta, state, fit)]
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        reference = scratch.notes[REFERENCE]
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
-        return stays_best(known.theta, scratch, reference, scratch.cycle[0])
+    def holds_for(
+        prepared: LeastSquaresData,
+        state: State,
+        workspace: FitOnly,
+        envelope: Envelope,
+        rounds: int,
+    ) -> bool:
+        bracket(prepared.theta, envelope, workspace.fit, workspace.cycle, 1, rounds - 1)
+        return stays_best(prepared.theta, workspace.fit, workspace.cycle[0])

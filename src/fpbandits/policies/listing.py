@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,14 +11,40 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-_WIDTH = 68
-"""Letters beside the heads of a page that is 80 wide."""
+from fpbandits.engine.options import options
+from fpbandits.engine.policy import Policy
+
+Row = Mapping[str, Any]
+"""What there is to say of a policy, as JSON has it; see `policy_row`."""
 
 _SIMULATED = ("A cycle", "The cycle", "How long", "Leaps", "With 0/1", "The leader", "The index ")
 """How paragraphs begin that are about leaps, which are of no use to who chooses a policy."""
 
 
-def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+def policy_row(kind: type[Policy], *, default: bool) -> dict[str, Any]:
+    """Return all there is to say of a policy; ``meaning`` is what its docstring says of options."""
+    first, sections = _docstring(kind)
+    documented = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", sections.get("Parameters", ""), re.M)
+    return {
+        "name": kind.name,
+        "default": default,
+        "description": first,
+        "knows": kind.knows,
+        "guarantee": kind.guarantee,
+        "reference": " ".join(sections.get("References", "").split()),
+        "leaps": kind.leaps,
+        "options": {name: option.default for name, option in options(kind).items()},
+        "meaning": {name: " ".join(text.split()) for name, text in documented},
+    }
+
+
+def _docstring(kind: type[Policy]) -> tuple[str, dict[str, str]]:
+    """Return the first paragraph of a class's docstring, and its sections by their headings."""
+    first, *rest = re.split(r"^(\w+)\n-+\n", inspect.cleandoc(kind.__doc__ or ""), flags=re.M)
+    return first.split("\n\n")[0].strip(), dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def policy_table(rows: Sequence[Row]) -> RenderableType:
     """Show what there is to choose from, on one screen: by what each must know."""
     parts: list[RenderableType] = []
     table, knows = Table(), ""
@@ -31,31 +58,25 @@ def policy_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(*parts, Text("All about one, its options too: policies NAME"))
 
 
-def policy_page(row: Mapping[str, Any], definition: str) -> RenderableType:
-    """Show all about one policy."""
-    table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=(0, 2, 0, 0))
+def policy_page(row: Row, definition: str) -> RenderableType:
+    """Show all about one policy; ``definition`` is the docstring of its module."""
+    padding = (0, 2, 0, 0)
+    table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=padding)
     lines = {
         "knows": row["knows"],
         "proven": row["guarantee"],
-        "options": _options(row["name"], row["options"]),
+        "source": row["reference"],
+        "written": f"--policy {row['name']}" + (":OPTION=VALUE:…" if row["options"] else ""),
         "plays": "in leaps" if row["leaps"] else "step by step",
     }
     for head, line in lines.items():
         table.add_row(Text(head), Text(line))
-    return Group(_policy_name(row), table, "", Text(_reflowed(_rule(definition.strip()))))
-
-
-def _options(name: str, options: Mapping[str, Any]) -> str:
-    """Return how all options are written; where that takes several lines, none is cut."""
-    if not options:
-        return "none"
-    lines = [f"--policy {name}"]
-    for option, value in options.items():
-        written = f":{option}={value}"
-        if len(lines[-1]) + len(written) > _WIDTH:
-            lines.append("")
-        lines[-1] += written
-    return "\n".join(lines)
+    meaning = Table("option", "default", "meaning", box=None, padding=padding, pad_edge=False)
+    for name, default in row["options"].items():
+        meaning.add_row(name, Text(str(default)), Text(row["meaning"].get(name, "")))
+    middle = ["", meaning, ""] if row["options"] else [""]
+    rule = Text(_reflowed(_rule(definition.strip())))
+    return Group(_policy_name(row), Text(row["description"]), table, *middle, rule)
 
 
 def _rule(definition: str) -> str:
@@ -77,5 +98,5 @@ def _reflowed(text: str) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _policy_name(row: Mapping[str, Any]) -> Text:
+def _policy_name(row: Row) -> Text:
     return Text(row["name"] + (" (default)" if row["default"] else ""), style="bold")

@@ -26,19 +26,26 @@ from fpbandits.policies.ucb_s import UCBS
 from fpbandits.problem.problem import Problem
 
 
-class MUCBKnown(Box):
-    """What mUCB knows."""
+class MUCBData(Box):
+    """What mUCB prepares."""
 
 
 class MUCB(ThetaPolicy):
-    """mUCB: optimism over the models that fit arm by arm, in a radius that grows with |Θ|."""
+    """mUCB: optimism over the models that fit arm by arm, in a radius that grows with |Θ|.
+
+    References
+    ----------
+    M. G. Azar, A. Lazaric, E. Brunskill: Sequential Transfer in Multi-armed Bandit with Finite Set
+    of Models, NeurIPS 2013.
+    """
 
     name = "m-ucb"
     guarantee = "E[R(T)] ≤ 2 ln(|Θ|T³) Σ Δ_i/Γ_i² + a constant, Γ_i ≥ Δ_i"
 
-    def prepare(self, problem: Problem) -> MUCBKnown:
+    def prepare(self, problem: Problem) -> MUCBData:
         """Sort Θ into levels, and split ln(|Θ|t³)/2."""
-        return MUCBKnown(theta(problem), 1.5, math.log(len(problem.models)) / 2)
+        return MUCBData(theta(problem), 1.5, math.log(len(problem.models)) / 2)
 
+    workspace = UCBS.workspace
     plan = staticmethod(UCBS.plan)
-    repeats = staticmethod(UCBS.repeats)
+    holds_for = staticmethod(UCBS.holds_for)

@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest, mean_ahead, spare
-from fpbandits.engine.policy import CLOCK, BlindPolicy, Plan
+from fpbandits.engine.contract import CLOCK, Ahead, CycleOnly, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.policies.shared.blind import BlindPolicy
 
 
-class MOSSKnown(NamedTuple):
+class MOSSData(NamedTuple):
     """How many arms there are, whether rewards are normal, and T, or 0 where nobody knows it."""
 
     arms: int
@@ -37,46 +38,60 @@ class MOSSKnown(NamedTuple):
 
 @dataclass(frozen=True)
 class MOSS(BlindPolicy):
-    """MOSS: the best order of regret in the worst case, and blind to Θ."""
+    """MOSS: the best order of regret in the worst case, and blind to Θ.
+
+    Parameters
+    ----------
+    horizon : float, default 0.0
+        The number T of plays to come, with contexts in each. 0: the plays so far stand in its
+        place, without a guarantee.
+
+    References
+    ----------
+    J.-Y. Audibert, S. Bubeck: Minimax Policies for Adversarial and Stochastic Bandits, COLT 2009.
+    """
 
     horizon: float = 0.0
-    """How many plays there will be, T; 0: the plays so far stand in its place."""
 
     name = "moss"
-    known_type = MOSSKnown
+    prepared_type = MOSSData
     guarantee = "E[R(T)] ≤ 49 √(LT) if told horizon=T, else none claimed"
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        share, best_index = _share(known, tally.counters[CLOCK]), -math.inf
-        for arm in range(known.arms):
-            n = tally.plays[arm]
+    def plan(
+        prepared: MOSSData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        share, best_index = _share(prepared, state.counters[CLOCK]), -math.inf
+        for arm in range(prepared.arms):
+            n = state.plays[arm]
             # Live, an arm may have nothing told yet: it is played until something is.
-            index = tally.sums[arm] / n + _width(share, n) if n > 0 else math.inf
+            index = state.sums[arm] / n + _width(share, n) if n > 0 else math.inf
             if index > best_index:
                 best_index = index
-                scratch.cycle[0] = arm
+                workspace.cycle[0] = arm
         if best_index == math.inf:
             return 1, 1
-        return 1, furthest(known, tally, envelope, scratch, budget)
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        leader, more = scratch.cycle[0], rounds - 1
-        share = _share(known, tally.counters[CLOCK] + more)
-        low, _ = mean_ahead(tally, envelope, leader, more)
-        least = low + _width(share, tally.plays[leader] + more) - spare(low)
-        for arm in range(known.arms):
-            n = tally.plays[arm]
-            if arm != leader and tally.sums[arm] / n + _width(share, n) >= least:
+    def holds_for(
+        prepared: MOSSData, state: State, workspace: CycleOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        leader, more = workspace.cycle[0], rounds - 1
+        share = _share(prepared, state.counters[CLOCK] + more)
+        low, _ = mean_ahead(state, envelope, leader, more)
+        least = low + _width(share, state.plays[leader] + more) - spare(low)
+        for arm in range(prepared.arms):
+            n = state.plays[arm]
+            if arm != leader and state.sums[arm] / n + _width(share, n) >= least:
                 return False
         return True
 
 
 @jitted
-def _share(known: Any, t: int) -> float:
-    """Return T/L, or t/L where T is not known."""
-    return float((known.horizon if known.horizon > 0 else t) / known.arms)
+def _share(prepared: MOSSData, t: int) -> float:
+    """Return T/L, or t/L where T is not prepared."""
+    return float((prepared.horizon if prepared.horizon > 0 else t) / prepared.arms)
 
 
 @jitted

@@ -34,31 +34,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fpbandits.core.arrays import TOLERANCE, Floats
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE, Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import (
-    CLOCK,
-    CONTEXT,
-    REFERENCE,
-    STAGE,
-    TOP,
-    Contexts,
-    Plan,
-    Tally,
-)
-from fpbandits.policies.imed import imed_repeats
-from fpbandits.policies.shared.giving_up import blind_plan, gives_up, keeps_fitting
+from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Contexts
+from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.deficit import EQUAL, minimum
+from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.shared.leaking import leak
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.policies.shared.misfit import EQUAL
 from fpbandits.problem.problem import Problem
 
 
-class OptimistKnown(NamedTuple):
+class OptimistData(NamedTuple):
     """Θ by level, δ and b of the threshold, x of the alarm, and how often the truth changes."""
 
     theta: Theta
@@ -68,9 +63,52 @@ class OptimistKnown(NamedTuple):
     change_rate: float
 
 
+class OptimistWork(NamedTuple):
+    """How models fit; and what the models that promise most say of the arms.
+
+    Attributes
+    ----------
+    mass
+        By arm, the posterior mass of those under which it is best.
+    told_apart
+        By arm, whether one that is sure to stay has a better one.
+    top
+        A single number: what they promise.
+    """
+
+    cycle: Counts
+    fit: Fit
+    mass: Floats
+    told_apart: Counts
+    top: Floats
+
+
 @dataclass(frozen=True)
 class Optimist(LikelihoodPolicy):
-    """Optimism over the likelihood set."""
+    """Optimism over the likelihood set.
+
+    Parameters
+    ----------
+    delta : float, default 0.1
+        δ of the threshold (1 + δ) ln t + b on a model's log-likelihood deficit, 0 or more. A larger
+        one keeps models for longer: more exploration, and a lighter tail of regret. The guarantee
+        needs more than 0.
+    offset : float, default 0.7
+        b of that threshold, 0 or more: the same from the first play on.
+    false_alarm : float, default 0.0
+        With which probability, at most, right models may ever be given up, below 1. 0: models are
+        never given up, and misfits are only counted.
+    change_rate : float, default 0.0
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
+        never changes.
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    This package's own; docs/policies.md has its proof.
+    """
 
     delta: float = 0.1
     offset: float = 0.7
@@ -79,60 +117,71 @@ class Optimist(LikelihoodPolicy):
 
     name = "optimist"
     contexts = Contexts.TOGETHER
-    known_type = OptimistKnown
+    prepared_type = OptimistData
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
 
-    def margins(self, problem: Problem, tally: Tally) -> Floats:
+    def workspace(self, prepared: OptimistData, pairs: int) -> OptimistWork:
+        cycle, told_apart = np.zeros((2, pairs), np.int64)
+        fit = new_fit(prepared.theta)
+        return OptimistWork(cycle, fit, np.zeros(pairs), told_apart, np.zeros(1))
+
+    def margins(self, problem: Problem, state: State) -> Floats:
         """Return what is left of the threshold."""
-        t, misfit = max(tally.counters[CLOCK], 1), self.misfits(problem, tally)
+        t, deficit = max(state.counters[CLOCK], 1), self.deficits(problem, state)
         if self.change_rate > 0:
-            t, misfit = min(t, self.change_rate**-0.5), tally.beliefs[: len(misfit)]
+            t, deficit = min(t, self.change_rate**-0.5), state.extra[: len(deficit)]
         threshold = (1 + self.delta) * math.log(t) + self.offset
-        margins: Floats = threshold - misfit
+        margins: Floats = threshold - deficit
         return margins
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        if tally.counters[STAGE] == 1:  # no model fits: blind to Θ from here on
-            may_follow = blind_plan(known, tally, scratch)
+    def plan(
+        prepared: OptimistData, state: State, workspace: OptimistWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        if state.counters[GIVEN_UP] == 1:  # no model fits: blind to Θ from here on
+            may_follow = blind_plan(prepared.theta, state, workspace.cycle)
         else:
-            may_follow = _decide(known, tally, scratch)
-        return 1, furthest(known, tally, envelope, scratch, budget) if may_follow else 1
+            may_follow = _decide(prepared, state, workspace)
+        return 1, certain_rounds(prepared, state, workspace, ahead) if may_follow else 1
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        if tally.counters[STAGE] == 1:
-            return imed_repeats(tally, envelope, scratch, known.theta.normal, rounds)
-        if known.alarm > 0 and not keeps_fitting(known, tally, envelope, scratch, rounds - 1):
+    def holds_for(
+        prepared: OptimistData,
+        state: State,
+        workspace: OptimistWork,
+        envelope: Envelope,
+        rounds: int,
+    ) -> bool:
+        theta, fit, played, more = prepared.theta, workspace.fit, workspace.cycle[0], rounds - 1
+        if state.counters[GIVEN_UP] == 1:
+            return imed_holds(state, envelope, played, theta.normal, rounds)
+        alarm = prepared.alarm
+        if alarm > 0 and not keeps_fitting(theta, alarm, state, fit, envelope, played, more):
             return False
-        played, top, t = scratch.cycle[0], scratch.values[TOP], tally.counters[CLOCK]
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
-        low, high = scratch.by_model[LOW], scratch.by_model[HIGH]
-        now, end = _threshold(known, t), _threshold(known, t + rounds - 1)
-        arms, models = known.theta.codes.shape
-        least = 0.0
-        for model in range(models):
-            least = min(least, low[model])
+        top, t = workspace.top[0], state.counters[CLOCK]
+        bracket(theta, envelope, fit, workspace.cycle, 1, more)
+        low, high = fit.lowest, fit.highest
+        now, end = _threshold(prepared, t), _threshold(prepared, t + more)
+        models, least = low.size, min(0.0, minimum(low))
         # A rival that comes first wins ties, so some model that stays must tell it from the arm.
-        sure, told_apart = False, scratch.marks[0]
-        for arm in range(arms):
-            told_apart[arm] = 0
+        sure, told_apart = False, workspace.told_apart
+        told_apart.fill(0)
         for model in range(models):
             if low[model] > end + EQUAL:
                 continue
-            if known.theta.top[0, model] > top + TOLERANCE:
+            if theta.top[0, model] > top + TOLERANCE:
                 return False
-            if known.theta.top[0, model] < top - TOLERANCE:
+            if theta.top[0, model] < top - TOLERANCE:
                 continue
-            if not known.theta.is_best[played, model]:
+            if not theta.is_best[played, model]:
                 return False
             if high[model] - least <= now:
                 sure = True
                 # What is surely there must weigh more than what counts as equal.
-                weight = high[model] - least + known.theta.prior[model]
+                weight = high[model] - least + theta.prior[model]
                 if weight + math.log(models) < 20:
                     for arm in range(played):
-                        if not known.theta.is_best[arm, model]:
+                        if not theta.is_best[arm, model]:
                             told_apart[arm] = 1
         for arm in range(played):
             sure = sure and told_apart[arm] == 1
@@ -140,43 +189,40 @@ class Optimist(LikelihoodPolicy):
 
 
 @jitted
-def _decide(known: Any, tally: Any, scratch: Any) -> bool:
+def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bool:
     """Put the arm to play into the cycle, and tell whether the same may follow."""
-    reference = weigh(known.theta, tally, scratch)
-    if gives_up(known, tally, scratch, reference):
+    theta, deficit, mass = prepared.theta, workspace.fit.deficit, workspace.mass
+    weigh(theta, state, workspace.fit)
+    if gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
         return False
-    if known.change_rate > 0:
-        leak(known.theta.prior, tally, scratch, known.change_rate)
-    misfit, mass = scratch.by_model[NOW], scratch.numbers[0]
-    arms, models = known.theta.arms, known.theta.codes.shape[1]
-    tops = known.theta.top[tally.counters[CONTEXT]]
-    first = tally.counters[CONTEXT] * arms  # of the pairs in this context
-    threshold = _threshold(known, tally.counters[CLOCK])
+    if prepared.change_rate > 0:
+        leak(theta.prior, state, deficit, prepared.change_rate)
+    arms, models = theta.arms, theta.codes.shape[1]
+    tops = theta.top[state.counters[CONTEXT]]
+    first = state.counters[CONTEXT] * arms  # of the pairs in this context
+    threshold = _threshold(prepared, state.counters[CLOCK])
     top = -math.inf
     for model in range(models):
-        if misfit[model] <= threshold + EQUAL:
+        if deficit[model] <= threshold + EQUAL:
             top = max(top, tops[model])
-    for arm in range(arms):
-        mass[arm] = -1.0
+    mass.fill(-1.0)
     for model in range(models):
-        if misfit[model] <= threshold + EQUAL and tops[model] >= top - TOLERANCE:
-            weight = math.exp(-misfit[model] - known.theta.prior[model])
+        if deficit[model] <= threshold + EQUAL and tops[model] >= top - TOLERANCE:
+            weight = math.exp(-deficit[model] - theta.prior[model])
             for arm in range(arms):
-                if known.theta.is_best[first + arm, model]:
+                if theta.is_best[first + arm, model]:
                     mass[arm] = max(mass[arm], 0.0) + weight
-    scratch.cycle[0] = 0
+    workspace.cycle[0] = 0
     for arm in range(1, arms):
-        if mass[arm] > max(mass[scratch.cycle[0]], 0.0) * (1 + EQUAL):
-            scratch.cycle[0] = arm
-    scratch.notes[REFERENCE] = reference
-    scratch.values[TOP] = top
-    return bool(known.change_rate == 0)
+        if mass[arm] > max(mass[workspace.cycle[0]], 0.0) * (1 + EQUAL):
+            workspace.cycle[0] = arm
+    workspace.top[0] = top
+    return prepared.change_rate == 0
 
 
 @jitted
-def _threshold(known: Any, t: int) -> float:
+def _threshold(prepared: OptimistData, t: int) -> float:
     plays = max(float(t), 1.0)
-    if known.change_rate > 0:
-        plays = min(plays, known.change_rate**-0.5)
-    threshold: float = (1 + known.delta) * math.log(plays) + known.offset
-    return threshold
+    if prepared.change_rate > 0:
+        plays = min(plays, prepared.change_rate**-0.5)
+    return (1 + prepared.delta) * math.log(plays) + prepared.offset

@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CLOCK, REFERENCE, STAGE, Plan
+from fpbandits.engine.contract import CLOCK, OWN, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.policies.shared.fit import FitOnly
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, stays_best, weigh
 from fpbandits.policies.shared.rates import Rates, rates
 from fpbandits.problem.problem import Problem
 
+_EXPLORATIONS = OWN
+"""The counter s of the rule."""
 
-class OSSBKnown(NamedTuple):
+
+class OSSBData(NamedTuple):
     """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
 
     theta: Theta
@@ -35,7 +39,24 @@ class OSSBKnown(NamedTuple):
 
 @dataclass(frozen=True)
 class OSSB(LikelihoodPolicy):
-    """OSSB with the estimate confined to Θ."""
+    """OSSB with the estimate confined to Θ.
+
+    Parameters
+    ----------
+    gamma : float, default 0.0
+        By which part more than the lower bound asks for arms are explored, 0 or more.
+    epsilon : float, default 0.01
+        Which part of the explorations each arm gets at least, whatever the lower bound says of it,
+        from 0 to 1.
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    R. Combes, S. Magureanu, A. Proutière: Minimal Exploration in Structured Stochastic Bandits,
+    NeurIPS 2017.
+    """
 
     gamma: float = 0.0
     epsilon: float = 0.01
@@ -43,52 +64,52 @@ class OSSB(LikelihoodPolicy):
     name = "ossb"
     guarantee = "none claimed for this form; regret can grow where it need not"
 
-    def prepare(self, problem: Problem) -> OSSBKnown:
+    def prepare(self, problem: Problem) -> OSSBData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
-        return OSSBKnown(
+        return OSSBData(
             self.theta(problem), rates(problem, self.likelihood), 1 + self.gamma, self.epsilon
         )
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        reference = weigh(known.theta, tally, scratch)
-        t = tally.counters[CLOCK] + 1
-        if _explored(known, tally, reference, t):
-            scratch.cycle[0] = known.theta.best[0, reference]
-            rounds = 1
-            if budget > 1:
-                scratch.notes[REFERENCE] = reference
-                rounds = furthest(known, tally, envelope, scratch, budget)
-            return 1, rounds
-        tally.counters[STAGE] += 1
+    def plan(
+        prepared: OSSBData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        reference = weigh(prepared.theta, state, workspace.fit)
+        t = state.counters[CLOCK] + 1
+        if _explored(prepared, state, reference, t):
+            workspace.cycle[0] = prepared.theta.best[0, reference]
+            return 1, certain_rounds(prepared, state, workspace, ahead)
+        state.counters[_EXPLORATIONS] += 1
         least = 0
-        for arm in range(1, tally.plays.size):
-            if tally.plays[arm] < tally.plays[least]:
+        for arm in range(1, state.plays.size):
+            if state.plays[arm] < state.plays[least]:
                 least = arm
-        scratch.cycle[0] = least
-        if tally.plays[least] > known.epsilon * tally.counters[STAGE]:
+        workspace.cycle[0] = least
+        if state.plays[least] > prepared.epsilon * state.counters[_EXPLORATIONS]:
             smallest = math.inf
-            for arm in range(tally.plays.size):
-                rate = known.rates.over_all[reference, arm]
-                if rate > 0 and tally.plays[arm] / rate < smallest:
-                    smallest = tally.plays[arm] / rate
-                    scratch.cycle[0] = arm
+            for arm in range(state.plays.size):
+                rate = prepared.rates.over_all[reference, arm]
+                if rate > 0 and state.plays[arm] / rate < smallest:
+                    smallest = state.plays[arm] / rate
+                    workspace.cycle[0] = arm
         return 1, 1
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        reference = scratch.notes[REFERENCE]
-        if not _explored(known, tally, reference, tally.counters[CLOCK] + rounds):
+    def holds_for(
+        prepared: OSSBData, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
+    ) -> bool:
+        fit = workspace.fit
+        if not _explored(prepared, state, fit.reference[0], state.counters[CLOCK] + rounds):
             return False
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, reference)
-        return stays_best(known.theta, scratch, reference, -1)
+        bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
+        return stays_best(prepared.theta, fit, -1)
 
 
 @jitted
-def _explored(known: Any, tally: Any, reference: int, t: int) -> bool:
+def _explored(prepared: OSSBData, state: State, reference: int, t: int) -> bool:
     """Tell whether every arm but the best has been played as often as the lower bound asks."""
-    for arm in range(known.theta.codes.shape[0]):
-        needed = known.factor * known.rates.over_all[reference, arm] * math.log(t)
-        if arm != known.theta.best[0, reference] and tally.plays[arm] < needed:
+    for arm in range(prepared.theta.codes.shape[0]):
+        needed = prepared.factor * prepared.rates.over_all[reference, arm] * math.log(t)
+        if arm != prepared.theta.best[0, reference] and state.plays[arm] < needed:
             return False
     return True

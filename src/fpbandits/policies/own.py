@@ -1,22 +1,24 @@
 """Policies of a user's own: from a file, told from one another by their code, sent to workers.
 
-A rule that was changed is another rule, though its name be the same. `code_of` is a digest of all
-code that a policy's class runs: its own methods and, step by step, whatever functions, classes
-and constants of the user's they mention. Comments, line numbers and file names do not count, nor
-does what is installed, but for the policy's own package.
+A rule that was changed is another rule, though its name be the same. `code_of` is a digest of the
+source of all that a policy's class runs: its own methods and, step by step, whatever functions,
+classes and constants of the user's they mention. Comments, docstrings, line numbers and file names
+do not count, nor does what is installed, but for the policy's own package.
 """
 
 from __future__ import annotations
 
-import dis
+import ast
 import hashlib
 import inspect
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
@@ -31,6 +33,11 @@ _INSTALLED = tuple(
     for place in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _LARGEST_FILE = 2**20
+
+_GENERATED = "<string>"
+"""Where dataclasses and named tuples say that the methods stand which they make."""
+
+_WITH_DOCSTRINGS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def is_own(kind: type[Policy]) -> bool:
@@ -57,6 +64,7 @@ def load_class(path: Path, name: str) -> type[Policy]:
             none = "there is no policy in it: a class of PlainPolicy"
             raise InputError(none, place=(shown(path),))
         raise unknown("policy", name, known).at(shown(path))
+    _digest(known[name])  # from the text as it is now: the file may change while its code is in use
     return known[name]
 
 
@@ -88,14 +96,9 @@ def find_loaded(name: str, code: str) -> type[Policy] | None:
             yield each
             yield from below(each)
 
-    candidates = [
-        each for each in below(cast(Any, Policy)) if is_own(each) and _name_of(each) == name
-    ]
-    return next((each for each in reversed(candidates) if _digest(each) == code), None)
-
-
-def _name_of(kind: type[Policy]) -> str | None:
-    return getattr(kind, "name", None)
+    own = [each for each in below(cast(Any, Policy)) if is_own(each)]
+    named = [each for each in reversed(own) if getattr(each, "name", None) == name]
+    return next((each for each in named if _digest(each) == code), None)
 
 
 def code_of(policy: Policy) -> str | None:
@@ -155,10 +158,12 @@ class _Walk:
         return (module or "").split(".")[0] == self._home or _is_users(module, file)
 
     def _class(self, kind: type) -> Iterator[str]:
-        yield kind.__qualname__
+        own = dict(sorted(vars(kind).items()))
+        yield from (kind.__qualname__, *own.get("__dataclass_fields__", ()))
         yield from self.parts(kind.__bases__)
-        for name, part in sorted(vars(kind).items()):
-            if not name.startswith("__") or isinstance(part, FunctionType):
+        for name, part in own.items():
+            written = isinstance(part, FunctionType) and part.__code__.co_filename != _GENERATED
+            if not name.startswith("__") or (written and not name.startswith("__annotate")):
                 yield name
                 yield from self.parts(part)
 
@@ -174,16 +179,30 @@ class _Walk:
                 yield from self.parts(function.__globals__[name])
 
     def _code(self, code: CodeType) -> Iterator[str]:
-        """Yield what code does, without where it stands."""
-        for step in dis.Bytecode(code):
-            yield step.opname
-            if isinstance(step.argval, frozenset):  # in an order of its own in every process
-                yield from sorted(map(repr, step.argval))
-            elif not isinstance(step.argval, CodeType):
-                yield repr(step.argval)
+        text = _text(code)
+        if text is not None:
+            yield text
+            return
+        yield from (code.co_code.hex(), *code.co_names)  # typed in
         for constant in code.co_consts:
-            if isinstance(constant, CodeType):
-                yield from self._code(constant)
+            code_within = isinstance(constant, CodeType)
+            yield from self._code(constant) if code_within else self.parts(constant)
+
+
+@lru_cache(maxsize=4096)  # the text may change while the code is in use
+def _text(code: CodeType) -> str | None:
+    """Return the source of a function as it is parsed, if there is any."""
+    try:
+        source = dedent(inspect.getsource(code))
+        tree = ast.parse(source)
+    except SyntaxError:  # a lambda in the middle of something else
+        return source
+    except (OSError, TypeError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, _WITH_DOCSTRINGS) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.unparse(tree)
 
 
 def _names(code: CodeType) -> set[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from fpbandits.core.checks import checked_name, plain_text
-from fpbandits.engine.policy import Policy, check_policy
+from fpbandits.engine.options import expected, options
+from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, quote, said, unknown
 from fpbandits.policies.own import load_class
 
@@ -28,13 +27,33 @@ def parse_policy(word: str) -> Policy:
     """
     if not isinstance(word, str):
         raise InputError(f"a policy is named by a text, as 'fp-ucb:slack=0.05', not {quote(word)}")
-    kind, options = _kind(plain_text(word))
-    return check_policy(made(kind, options_of(kind, options)))
+    kind, words = _kind(plain_text(word))
+    return check_policy(made(kind, options_of(kind, words)))
 
 
 def the_policy(given: object) -> Policy:
     """Return a policy as it is, or the one that a text names."""
     return parse_policy(given) if isinstance(given, str) else check_policy(given)
+
+
+def check_policy(given: object) -> Policy:
+    """Return a policy, or say what is wrong with what was given for one."""
+    if not isinstance(given, Policy):
+        raise InputError(f"expected a policy such as FPUCB(), not {quote(given)}")
+    kind = type(given)
+    if any(key not in options(given) and not hasattr(kind, key) for key in vars(given)):
+        raise InputError(
+            "a policy's options are the fields of a frozen dataclass: put "
+            "@dataclass(frozen=True) above its class, and a line NAME: TYPE for each"
+        ).at(kind.__name__)
+    if not isinstance(getattr(kind, "name", None), str) or ":" in kind.name:
+        raise InputError("a policy has a name, a text without colons", place=(kind.__name__,))
+    try:
+        hash(given)
+    except Exception as error:  # lists are not hashable, nor is some of NumPy
+        unfit = f"an option must not be a list or the like ({error})"
+        raise InputError(unfit, place=(given.name,)) from None
+    return given
 
 
 def named_policies(policies: Policies | None) -> dict[str, Policy]:
@@ -63,32 +82,31 @@ def named_policies(policies: Policies | None) -> dict[str, Policy]:
     return named
 
 
-def options_of(kind: type[Policy], options: Sequence[str]) -> dict[str, Any]:
+def options_of(kind: type[Policy], words: Sequence[str]) -> dict[str, object]:
     """Return the values of options that are written as NAME=VALUE."""
-    known = [option.name for option in fields(kind)]
-    values: dict[str, Any] = {}
-    for option in options:
-        key, _, text = option.partition("=")
-        if key not in known:
+    known, values = options(kind), dict[str, object]()
+    for word in words:
+        name, _, text = word.partition("=")
+        if name not in known:
             if not known:
                 raise InputError(
-                    f"policy {quote(kind.name)} has no options, but {quote(option)} is given"
+                    f"policy {quote(kind.name)} has no options, but {quote(word)} is given"
                 )
-            raise unknown(f"option of {kind.name}", key, known)
-        if key in values:
-            raise InputError(f"{key} is given twice", place=(("policy", kind.name),))
+            raise unknown(f"option of {kind.name}", name, known)
+        if name in values:
+            raise InputError(f"{name} is given twice", place=(("policy", kind.name),))
         try:
-            values[key] = kind.option(key, text)
+            values[name] = kind.option(name, text)
         except (ValueError, KeyError):
-            wanted = f"expected {key}={kind.expected(key)}, not {quote(option)}"
+            wanted = f"expected {name}={expected(kind, name)}, not {quote(word)}"
             raise InputError(wanted, place=(("policy", kind.name),)) from None
     return values
 
 
-def made(kind: type[Policy], options: dict[str, Any]) -> Policy:
+def made(kind: type[Policy], values: dict[str, object]) -> Policy:
     """Make a policy of its options, and say what is missing."""
     try:
-        return kind(**options)
+        return kind(**values)
     except TypeError as error:
         raise InputError(said(error), place=(("policy", kind.name),)) from None
 
@@ -99,8 +117,8 @@ def _kind(word: str) -> tuple[type[Policy], list[str]]:
 
     found = _FILE.fullmatch(word)
     if found:
-        options = found["options"]
-        return load_class(Path(found["file"]), found["name"]), options.split(":") if options else []
+        words = found["options"]
+        return load_class(Path(found["file"]), found["name"]), words.split(":") if words else []
     name, *rest = word.split(":")
     if name not in POLICIES:
         if name.endswith(".py"):

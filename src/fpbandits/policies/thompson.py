@@ -18,12 +18,17 @@ the leader have them, and at the event draw the others' means given that one of 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.policy import BOUND, CHANCES, LEADER, STAGE, BlindPolicy, Plan, count
+from fpbandits.engine.contract import OWN, Ahead, CycleOnly, Plan, Random, State, count
 from fpbandits.policies.shared.beta_tail import draw_above, upper_tail
+from fpbandits.policies.shared.blind import BlindPolicy
 from fpbandits.problem.problem import Problem
+
+_EVENT_DUE = OWN
+"""The counter that is 1 where the next plan is an event."""
 
 _NEGLIGIBLE = 38.0
 """Half of 76: the leader's draw is below the threshold with probability e^−76 or less per step."""
@@ -32,8 +37,8 @@ _LEAST_PLAYS = 200
 """With fewer plays of the leader there is no room for a threshold."""
 
 
-class ThompsonKnown(NamedTuple):
-    """Thompson sampling on arms knows how many there are, and whether rewards are 0/1 or normal."""
+class ThompsonData(NamedTuple):
+    """How many arms there are, and whether rewards are normal, or all 0 or 1."""
 
     arms: int
     normal: bool
@@ -41,31 +46,40 @@ class ThompsonKnown(NamedTuple):
 
 
 class Thompson(BlindPolicy):
-    """Thompson sampling, Beta(1, 1): the usual policy that is blind to Θ."""
+    """Thompson sampling, Beta(1, 1): the usual policy that is blind to Θ.
+
+    References
+    ----------
+    W. R. Thompson: On the Likelihood that One Unknown Probability Exceeds Another in View of the
+    Evidence of Two Samples, Biometrika 25, 1933. S. Agrawal, N. Goyal: Analysis of Thompson
+    Sampling for the Multi-armed Bandit Problem, COLT 2012.
+    """
 
     name = "thompson"
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
     randomised = True
 
-    def prepare(self, problem: Problem) -> ThompsonKnown:
+    def prepare(self, problem: Problem) -> ThompsonData:
         """Return the number of arms, and whether leaps are possible."""
         rewards = problem.rewards
-        return ThompsonKnown(len(problem.arms), not rewards.bounded, rewards.all_or_nothing)
+        return ThompsonData(len(problem.arms), not rewards.bounded, rewards.all_or_nothing)
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        if tally.counters[STAGE] == 1:  # an event is due
-            tally.counters[STAGE] = 0
-            scratch.cycle[0] = _event(known, tally, random)
+    def plan(
+        prepared: ThompsonData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
+    ) -> Plan:
+        if state.counters[_EVENT_DUE] == 1:  # an event is due
+            state.counters[_EVENT_DUE] = 0
+            workspace.cycle[0] = _event(prepared, state, random)
             return 1, 1
-        if budget > 1 and known.binary:
-            rounds = _leap(known, tally, scratch, budget, random)
+        if ahead.plays > 1 and prepared.binary:
+            rounds = _leap(prepared, state, workspace.cycle, ahead.plays, random)
             if rounds > 0:
                 return 1, rounds
         best, best_mean = 0, -math.inf
-        for arm in range(known.arms):
-            wins, n = tally.sums[arm], tally.plays[arm]
-            if not known.normal:
+        for arm in range(prepared.arms):
+            wins, n = state.sums[arm], state.plays[arm]
+            if not prepared.normal:
                 mean = random.beta(1 + wins, 1 + (n - wins))
             elif n == 0:  # nothing is known of it: it is played
                 mean = math.inf
@@ -73,87 +87,90 @@ class Thompson(BlindPolicy):
                 mean = wins / n + 0.5 * random.standard_normal() / math.sqrt(n)
             if mean > best_mean:
                 best, best_mean = arm, mean
-        scratch.cycle[0] = best
+        workspace.cycle[0] = best
         return 1, 1
 
     @staticmethod
-    def observe(known: Any, tally: Any, arm: int, plays: int, total: float, random: Any) -> None:
+    def observe(
+        prepared: ThompsonData, state: State, arm: int, plays: int, total: float, random: Random
+    ) -> None:
         # Only 0/1 rewards come in more than one at a time.
-        if not known.normal and plays == 1 and 0.0 < total < 1.0:
+        if not prepared.normal and plays == 1 and 0.0 < total < 1.0:
             total = 1.0 if random.random() < total else 0.0
-        count(tally, arm, plays, total)
+        count(state, arm, plays, total)
 
 
 @jitted
-def _leap(known: Any, tally: Any, scratch: Any, budget: int, random: Any) -> int:
+def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random: Random) -> int:
     """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
     leader = 0
-    for arm in range(1, known.arms):
-        if tally.plays[arm] > tally.plays[leader]:
+    for arm in range(1, prepared.arms):
+        if state.plays[arm] > state.plays[leader]:
             leader = arm
-    n, wins = tally.plays[leader], tally.sums[leader]
+    n, wins = state.plays[leader], state.sums[leader]
     if n < _LEAST_PLAYS:
         return 0
     mean, rival = wins / n, 0.0
-    for arm in range(known.arms):
+    for arm in range(prepared.arms):
         if arm != leader:
-            rival = max(rival, (tally.sums[arm] + 1) / (tally.plays[arm] + 2))
+            rival = max(rival, (state.sums[arm] + 1) / (state.plays[arm] + 2))
     # Let a window's failures cost a little of the lead: longer windows take a lower threshold, and
     # that makes more events of which nothing comes.
     loss = (mean - rival) / 32
     if loss <= 0:
         return 0
-    window = min(budget, int(n * loss / (mean - loss)))
+    window = min(most, int(n * loss / (mean - loss)))
     if window < 2:
         return 0
     end = n + window + 1
     y = wins / end - math.sqrt(_NEGLIGIBLE / end)
     if y <= rival:
         return 0
-    log_quiet, chances = 0.0, tally.pending[CHANCES:]
-    for arm in range(known.arms):
+    log_quiet, chances = 0.0, state.drawn.chances
+    for arm in range(prepared.arms):
         chances[arm] = 0.0
         if arm != leader:
-            losses = tally.plays[arm] - tally.sums[arm]
-            chances[arm] = upper_tail(tally.sums[arm] + 1, losses + 1, y)
+            losses = state.plays[arm] - state.sums[arm]
+            chances[arm] = upper_tail(state.sums[arm] + 1, losses + 1, y)
             log_quiet += math.log1p(-chances[arm])
-    tally.pending[BOUND] = y
+    state.drawn.bound[0] = y
     waiting = math.inf if log_quiet == 0 else random.standard_exponential() / -log_quiet
-    scratch.cycle[0] = leader
+    cycle[0] = leader
     if waiting >= window:
         return window
-    tally.pending[LEADER] = leader
+    state.drawn.leader[0] = leader
     if waiting < 1:
-        scratch.cycle[0] = _event(known, tally, random)
+        cycle[0] = _event(prepared, state, random)
         return 1
-    tally.counters[STAGE] = 1
+    state.counters[_EVENT_DUE] = 1
     return int(waiting)
 
 
 @jitted
-def _event(known: Any, tally: Any, random: Any) -> int:
+def _event(prepared: ThompsonData, state: State, random: Random) -> int:
     """Draw the others' means given that one of them is at least y, and return who is largest."""
-    leader, y, chances = int(tally.pending[LEADER]), tally.pending[BOUND], tally.pending[CHANCES:]
+    leader, y = int(state.drawn.leader[0]), state.drawn.bound[0]
+    chances = state.drawn.chances
     best, best_mean = (
         leader,
-        random.beta(1 + tally.sums[leader], 1 + (tally.plays[leader] - tally.sums[leader])),
+        random.beta(1 + state.sums[leader], 1 + (state.plays[leader] - state.sums[leader])),
     )
     happened = False
-    for arm in range(known.arms):
+    for arm in range(prepared.arms):
         if arm == leader:
             continue
         chance = chances[arm]
         if not happened:
             # Of what is still to come, something must happen.
             quiet = 0.0
-            for other in range(arm, known.arms):
+            for other in range(arm, prepared.arms):
                 if other != leader:
                     quiet += math.log1p(-chances[other])
             chance /= -math.expm1(quiet)
         if random.random() < chance:
             happened = True
-            losses = tally.plays[arm] - tally.sums[arm]
-            mean = draw_above(tally.sums[arm] + 1, losses + 1, y, chances[arm], random)
+            losses = state.plays[arm] - state.sums[arm]
+            mean = draw_above(state.sums[arm] + 1, losses + 1, y, chances[arm], random)
             if mean > best_mean or (mean == best_mean and arm < best):
                 best, best_mean = arm, mean
     return best

@@ -6,7 +6,7 @@ The prior is uniform, or given by the models' names. Regret is heavy-tailed: loo
 
 Leaps are by thinning. Call the arm that carries most posterior mass the leader. While it alone is
 played, the odds that another arm is drawn stay below some q, which follows from a bracket of every
-model's misfit. So draw how many steps pass until the first candidate, if each step were one with
+model's deficit. So draw how many steps pass until the first candidate, if each step were one with
 probability q; play the leader up to there; and let the candidate be a real change with probability
 (chance of another arm)/q, in which case a model with another best arm is drawn.
 """
@@ -22,32 +22,28 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from fpbandits.core.arrays import Floats
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real, plain_text
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import (
-    BOUND,
-    CONTEXT,
-    LEADER,
-    REFERENCE,
-    STAGE,
-    Contexts,
-    Plan,
-    Scratch,
-    Tally,
-)
+from fpbandits.engine.contract import CONTEXT, OWN, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Contexts
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.deficit import minimum
+from fpbandits.policies.shared.fit import Fit, new_fit
 from fpbandits.policies.shared.leaking import leak
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
-from fpbandits.policies.shared.likelihood import LAW, LikelihoodPolicy, bracket, weigh
+from fpbandits.policies.shared.levels import Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.problem.problem import Problem
+
+_CANDIDATE_DUE = OWN
+"""The counter that is 1 where the next plan is a candidate."""
 
 _LARGEST = float(np.finfo(float).max)
 
 
-class ThompsonThetaKnown(NamedTuple):
+class ThompsonThetaData(NamedTuple):
     """Θ by level, −ln of the prior, and how often the truth changes."""
 
     theta: Theta
@@ -55,15 +51,38 @@ class ThompsonThetaKnown(NamedTuple):
     change_rate: float
 
 
+class ThompsonThetaWork(NamedTuple):
+    """How models fit, and the posterior mass of those under which an arm is best, by arm."""
+
+    cycle: Counts
+    fit: Fit
+    mass: Floats
+
+
 @dataclass(frozen=True)
 class ThompsonTheta(LikelihoodPolicy):
-    """Thompson sampling from the posterior over models."""
+    """Thompson sampling from the posterior over models.
 
-    prior: Any = None
-    """Weights of models by name, for instance ``{"loyal": 3, "thrifty": 1}``, others 0; by default
-    the problem's own prior, and if it has none, all alike."""
+    Parameters
+    ----------
+    prior : mapping, default None
+        Weights of models by name, 0 or more, for instance {"loyal": 3, "thrifty": 1}; others have
+        0. In words prior=loyal=3,thrifty=1. None: the problem's own prior, and if it has none, all
+        alike.
+    change_rate : float, default 0.0
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
+        never changes.
+    likelihood : {"law", "means"}, default "law"
+        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
+        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+
+    References
+    ----------
+    A. Gopalan, S. Mannor, Y. Mansour: Thompson Sampling for Complex Online Problems, ICML 2014.
+    """
+
+    prior: Any = None  # made a tuple of names and weights, whatever mapping or word is given
     change_rate: float = 0.0
-    """How likely it is, before each play, that the truth is drawn anew from the prior."""
 
     name = "thompson-theta"
     knows = "Θ: what every arm pays under every model; optionally a prior"
@@ -72,10 +91,7 @@ class ThompsonTheta(LikelihoodPolicy):
     contexts = Contexts.TOGETHER
 
     def __post_init__(self) -> None:
-        prior = self.prior
-        object.__setattr__(self, "prior", 0.0)  # no number, which all other options are
         super().__post_init__()
-        object.__setattr__(self, "prior", prior)
         if self.prior is None:
             return
         given = _read(self.prior) if isinstance(self.prior, str) else self.prior
@@ -103,21 +119,15 @@ class ThompsonTheta(LikelihoodPolicy):
         object.__setattr__(self, "prior", prior)
 
     @classmethod
-    def option(cls, name: str, text: str) -> Any:
+    def option(cls, name: str, text: str) -> object:
         return text if name == "prior" else super().option(name, text)
 
-    def __str__(self) -> str:
-        words = [self.name]
-        if self.likelihood != LAW:
-            words.append(f"likelihood={self.likelihood}")
-        if self.prior is not None:
-            parts = (f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
-            words.append(f"prior={','.join(parts)}")
-        if self.change_rate:
-            words.append(f"change_rate={self.change_rate!r}")
-        return ":".join(words)
+    def written(self, name: str) -> str:
+        if name != "prior":
+            return super().written(name)
+        return ",".join(f"{escaped(model, safe='')}={weight!r}" for model, weight in self.prior)
 
-    def prepare(self, problem: Problem) -> ThompsonThetaKnown:
+    def prepare(self, problem: Problem) -> ThompsonThetaData:
         """Sort Θ into levels, and put the prior into its order."""
         weights = np.ones(len(problem.models))
         if problem.prior is not None:
@@ -130,70 +140,84 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaKnown(self.theta(problem), cost, self.change_rate)
+        return ThompsonThetaData(self.theta(problem), cost, self.change_rate)
+
+    def workspace(self, prepared: ThompsonThetaData, pairs: int) -> ThompsonThetaWork:
+        cycle, fit = np.zeros(pairs, np.int64), new_fit(prepared.theta)
+        return ThompsonThetaWork(cycle, fit, np.zeros(pairs))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        reference = weigh(known.theta, tally, scratch)
-        energy, arms = scratch.by_model[NOW], known.theta.arms
-        best = known.theta.best[tally.counters[CONTEXT]]
-        if known.change_rate > 0:
-            leak(known.cost, tally, scratch, known.change_rate)
-            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
+    def plan(
+        prepared: ThompsonThetaData,
+        state: State,
+        workspace: ThompsonThetaWork,
+        ahead: Ahead,
+        random: Random,
+    ) -> Plan:
+        weigh(prepared.theta, state, workspace.fit)
+        energy, arms = workspace.fit.deficit, prepared.theta.arms
+        best = prepared.theta.best[state.counters[CONTEXT]]
+        if prepared.change_rate > 0:
+            leak(prepared.cost, state, energy, prepared.change_rate)
+            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
-        for model in range(known.cost.size):
-            energy[model] += known.cost[model]
-        if budget == 1 and tally.counters[STAGE] == 0:
-            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
+        for model in range(prepared.cost.size):
+            energy[model] += prepared.cost[model]
+        if ahead.plays == 1 and state.counters[_CANDIDATE_DUE] == 0:
+            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
 
-        if tally.counters[STAGE] == 1:  # a candidate is due
-            tally.counters[STAGE] = 0
-            return 1, _settle(known, tally, scratch, random)
+        if state.counters[_CANDIDATE_DUE] == 1:  # a candidate is due
+            state.counters[_CANDIDATE_DUE] = 0
+            return 1, _candidate(prepared, state, workspace, random)
 
-        least, mass = math.inf, scratch.numbers[0]
-        for model in range(known.cost.size):
-            least = min(least, energy[model])
-        for arm in range(arms):
-            mass[arm] = 0.0
-        for model in range(known.cost.size):
+        least, mass = minimum(energy), workspace.mass
+        mass.fill(0.0)
+        for model in range(prepared.cost.size):
             mass[best[model]] += math.exp(least - energy[model])
         leader = 0
         for arm in range(1, arms):
             if mass[arm] > mass[leader]:
                 leader = arm
-        scratch.cycle[0] = leader
-        odds = _odds(known, best, energy, energy, leader)
+        workspace.cycle[0] = leader
+        odds = _odds(best, energy, energy, leader)
         if odds > 0.3:
-            scratch.cycle[0] = best[_draw(known, scratch, best, -1, random)]
+            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
-        tally.pending[LEADER] = leader
-        scratch.notes[REFERENCE] = reference
-        # Twice the odds of now: more would waste candidates, less would waste reach.
-        tally.pending[BOUND] = max(2 * odds, 1e-25)
-        rounds = furthest(known, tally, envelope, scratch, budget)
-        waiting = random.standard_exponential() / -math.log1p(-tally.pending[BOUND])
+        state.drawn.leader[0] = leader
+        # Twice the odds of now: more would waste candidates, less would waste rounds.
+        state.drawn.bound[0] = max(2 * odds, 1e-25)
+        rounds = certain_rounds(prepared, state, workspace, ahead)
+        waiting = random.standard_exponential() / -math.log1p(-state.drawn.bound[0])
         if waiting >= rounds:
             return 1, rounds
         if waiting < 1:
-            return 1, _settle(known, tally, scratch, random)
-        tally.counters[STAGE] = 1
+            return 1, _candidate(prepared, state, workspace, random)
+        state.counters[_CANDIDATE_DUE] = 1
         return 1, int(waiting)
 
-    def chance(self, known: Any, tally: Tally, scratch: Scratch, arm: int) -> float | None:
+    def chance(
+        self, prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, arm: int
+    ) -> float | None:
         """Return the posterior mass of the models whose best arm it is."""
-        energy = scratch.by_model[NOW]
+        energy = workspace.fit.deficit
         mass = np.exp(energy.min() - energy)
-        best = known.theta.best[tally.counters[CONTEXT]]
+        best = prepared.theta.best[state.counters[CONTEXT]]
         return float(mass[best == arm].sum() / mass.sum())
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        """Tell whether the odds of another arm surely stay below the pending bound."""
-        bracket(known.theta, envelope, scratch, 1, rounds - 1, scratch.notes[REFERENCE])
-        best, leader = known.theta.best[0], scratch.cycle[0]
-        odds = _odds(known, best, scratch.by_model[LOW], scratch.by_model[HIGH], leader)
-        return bool(odds <= tally.pending[BOUND])
+    def holds_for(
+        prepared: ThompsonThetaData,
+        state: State,
+        workspace: ThompsonThetaWork,
+        envelope: Envelope,
+        rounds: int,
+    ) -> bool:
+        """Tell whether the odds of another arm surely stay below the bound that was drawn for."""
+        fit, best = workspace.fit, prepared.theta.best[0]
+        bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
+        odds = _odds(best, fit.lowest, fit.highest, workspace.cycle[0])
+        return bool(odds <= state.drawn.bound[0])
 
 
 def _read(text: str) -> Mapping[str, float]:
@@ -211,19 +235,18 @@ def _read(text: str) -> Mapping[str, float]:
 
 
 @jitted
-def _draw(known: Any, scratch: Any, best: Any, leader: int, random: Any) -> int:
+def _draw(energy: Floats, best: Counts, leader: int, random: Random) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
-    energy = scratch.by_model[NOW]
     least, total = math.inf, 0.0
-    for model in range(known.cost.size):
+    for model in range(best.size):
         if best[model] != leader:
             least = min(least, energy[model])
-    for model in range(known.cost.size):
+    for model in range(best.size):
         if best[model] != leader:
             total += math.exp(least - energy[model])
     left = random.random() * total
     drawn = 0
-    for model in range(known.cost.size):
+    for model in range(best.size):
         if best[model] != leader:
             weight = math.exp(least - energy[model])
             if weight > 0:
@@ -235,13 +258,13 @@ def _draw(known: Any, scratch: Any, best: Any, leader: int, random: Any) -> int:
 
 
 @jitted
-def _odds(known: Any, best: Any, against: Any, for_it: Any, leader: int) -> float:
+def _odds(best: Counts, against: Floats, for_it: Floats, leader: int) -> float:
     """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
     least, others, own = math.inf, 0.0, 0.0
-    for model in range(known.cost.size):
+    for model in range(best.size):
         if best[model] == leader:
             least = min(least, for_it[model])
-    for model in range(known.cost.size):
+    for model in range(best.size):
         if best[model] == leader:
             own += math.exp(least - for_it[model])
         else:
@@ -250,12 +273,14 @@ def _odds(known: Any, best: Any, against: Any, for_it: Any, leader: int) -> floa
 
 
 @jitted
-def _settle(known: Any, tally: Any, scratch: Any, random: Any) -> int:
+def _candidate(
+    prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, random: Random
+) -> int:
     """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
-    leader = int(tally.pending[LEADER])
-    best, energy = known.theta.best[0], scratch.by_model[NOW]
-    odds = _odds(known, best, energy, energy, leader)
-    scratch.cycle[0] = leader
-    if random.random() * tally.pending[BOUND] < odds / (1 + odds):
-        scratch.cycle[0] = best[_draw(known, scratch, best, leader, random)]
+    leader = state.drawn.leader[0]
+    best, energy = prepared.theta.best[0], workspace.fit.deficit
+    odds = _odds(best, energy, energy, leader)
+    workspace.cycle[0] = leader
+    if random.random() * state.drawn.bound[0] < odds / (1 + odds):
+        workspace.cycle[0] = best[_draw(energy, best, leader, random)]
     return 1

@@ -16,60 +16,73 @@ another best arm could fit, or none with this one.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CLOCK, MISFITS, Plan
-from fpbandits.policies.shared.box import box_ahead, competitive
-from fpbandits.policies.shared.levels import HIGH, LOW
-from fpbandits.policies.ucb_c import UCBC, UCBCKnown
+from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.policies.shared.box import Box, box_ahead, competitive
+from fpbandits.policies.ucb_c import UCBC, UCBCWork
 
 
-class TSCKnown(UCBCKnown):
-    """What TS-C knows."""
+class TSCData(Box):
+    """What TS-C prepares."""
 
 
 class TSC(UCBC):
-    """TS-C: Thompson sampling among the competitive arms."""
+    """TS-C: Thompson sampling among the competitive arms.
+
+    Parameters
+    ----------
+    alpha : float, default 3.0
+        Squared width of the confidence intervals, in units of 2σ² ln t/n, 0 or more, as in UCB-C.
+
+    References
+    ----------
+    S. Gupta, S. Chaudhari, S. Mukherjee, G. Joshi, O. Yağan: A Unified Approach to Translate
+    Classical Bandit Algorithms to the Structured Bandit Setting, arXiv 1810.08164.
+    """
 
     name = "ts-c"
-    known_type = TSCKnown
+    prepared_type = TSCData
     guarantee = "none claimed for this form"
     randomised = True
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        t = max(tally.counters[CLOCK], 1)
-        rivals = competitive(known.theta, tally, scratch, known.alpha / 2, t)
+    def plan(
+        prepared: Box, state: State, workspace: UCBCWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        t, marks = max(state.counters[CLOCK], 1), workspace.competitive
+        rivals = competitive(prepared, state, workspace.margins, marks, t)
         if rivals < 0 and t > 1:
-            tally.counters[MISFITS] += 1
+            state.counters[MISFITS] += 1
         highest = -math.inf
-        for arm in range(known.theta.arms):
-            if scratch.marks[0, arm] == 0:
+        for arm in range(prepared.theta.arms):
+            if marks[arm] == 0:
                 continue
-            n = tally.plays[arm]
+            n = state.plays[arm]
             # Live, an arm may have nothing told yet: it is played until something is.
             if n == 0:
-                scratch.cycle[0] = arm
+                workspace.cycle[0] = arm
                 return 1, 1
             mean = 0.0
             if rivals != 1:
-                mean = tally.sums[arm] / n + 0.5 * random.standard_normal() / math.sqrt(n)
+                mean = state.sums[arm] / n + 0.5 * random.standard_normal() / math.sqrt(n)
             if mean > highest:
                 highest = mean
-                scratch.cycle[0] = arm
+                workspace.cycle[0] = arm
         if rivals != 1:
             return 1, 1
-        return 1, furthest(known, tally, envelope, scratch, budget)
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        t = max(tally.counters[CLOCK], 1)
-        box_ahead(known.theta, tally, envelope, scratch, known.alpha / 2, t, rounds - 1)
+    def holds_for(
+        prepared: Box, state: State, workspace: UCBCWork, envelope: Envelope, rounds: int
+    ) -> bool:
+        t, played, margins = max(state.counters[CLOCK], 1), workspace.cycle[0], workspace.margins
+        box_ahead(prepared, state, margins, envelope, played, t, rounds - 1)
         sure = False
-        for model in range(known.theta.best.shape[1]):
-            if known.theta.best[0, model] == scratch.cycle[0]:
-                sure = sure or scratch.by_model[LOW, model] >= 0
-            elif scratch.by_model[HIGH, model] >= 0:
+        for model in range(prepared.theta.best.shape[1]):
+            if prepared.theta.best[0, model] == played:
+                sure = sure or margins.lowest[model] >= 0
+            elif margins.highest[model] >= 0:
                 return False
         return sure

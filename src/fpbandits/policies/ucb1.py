@@ -12,57 +12,71 @@ function of 1/√u or a decreasing one of u: so it is least at the crossing or a
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
-from fpbandits.engine.envelope import corners, furthest, spare
-from fpbandits.engine.policy import CLOCK, Arms, BlindPolicy, Plan
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import CLOCK, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds, corners, spare
+from fpbandits.policies.shared.blind import Arms, BlindPolicy
 
 
-class UCB1Known(Arms):
-    """What UCB1 knows."""
+class UCB1Data(Arms):
+    """What UCB1 prepares."""
+
+
+class UCB1Work(NamedTuple):
+    """By arm, its observed mean and 1/n."""
+
+    cycle: Counts
+    mean: Floats
+    inverse: Floats
 
 
 class UCB1(BlindPolicy):
-    """UCB1: the classical policy that is blind to Θ."""
+    """UCB1: the classical policy that is blind to Θ.
+
+    References
+    ----------
+    P. Auer, N. Cesa-Bianchi, P. Fischer: Finite-time Analysis of the Multiarmed Bandit Problem,
+    Machine Learning 47, 2002.
+    """
 
     name = "ucb1"
-    known_type = UCB1Known
+    prepared_type = UCB1Data
     guarantee = "E[R(T)] ≤ 8 ln T Σ 1/Δ_i + (1 + π²/3) Σ Δ_i"
 
+    def workspace(self, prepared: UCB1Data, pairs: int) -> UCB1Work:
+        return UCB1Work(np.zeros(pairs, np.int64), np.zeros(pairs), np.zeros(pairs))
+
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
+    def plan(
+        prepared: UCB1Data, state: State, workspace: UCB1Work, ahead: Ahead, random: Random
+    ) -> Plan:
         # Counted apart: adding up the plays would put the logarithm behind the last play's outcome.
-        t = tally.counters[CLOCK]
+        t = state.counters[CLOCK]
         if t == 0:
-            for arm in range(known.arms):
-                scratch.cycle[arm] = arm
-            return known.arms, 1
-        twice_log = 2 * math.log(t)
-        best_index = -math.inf
-        for arm in range(known.arms):
-            n = tally.plays[arm]
-            # Live, an arm may have nothing told yet: optimism plays it until something is.
-            index = tally.sums[arm] / n + math.sqrt(twice_log / n) if n > 0 else math.inf
-            if index > best_index:
-                best_index = index
-                # Stored here, and not after the loop, this stays a branch, which the processor
-                # foresees: twice as fast as waiting for every index.
-                scratch.cycle[0] = arm
-        if budget == 1 or best_index == math.inf:
+            for arm in range(prepared.arms):
+                workspace.cycle[arm] = arm
+            return prepared.arms, 1
+        best_index = largest_index(state, workspace.cycle, 2 * math.log(t))
+        if ahead.plays == 1 or best_index == math.inf:
             return 1, 1
 
-        mean, inverse = scratch.numbers[0], scratch.numbers[1]
-        for arm in range(known.arms):
-            mean[arm] = tally.sums[arm] / tally.plays[arm]
-            inverse[arm] = 1 / tally.plays[arm]
-        return 1, furthest(known, tally, envelope, scratch, budget)
+        for arm in range(prepared.arms):
+            workspace.mean[arm] = state.sums[arm] / state.plays[arm]
+            workspace.inverse[arm] = 1 / state.plays[arm]
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        leader, t = scratch.cycle[0], tally.counters[CLOCK]
-        mean, inverse = scratch.numbers[0], scratch.numbers[1]
+    def holds_for(
+        prepared: UCB1Data, state: State, workspace: UCB1Work, envelope: Envelope, rounds: int
+    ) -> bool:
+        leader, t = workspace.cycle[0], state.counters[CLOCK]
         more = rounds - 1
-        n, total = tally.plays[leader], tally.sums[leader]
+        n, total = state.plays[leader], state.sums[leader]
         crossing, low_sum, _, _, least_sum, _ = corners(envelope, leader, more)
         twice_log = 2 * math.log(t)
         end = n + more
@@ -71,9 +85,25 @@ class UCB1(BlindPolicy):
             (total + least_sum) / end + math.sqrt(twice_log / end),
         )
         twice_log = 2 * math.log(t + more)
-        for arm in range(known.arms):
+        for arm in range(prepared.arms):
             # A little to spare for rounding, and ties count against the leader.
-            index = mean[arm] + math.sqrt(twice_log * inverse[arm])
+            index = workspace.mean[arm] + math.sqrt(twice_log * workspace.inverse[arm])
             if arm != leader and index >= least - spare(least):
                 return False
         return True
+
+
+@jitted
+def largest_index(state: State, cycle: Counts, bound: float) -> float:
+    """Put the arm of the largest μ̂_i + √(bound/n_i) into the cycle; return that index."""
+    best_index = -math.inf
+    for arm in range(state.plays.size):
+        n = state.plays[arm]
+        # Live, an arm may have no reward yet: optimism plays it until it has.
+        index = state.sums[arm] / n + math.sqrt(bound / n) if n > 0 else math.inf
+        if index > best_index:
+            best_index = index
+            # Stored here, and not after the loop, this stays a branch, which the processor
+            # foresees: twice as fast as waiting for every index.
+            cycle[0] = arm
+    return best_index

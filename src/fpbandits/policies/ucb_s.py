@@ -12,76 +12,97 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from fpbandits.core.arrays import TOLERANCE
-from fpbandits.engine.envelope import furthest
-from fpbandits.engine.policy import CLOCK, MISFITS, TOP, Plan
-from fpbandits.policies.shared.box import Box, box_ahead, box_now
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, ThetaPolicy, theta
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE, Counts, Floats
+from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.envelope import certain_rounds
+from fpbandits.policies.shared.box import Box, Margins, box_ahead, box_now, new_margins
+from fpbandits.policies.shared.levels import ThetaPolicy, theta
+from fpbandits.policies.ucb1 import largest_index
 from fpbandits.problem.problem import Problem
 
 
-class UCBSKnown(Box):
-    """What UCB-S knows."""
+class UCBSData(Box):
+    """What UCB-S prepares."""
+
+
+class UCBSWork(NamedTuple):
+    """Each model's margin, and a single number: the mean that the arm to play is to have."""
+
+    cycle: Counts
+    margins: Margins
+    top: Floats
 
 
 @dataclass(frozen=True)
 class UCBS(ThetaPolicy):
-    """UCB-S: optimism over the models that fit arm by arm."""
+    """UCB-S: optimism over the models that fit arm by arm.
+
+    Parameters
+    ----------
+    alpha : float, default 4.0
+        Squared width of the confidence intervals, in units of σ² ln t/n, 0 or more. Logarithmic
+        regret needs more than 2, bounded regret about 4.
+
+    References
+    ----------
+    T. Lattimore, R. Munos: Bounded Regret for Finite-Armed Structured Bandits, NeurIPS 2014.
+    """
 
     alpha: float = 4.0
 
     name = "ucb-s"
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
 
-    def prepare(self, problem: Problem) -> UCBSKnown:
+    def prepare(self, problem: Problem) -> UCBSData:
         """Sort Θ into levels."""
-        return UCBSKnown(theta(problem), self.alpha / 4, 0.0)
+        return UCBSData(theta(problem), self.alpha / 4, 0.0)
+
+    def workspace(self, prepared: Box, pairs: int) -> UCBSWork:
+        margins = new_margins(prepared.theta)
+        return UCBSWork(np.zeros(pairs, np.int64), margins, np.zeros(1))
 
     @staticmethod
-    def plan(known: Any, tally: Any, envelope: Any, scratch: Any, budget: int, random: Any) -> Plan:
-        t = max(tally.counters[CLOCK], 1)
-        box_now(known.theta, tally, scratch, known.scale, t, known.offset)
-        arms, models = known.theta.codes.shape
+    def plan(
+        prepared: Box, state: State, workspace: UCBSWork, ahead: Ahead, random: Random
+    ) -> Plan:
+        t = max(state.counters[CLOCK], 1)
+        margin = workspace.margins.now
+        box_now(prepared, state, workspace.margins, t)
+        arms, models = prepared.theta.codes.shape
         top = -math.inf
         for model in range(models):
-            if scratch.by_model[NOW, model] >= 0:
-                top = max(top, known.theta.top[0, model])
+            if margin[model] >= 0:
+                top = max(top, prepared.theta.top[0, model])
         if top == -math.inf:
             if t > 1:
-                tally.counters[MISFITS] += 1
-            best_index = -math.inf
-            for arm in range(arms):
-                n = tally.plays[arm]
-                index = math.inf
-                if n > 0:
-                    index = tally.sums[arm] / n + math.sqrt(2 * math.log(t) / n)
-                if index > best_index:
-                    best_index = index
-                    scratch.cycle[0] = arm
+                state.counters[MISFITS] += 1
+            largest_index(state, workspace.cycle, 2 * math.log(t))
             return 1, 1
-        scratch.cycle[0] = arms
+        workspace.cycle[0] = arms
         for model in range(models):
-            if scratch.by_model[NOW, model] >= 0 and known.theta.top[0, model] >= top - TOLERANCE:
-                scratch.cycle[0] = min(scratch.cycle[0], known.theta.best[0, model])
-        rounds = 1
-        if budget > 1 and tally.plays[scratch.cycle[0]] > 0:
-            scratch.values[TOP] = top
-            rounds = furthest(known, tally, envelope, scratch, budget)
-        return 1, rounds
+            if margin[model] >= 0 and prepared.theta.top[0, model] >= top - TOLERANCE:
+                workspace.cycle[0] = min(workspace.cycle[0], prepared.theta.best[0, model])
+        workspace.top[0] = top
+        if state.plays[workspace.cycle[0]] == 0:
+            return 1, 1
+        return 1, certain_rounds(prepared, state, workspace, ahead)
 
     @staticmethod
-    def repeats(known: Any, tally: Any, envelope: Any, scratch: Any, rounds: int) -> bool:
-        t, top, played = max(tally.counters[CLOCK], 1), scratch.values[TOP], scratch.cycle[0]
-        scale, offset = known.scale, known.offset
-        box_ahead(known.theta, tally, envelope, scratch, scale, t, rounds - 1, offset)
+    def holds_for(
+        prepared: Box, state: State, workspace: UCBSWork, envelope: Envelope, rounds: int
+    ) -> bool:
+        t, top, played = max(state.counters[CLOCK], 1), workspace.top[0], workspace.cycle[0]
+        margins, best, tops = workspace.margins, prepared.theta.best[0], prepared.theta.top[0]
+        box_ahead(prepared, state, margins, envelope, played, t, rounds - 1)
         sure = False
-        for model in range(known.theta.best.shape[1]):
-            if scratch.by_model[HIGH, model] < 0 or known.theta.top[0, model] < top - TOLERANCE:
+        for model in range(best.size):
+            if margins.highest[model] < 0 or tops[model] < top - TOLERANCE:
                 continue
-            if known.theta.top[0, model] > top + TOLERANCE or known.theta.best[0, model] < played:
+            if tops[model] > top + TOLERANCE or best[model] < played:
                 return False
-            if known.theta.best[0, model] == played and scratch.by_model[LOW, model] >= 0:
-                sure = True
+            sure = sure or (best[model] == played and margins.lowest[model] >= 0)
         return sure

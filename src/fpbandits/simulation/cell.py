@@ -24,7 +24,7 @@ from numba.core.errors import NumbaError
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.streams import order_stream, run_stream
 from fpbandits.engine.compiling import compile_for, prepare, uncompilable
-from fpbandits.engine.envelope import Envelope
+from fpbandits.engine.contract import Envelope
 from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.engine.ready import Ready, ready
@@ -153,10 +153,11 @@ class Cell:
             )
         if problem is self.problem:
             own = self.ready
-            known, scratch = own.known, own.scratch
+            prepared, workspace = own.prepared, own.workspace
+            self.policy.renew(workspace)
         else:
-            known = prepare(self.policy, problem)
-            scratch = self.policy.scratch(known, problem.pairs)
+            prepared = prepare(self.policy, problem)
+            workspace = self.policy.workspace(prepared, problem.pairs)
         spread = math.inf if self.spec.worst_case else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if laws.sum_in_one_draw else 10**6
@@ -173,11 +174,11 @@ class Cell:
                 expected=stages.expected[: problem.pairs].copy(),
             )
         return loop(
-            known,
-            self.policy.tally(problem),
+            prepared,
+            self.policy.new_state(problem),
             law_of(laws),
             now,
-            scratch,
+            workspace,
             random,
             self.times,
             starts,

@@ -1,6 +1,6 @@
 """The compiled loop: every compiled policy, every reward family, with contexts or without.
 
-A policy's `plan` and `observe` are found by the type of ``known`` and compiled into the loop. What
+A policy's rules are found by the type of ``prepared`` and compiled into the loop. What
 a reward is drawn from is of one type for all families, `Law`, and contexts are numbers: so a policy
 is compiled once, whatever it plays. Nothing is validated here.
 """
@@ -16,12 +16,15 @@ import numpy as np
 from numba.extending import overload
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.engine.compiling import HELPER, compiled, jitted, observe, plan
-from fpbandits.engine.policy import CONTEXT, REFERENCE, in_context
+from fpbandits.engine.compiling import HELPER, compiled, jitted
+from fpbandits.engine.contract import CONTEXT, Ahead, in_context
+from fpbandits.engine.policy import Policy
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
 
 _NEVER = 2**62
+
+_plan, _observe = Policy.plan, Policy.observe
 
 TIME, STOP, RUNS, END = range(4)
 """Entries of the array that a loop shares with those who watch it: the time in the run under way,
@@ -104,11 +107,11 @@ _drawing_from: dict[type, Callable[..., float]] = {Law: _one_of(_FAMILIES)}
 
 @compiled
 def play(
-    known: Any,
-    tally: Any,
+    prepared: Any,
+    state: Any,
     law: Any,
     envelope: Any,
-    scratch: Any,
+    workspace: Any,
     random: Any,
     times: Any,
     starts: Any,
@@ -140,8 +143,7 @@ def play(
     pairs, contexts = pulls.shape[1], upto.size
     arms = pairs // contexts
     stage, change = 0, _next(starts, 0)
-    first, here = 0, tally
-    scratch.notes[REFERENCE] = 0  # what was played before must not matter, not by a bit
+    first, here = 0, state
     while True:
         if contexts > 1:
             context, drawn = 0, random.random()
@@ -149,19 +151,19 @@ def play(
                 context += 1
             first = context * arms
             if apart:
-                here = in_context(tally, context, arms)
+                here = in_context(state, context, arms)
             else:
-                tally.counters[CONTEXT] = context
+                state.counters[CONTEXT] = context
         budget = min(longest, min(times[recorded], change) - t)
-        length, rounds = plan(known, here, envelope, scratch, budget, random)
+        length, rounds = _plan(prepared, here, workspace, Ahead(envelope, budget), random)
         plans += 1
         if contexts > 1:
             length = 1  # the next context is not known yet
         for place in range(length):
-            arm = scratch.cycle[place]
+            arm = workspace.cycle[place]
             pair = first + arm
-            total = draw_sum(law, stage * pairs + pair, rounds, random, tally.statistics[pair])
-            observe(known, here, arm if apart else pair, rounds, total, random)
+            total = draw_sum(law, stage * pairs + pair, rounds, random, state.statistics[pair])
+            _observe(prepared, here, arm if apart else pair, rounds, total, random)
             t += rounds
             if t == change:
                 stage += 1
@@ -173,7 +175,7 @@ def play(
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:
                 for column in range(pairs):
-                    pulls[recorded, column] = tally.plays[column]
+                    pulls[recorded, column] = state.plays[column]
                 recorded += 1
                 if recorded == times.size:
                     return plans

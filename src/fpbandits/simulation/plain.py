@@ -22,10 +22,10 @@ def play_plainly(
     pulls: Counts,
 ) -> int:
     """Play one run and fill pulls[time, arm]; return how many steps it took, −1 if stopped."""
-    law, draw_sum, tally = laws.law(0), laws.draw_sum, policy.tally(problem)
+    law, draw_sum, state = laws.law(0), laws.draw_sum, policy.new_state(problem)
     statistics = np.zeros(laws.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
-    views = [Seen(problem, tally, 0, memory, context) for context in contexts]
+    views = [Seen(problem, state, 0, memory, context) for context in contexts]
     upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
     several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):
@@ -44,5 +44,5 @@ def play_plainly(
                 progress[TIME] = t
                 if progress[STOP]:
                     return -1
-        pulls[recorded] = tally.plays
+        pulls[recorded] = state.plays
     return t

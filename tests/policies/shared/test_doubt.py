@@ -8,7 +8,7 @@ from reference import doubted as plainly_doubted
 
 from fpbandits import IMED, Agent, Frugal, Problem, load_problem, simulate
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.policy import CLOCK
+from fpbandits.engine.contract import CLOCK
 from fpbandits.policies.shared.doubt import doubted, trusted_until
 
 TWO = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
@@ -24,16 +24,17 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
     generator, others = np.random.default_rng(4), 0
     problem = load_problem("paper:grid")
     policy = Frugal(false_alarm=0.001, trust=0.05)
-    known, tally = prepare(policy, problem), policy.tally(problem)
+    prepared, state = prepare(policy, problem), policy.new_state(problem)
+    theta, trusted = prepared.theta, prepared.trusted_until
     for _ in range(500):
-        tally.plays[:] = generator.integers(0, [30, 30, 30, 300])
-        tally.sums[:] = generator.binomial(tally.plays, generator.random(4))
-        tally.counters[CLOCK] = t = int(tally.plays.sum())
+        state.plays[:] = generator.integers(0, [30, 30, 30, 300])
+        state.sums[:] = generator.binomial(state.plays, generator.random(4))
+        state.counters[CLOCK] = t = int(state.plays.sum())
         hat, leader = int(generator.integers(256)), int(generator.integers(4))
         top = float(problem.means[hat].max())
-        plays, sums = tally.plays.tolist(), tally.sums.tolist()
+        plays, sums = state.plays.tolist(), state.sums.tolist()
         expected = plainly_doubted(plays, sums, top, 0.05, leader)
-        assert doubted(known, tally, hat, 0, leader, max(t, 1)) == expected
+        assert doubted(theta, trusted, state, hat, 0, leader, max(t, 1)) == expected
         others += expected != leader
     assert 100 < others < 490
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fpbandits import Agent, Policy, Problem, simulate
-from fpbandits.engine.policy import MISFITS, STAGE
+from fpbandits.engine.contract import MISFITS, OWN
 from fpbandits.policies import IMED, Frugal, Optimist
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
@@ -18,7 +18,7 @@ def test_without_the_option_misfits_are_counted_and_nothing_is_given_up(policy: 
     for _ in range(400):
         agent.tell(agent.ask().id, 0.5)
     assert agent.misfits > 0
-    assert agent._tally.counters[STAGE] == 0
+    assert agent._seen.counters[OWN] == 0
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_safe_gives_up_the_models_for_good_and_goes_on_with_imed(policy: Policy)
     generator = np.random.default_rng(3)
     before = after = 0
     for number in range(900):
-        given_up = agent._tally.counters[STAGE] == 1
+        given_up = agent._seen.counters[OWN] == 1
         decision = agent.ask()
         if given_up:
             assert decision.arm == blind.ask().arm
@@ -46,7 +46,7 @@ def test_safe_gives_up_the_models_for_good_and_goes_on_with_imed(policy: Policy)
     assert before > 5
     assert after > 700
     # The plan that raised the alarm is the first that is counted.
-    assert agent._tally.counters[MISFITS] >= after
+    assert agent._seen.counters[MISFITS] >= after
 
 
 def test_leaps_end_where_the_alarm_may_be_raised() -> None:
@@ -82,4 +82,4 @@ def test_a_model_that_fits_is_not_given_up() -> None:
             decision = agent.ask()
             chance = 0.1 if decision.arm == "arm1" else 0.9
             agent.tell(decision.id, float(generator.random() < chance))
-        assert agent._tally.counters[STAGE] == agent.misfits == 0
+        assert agent._seen.counters[OWN] == agent.misfits == 0

@@ -9,20 +9,17 @@ import pytest
 from plans import random_problem
 
 from fpbandits import Problem
-from fpbandits.engine.compiling import prepare
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies import POLICIES
-from fpbandits.policies.shared.levels import LIKELIHOOD, SQUARES, theta
+from fpbandits.policies.shared.levels import theta
 
 
-@pytest.mark.parametrize("kind", [LIKELIHOOD, SQUARES])
-def test_levels_by_plain_loops(kind: int) -> None:
+def test_levels_by_plain_loops() -> None:
     generator = np.random.default_rng(2)
     for _ in range(60):
         problem = random_problem(generator)
         means = problem.rewards.unit_means.tolist()
-        found = theta(problem, kind)
-        assert found.kind == kind
+        found = theta(problem)
+        assert not found.by_law
         for model, row in enumerate(means):
             best = [arm for arm, mean in enumerate(row) if mean >= max(row) - 1e-12]
             assert found.best[0, model] == best[0]
@@ -31,10 +28,8 @@ def test_levels_by_plain_loops(kind: int) -> None:
             for arm, mean in enumerate(row):
                 code = found.codes[arm, model]
                 assert found.levels[arm, code] == mean
-                win = (1 - mean) ** 2 if kind == SQUARES else -math.log(mean)
-                loss = mean**2 if kind == SQUARES else -math.log1p(-mean)
-                assert found.win[arm, code] == pytest.approx(win, rel=1e-12)
-                assert found.loss[arm, code] == pytest.approx(loss, rel=1e-12)
+                assert found.win[arm, code] == pytest.approx(-math.log(mean), rel=1e-12)
+                assert found.loss[arm, code] == pytest.approx(-math.log1p(-mean), rel=1e-12)
         for arm in range(len(problem.arms)):
             own = sorted({row[arm] for row in means})
             assert found.counts[arm] == len(own)
@@ -48,12 +43,3 @@ def test_what_a_model_rules_out_is_dear_but_finite() -> None:
     assert found.loss[0, zero] == found.win[1, one] == 0
     assert np.isfinite(found.win).all()
     assert np.isfinite(found.loss).all()
-
-
-def test_there_is_room_for_every_model_and_level() -> None:
-    problem = Problem.bernoulli([[0.1, 0.2], [0.3, 0.2], [0.5, 0.2]])
-    for name in ("optimist", "ucb-s", "least-squares", "thompson-theta"):
-        policy = POLICIES[name]()
-        scratch = policy.scratch(prepare(policy, problem), 2)
-        assert scratch.by_model.shape == (4, 3)
-        assert scratch.by_level.shape == (3, 2, 3)

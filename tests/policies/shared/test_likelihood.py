@@ -24,7 +24,6 @@ from fpbandits import (
 )
 from fpbandits.engine.compiling import compiled, prepare
 from fpbandits.policies import DEFAULT, POLICIES
-from fpbandits.policies.shared.levels import NOW
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, weigh
 
 KINDS = ["gaussian", "beta", "discrete", "two-point"]
@@ -35,20 +34,20 @@ def test_misfits_are_those_of_plain_python() -> None:
     generator = np.random.default_rng(3)
     for _ in range(50):
         problem = random_problem(generator)
-        tally = Optimist().tally(problem)
-        tally.plays[:] = generator.integers(0, 50, len(problem.arms))
-        tally.sums[:] = tally.plays * generator.choice([0, 0.25, 1], len(problem.arms))
+        state = Optimist().new_state(problem)
+        state.plays[:] = generator.integers(0, 50, len(problem.arms))
+        state.sums[:] = state.plays * generator.choice([0, 0.25, 1], len(problem.arms))
         expected = reference.misfits(
-            problem.rewards.unit_means.tolist(), tally.plays.tolist(), tally.sums.tolist()
+            problem.rewards.unit_means.tolist(), state.plays.tolist(), state.sums.tolist()
         )
         np.testing.assert_allclose(
-            Optimist(likelihood="means").misfits(problem, tally), expected, rtol=1e-9, atol=1e-9
+            Optimist(likelihood="means").deficits(problem, state), expected, rtol=1e-9, atol=1e-9
         )
 
 
 @compiled
-def weighed(theta: Any, tally: Any, scratch: Any) -> int:
-    return weigh(theta, tally, scratch)
+def weighed(theta: Any, state: Any, fit: Any) -> int:
+    return weigh(theta, state, fit)
 
 
 def by_scipy(example: Example, seen: list[tuple[int, float]]) -> list[float]:
@@ -65,24 +64,24 @@ def test_misfits_are_sums_of_log_likelihoods(kind: str) -> None:
     for _ in range(40):
         example = random_example(kind, generator)
         problem = example.problem
-        rewards, tally = problem.rewards, policy.tally(problem)
+        rewards, state = problem.rewards, policy.new_state(problem)
         truth = example.laws[generator.integers(len(example.laws))]
         seen = []
         for arm in generator.integers(0, len(problem.arms), generator.integers(1, 60)).tolist():
             reward = truth[arm].draw(generator)
             unit = float(rewards.to_unit(np.array(reward)))
-            tally.plays[arm] += 1
-            tally.sums[arm] += unit
-            tally.statistics[arm] += rewards.statistics_of(arm, unit)
+            state.plays[arm] += 1
+            state.sums[arm] += unit
+            state.statistics[arm] += rewards.statistics_of(arm, unit)
             seen.append((arm, reward))
         expected = np.array(by_scipy(example, seen))
         possible = np.isfinite(expected)
         ruled_out += int((~possible).sum())
-        known = prepare(policy, problem)
-        scratch = policy.scratch(known, len(problem.arms))
-        least = weighed(known.theta, tally, scratch)
+        prepared = prepare(policy, problem)
+        workspace = policy.workspace(prepared, len(problem.arms))
+        least = weighed(prepared.theta, state, workspace.fit)
         assert expected[least] < 1e-8
-        for found in (scratch.by_model[NOW], policy.misfits(problem, tally)):
+        for found in (workspace.fit.deficit, policy.deficits(problem, state)):
             np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-8, atol=1e-8)
             assert (found[~possible] > 1e200).all()
     assert (ruled_out > 20) == (kind == "discrete")

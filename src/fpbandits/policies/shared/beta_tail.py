@@ -22,9 +22,9 @@ Draws from a thin tail are made under the tangent exponential, which bounds the 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import Random
 from fpbandits.families.binomial import artanh_rest, exact_product, log_chance
 
 _LARGE = 1000.0
@@ -59,7 +59,7 @@ def _excess(a: float, b: float, y: float) -> float:
 
 
 @jitted
-def draw_above(a: float, b: float, y: float, chance: float, random: Any) -> float:
+def draw_above(a: float, b: float, y: float, chance: float, random: Random) -> float:
     """Draw from Beta(a, b) given that it is at least y, of which ``chance`` is the chance."""
     rate = _slope(y, _excess(a, b, y))
     if chance > 0.1 or (b > 1 and rate <= 0):

@@ -8,11 +8,15 @@ which follow from the range of the observed mean.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import Envelope, State
 from fpbandits.engine.envelope import mean_ahead, spare
-from fpbandits.policies.shared.levels import HIGH, LOW, NOW, Theta
+from fpbandits.policies.shared.levels import Theta
 
 
 class Box(NamedTuple):
@@ -23,92 +27,95 @@ class Box(NamedTuple):
     offset: float
 
 
+class Margins(NamedTuple):
+    """Each model's margin, and how low and high it can get; the same by level, of one arm."""
+
+    now: Floats
+    lowest: Floats
+    highest: Floats
+    of: Floats
+    lowest_of: Floats
+    highest_of: Floats
+
+
+def new_margins(theta: Theta) -> Margins:
+    """Make room for every model and level."""
+    models, levels = theta.codes.shape[1], theta.levels.shape[1]
+    return Margins(*np.zeros((3, models)), *np.zeros((3, levels)))
+
+
 @jitted
-def box_now(
-    theta: Any, tally: Any, scratch: Any, scale: float, t: int, offset: float = 0.0
-) -> None:
-    """Fill by_model[NOW] with each model's margin."""
-    margin, table = scratch.by_model[NOW], scratch.by_level[NOW]
+def box_now(box: Box, state: State, margins: Margins, t: int) -> None:
+    """Fill ``margins.now``."""
+    theta, now = box.theta, margins.now
     arms, models = theta.codes.shape
-    for model in range(models):
-        margin[model] = math.inf
+    now.fill(math.inf)
     for arm in range(arms):
-        n = tally.plays[arm]
+        n = state.plays[arm]
         if n == 0:
             continue
-        radius, mean = _radius(scale, t, offset, n), tally.sums[arm] / n
+        radius, mean = _radius(box, t, n), state.sums[arm] / n
         for level in range(theta.counts[arm]):
-            table[arm, level] = radius - abs(mean - theta.levels[arm, level])
+            margins.of[level] = radius - abs(mean - theta.levels[arm, level])
         for model in range(models):
-            margin[model] = min(margin[model], table[arm, theta.codes[arm, model]])
+            now[model] = min(now[model], margins.of[theta.codes[arm, model]])
 
 
 @jitted
-def competitive(theta: Any, tally: Any, scratch: Any, scale: float, t: int) -> int:
-    """Mark in marks[0] the arms that are best under a fitting model, and return how many.
+def competitive(box: Box, state: State, margins: Margins, marks: Counts, t: int) -> int:
+    """Mark with 1 the arms that are best under a fitting model, and return how many.
 
     Where no model fits all arms are marked, and it is −1.
     """
-    box_now(theta, tally, scratch, scale, t)
-    marks, found = scratch.marks[0], 0
-    arms, models = theta.codes.shape
-    for arm in range(arms):
-        marks[arm] = 0
-    for model in range(models):
-        if scratch.by_model[NOW, model] >= 0:
-            found += 1 - marks[theta.best[0, model]]
-            marks[theta.best[0, model]] = 1
+    box_now(box, state, margins, t)
+    found = 0
+    marks.fill(0)
+    for model in range(margins.now.size):
+        if margins.now[model] >= 0:
+            found += 1 - marks[box.theta.best[0, model]]
+            marks[box.theta.best[0, model]] = 1
     if found > 0:
         return found
-    for arm in range(arms):
-        marks[arm] = 1
+    marks.fill(1)
     return -1
 
 
 @jitted
 def box_ahead(
-    theta: Any,
-    tally: Any,
-    envelope: Any,
-    scratch: Any,
-    scale: float,
-    t: int,
-    more: int,
-    offset: float = 0.0,
+    box: Box, state: State, margins: Margins, envelope: Envelope, played: int, t: int, more: int
 ) -> None:
-    """Enclose each model's margin while the first arm of the cycle is played on.
+    """Enclose each model's margin while an arm is played on.
 
-    by_model[LOW] and [HIGH] get the least and the largest value for 0 … ``more`` further plays.
+    ``margins.lowest`` and ``highest`` get the least and the largest value for 0 … ``more`` further
+    plays.
     """
-    least, most = scratch.by_model[LOW], scratch.by_model[HIGH]
-    lowest, highest = scratch.by_level[LOW], scratch.by_level[HIGH]
+    theta, least, most = box.theta, margins.lowest, margins.highest
     arms, models = theta.codes.shape
-    for model in range(models):
-        least[model] = math.inf
-        most[model] = math.inf
+    least.fill(math.inf)
+    most.fill(math.inf)
     for arm in range(arms):
-        n = tally.plays[arm]
+        n = state.plays[arm]
         if n == 0:
             continue
-        if arm == scratch.cycle[0]:
-            low, high = mean_ahead(tally, envelope, arm, more)
-            inner = _radius(scale, t, offset, n + more) - spare(max(abs(low), abs(high)))
-            outer = _radius(scale, t + more, offset, n) + spare(max(abs(low), abs(high)))
+        if arm == played:
+            low, high = mean_ahead(state, envelope, arm, more)
+            inner = _radius(box, t, n + more) - spare(max(abs(low), abs(high)))
+            outer = _radius(box, t + more, n) + spare(max(abs(low), abs(high)))
         else:
             # To the last bit as in `box_now`: see FP-UCB.
-            low = high = tally.sums[arm] / n
-            inner = _radius(scale, t, offset, n)
-            outer = _radius(scale, t + more, offset, n)
+            low = high = state.sums[arm] / n
+            inner = _radius(box, t, n)
+            outer = _radius(box, t + more, n)
         for level in range(theta.counts[arm]):
             q = theta.levels[arm, level]
-            lowest[arm, level] = inner - max(abs(low - q), abs(high - q))
-            highest[arm, level] = outer - max(max(low - q, q - high), 0.0)
+            margins.lowest_of[level] = inner - max(abs(low - q), abs(high - q))
+            margins.highest_of[level] = outer - max(max(low - q, q - high), 0.0)
         for model in range(models):
             code = theta.codes[arm, model]
-            least[model] = min(least[model], lowest[arm, code])
-            most[model] = min(most[model], highest[arm, code])
+            least[model] = min(least[model], margins.lowest_of[code])
+            most[model] = min(most[model], margins.highest_of[code])
 
 
 @jitted
-def _radius(scale: float, t: int, offset: float, n: int) -> float:
-    return math.sqrt((scale * math.log(t) + offset) / n)
+def _radius(box: Box, t: int, n: int) -> float:
+    return math.sqrt((box.scale * math.log(t) + box.offset) / n)

@@ -19,10 +19,11 @@ arm, and with it regret is polylogarithmic whatever the truth is (``docs/policie
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.policies.shared.misfit import mean_misfit
+from fpbandits.engine.contract import State
+from fpbandits.policies.shared.deficit import mean_deficit
+from fpbandits.policies.shared.levels import Theta
 
 _MARGIN = 0.5
 
@@ -33,23 +34,27 @@ def trusted_until(trust: float, pairs: int) -> float:
 
 
 @jitted
-def doubted(known: Any, tally: Any, hat: int, context: int, leader: int, t: int) -> int:
+def doubted(
+    theta: Theta, trusted: float, state: State, hat: int, context: int, leader: int, t: int
+) -> int:
     """Return the arm to play in place of the leader: the leader itself if nothing is doubted.
+
+    ``trusted`` is until when nothing is.
 
     Once an arm is, it stays so until it is played: what refutes it falls with t, and ln(t/t₀)
     grows. So who asks for the last of several plays of the leader has asked for all of them.
     """
-    theta, first = known.theta, context * known.theta.arms
-    if t <= known.trusted_until:
+    first = context * theta.arms
+    if t <= trusted:
         return leader
     top = theta.top[context, hat]
     better = top + _MARGIN / math.log(max(t, 2))
     if not theta.normal:
         better = min(better, (1 + top) / 2)
-    found, least = leader, math.log(t / known.trusted_until)
+    found, least = leader, math.log(t / trusted)
     for arm in range(theta.arms):
-        n, total = tally.plays[first + arm], tally.sums[first + arm]
-        refuted = mean_misfit(n, total, better, theta.normal) if total < n * better else 0.0
+        n, total = state.plays[first + arm], state.sums[first + arm]
+        refuted = mean_deficit(n, total, better, theta.normal) if total < n * better else 0.0
         if arm != leader and refuted < least:
             found, least = arm, refuted
     return found

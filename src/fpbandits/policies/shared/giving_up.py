@@ -7,56 +7,58 @@ without it, such plays are counted.
 
 from __future__ import annotations
 
-from typing import Any
-
+from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import CONTEXT, MISFITS, OWN, Envelope, State, in_context
 from fpbandits.engine.envelope import corners
-from fpbandits.engine.policy import CONTEXT, MISFITS, REFERENCE, STAGE, in_context
 from fpbandits.policies.imed import imed_plan
+from fpbandits.policies.shared.deficit import allowance, surprise
+from fpbandits.policies.shared.fit import Fit
+from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import nothing_fits
-from fpbandits.policies.shared.misfit import allowance, surprise
+
+GIVEN_UP = OWN
+"""The counter that is 1 once the models were given up."""
 
 _COUNTED = 7.0
 """Where nothing is done about it, misfits are counted beyond this: one in a thousand is false."""
 
 
 @jitted
-def blind_plan(known: Any, tally: Any, scratch: Any) -> bool:
+def blind_plan(theta: Theta, state: State, cycle: Counts) -> bool:
     """Plan as IMED does, from now on; tell whether the same may follow."""
-    tally.counters[MISFITS] += 1
-    here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
-    return imed_plan(here, scratch, known.theta.normal)
+    state.counters[MISFITS] += 1
+    return imed_plan(in_context(state, state.counters[CONTEXT], theta.arms), cycle, theta.normal)
 
 
 @jitted
-def gives_up(known: Any, tally: Any, scratch: Any, reference: int) -> bool:
+def gives_up(theta: Theta, alarm: float, state: State, fit: Fit, cycle: Counts) -> bool:
     """Count it if no model fits, and then, if that is wanted, plan one play without Θ."""
-    limit = known.alarm if known.alarm > 0 else _COUNTED
-    if not nothing_fits(known.theta, tally, scratch, reference, limit):
+    if not nothing_fits(theta, state, fit, alarm if alarm > 0 else _COUNTED):
         return False
-    tally.counters[MISFITS] += 1
-    if known.alarm <= 0:
+    if alarm <= 0:
+        state.counters[MISFITS] += 1
         return False
-    tally.counters[STAGE] = 1
-    here = in_context(tally, tally.counters[CONTEXT], known.theta.arms)
-    imed_plan(here, scratch, known.theta.normal)
+    state.counters[GIVEN_UP] = 1
+    blind_plan(theta, state, cycle)
     return True
 
 
 @jitted
-def keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int) -> bool:
-    """Tell whether the reference is sure not to raise the alarm during ``more`` plays.
+def keeps_fitting(
+    theta: Theta, alarm: float, state: State, fit: Fit, envelope: Envelope, played: int, more: int
+) -> bool:
+    """Tell whether the reference is sure not to raise the alarm during ``more`` plays of an arm.
 
-    Its misfit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
+    Its deficit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
     """
-    played, reference = scratch.cycle[0], scratch.notes[REFERENCE]
-    theta, misfit, most = known.theta, 0.0, 0.0
-    for arm in range(tally.plays.size):
-        n, total = tally.plays[arm], tally.sums[arm]
+    reference, deficit, most = fit.reference[0], 0.0, 0.0
+    for arm in range(state.plays.size):
+        n, total = state.plays[arm], state.sums[arm]
         q = theta.levels[arm, theta.codes[arm, reference]]
         if arm != played:
             if n > 0:
-                misfit += surprise(theta, n, total, q)
+                deficit += surprise(theta, n, total, q)
             continue
         low_plays, low_sum, high_plays, high_sum, least, largest = corners(envelope, arm, more)
         if n > 0:
@@ -65,4 +67,4 @@ def keeps_fitting(known: Any, tally: Any, envelope: Any, scratch: Any, more: int
         most = max(most, surprise(theta, n + high_plays, total + high_sum, q))
         most = max(most, surprise(theta, n + more, total + least, q))
         most = max(most, surprise(theta, n + more, total + largest, q))
-    return bool(misfit + most + 1e-6 <= known.alarm + allowance(tally))
+    return bool(deficit + most + 1e-6 <= alarm + allowance(state))

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.policy import CLOCK
+from fpbandits.engine.contract import CLOCK, State
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.shared.levels import NOW
 
 
 @jitted
-def leak(prior: Any, tally: Any, scratch: Any, change_rate: float) -> None:
-    """Turn by_model[NOW], what `weigh` left there, into −ln of beliefs that forget.
+def leak(prior: Floats, state: State, deficit: Floats, change_rate: float) -> None:
+    """Turn the deficits that `weigh` left into −ln of beliefs that forget.
 
     Before each play, with probability r = ``change_rate``, the truth may have been drawn anew from
     the prior: so a belief is (1 − r) of what rewards made of it and r of the prior. The least
-    becomes 0. ``tally.beliefs`` keeps them, the misfits up to there, and the clock.
+    becomes 0. ``state.extra`` keeps them, the deficits up to there, and the clock.
     """
-    now, beliefs = scratch.by_model[NOW], tally.beliefs
-    models = now.size
-    plays = tally.counters[CLOCK] - beliefs[2 * models]
+    beliefs, models = state.extra, deficit.size
+    plays = state.counters[CLOCK] - beliefs[2 * models]
     mass = 0.0
     for model in range(models):
         mass += math.exp(-prior[model])
     kept = (1 - change_rate) ** plays
     least = math.inf
     for model in range(models):
-        known = beliefs[model] if beliefs[2 * models + 1] > 0 else prior[model]
-        moved = known + (now[model] - beliefs[models + model])
-        beliefs[models + model] = now[model]
+        before = beliefs[model] if beliefs[2 * models + 1] > 0 else prior[model]
+        moved = before + (deficit[model] - beliefs[models + model])
+        beliefs[models + model] = deficit[model]
         beliefs[model] = moved
         least = min(least, moved)
     total = 0.0
@@ -45,6 +43,6 @@ def leak(prior: Any, tally: Any, scratch: Any, change_rate: float) -> None:
     for model in range(models):
         belief = beliefs[model] / highest
         beliefs[model] = -math.log(belief) if belief > 0 else IMPOSSIBLE
-        now[model] = beliefs[model]
-    beliefs[2 * models] = tally.counters[CLOCK]
+        deficit[model] = beliefs[model]
+    beliefs[2 * models] = state.counters[CLOCK]
     beliefs[2 * models + 1] = 1.0

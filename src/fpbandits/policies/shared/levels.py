@@ -6,22 +6,17 @@ level, and looked up for every model. Where a policy looks at means alone, level
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats, Ints
+from fpbandits.engine.contract import Prepared
 from fpbandits.engine.policy import Policy
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.problem.problem import Problem
-
-LIKELIHOOD, SQUARES, LINEAR = range(3)
-"""What a misfit is made of; see `fpbandits.policies.shared.likelihood`."""
-
-NOW, LOW, HIGH = range(3)
-"""Rows of scratch space by model and by level: a number, and how low and how high it can get."""
 
 
 class Theta(NamedTuple):
@@ -29,8 +24,8 @@ class Theta(NamedTuple):
 
     Attributes
     ----------
-    kind
-        `LIKELIHOOD`, `SQUARES` or `LINEAR`.
+    by_law
+        Whether models are weighed by the laws of rewards, and not by means alone.
     normal
         Whether rewards are normal, with deviation ½, and not in [0, 1].
     arms
@@ -45,14 +40,14 @@ class Theta(NamedTuple):
     levels, counts
         levels[arm, level], the mean, and how many levels each arm has.
     win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs; none where `LINEAR`, or where
-        rewards have no range.
+        [arm, level]: what a reward of 1, and one of 0, costs; none where models are
+        weighed ``by_law``, or rewards have no range.
     base, cost
         [arm, level] and [arm, level, k]: what a play costs, and one unit of each statistic, where
-        `LINEAR`.
+        models are weighed ``by_law``.
     """
 
-    kind: int
+    by_law: bool
     normal: bool
     arms: int
     best: Counts
@@ -68,19 +63,16 @@ class Theta(NamedTuple):
     cost: Floats
 
 
-def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
+def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     """Sort the laws of Θ into levels: by their means, or by all that their likelihood takes."""
     means = problem.rewards.unit_means
     by_context = means.reshape(len(means), -1, len(problem.arms))
     top = by_context.max(axis=2)
     is_best = by_context >= top[:, :, np.newaxis] - TOLERANCE
     laws = means[:, :, np.newaxis]
-    if kind == LINEAR:
-        costs = problem.rewards.costs()
-        if costs is None:
-            kind = LIKELIHOOD
-        else:
-            laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
+    costs = problem.rewards.costs() if by_law else None
+    if costs is not None:
+        laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
     found = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
     counts = np.array([len(levels) for levels, _ in found], np.int64)
     table = np.full((len(found), counts.max(), laws.shape[2]), 0.5)
@@ -88,16 +80,14 @@ def theta(problem: Problem, kind: int = LIKELIHOOD) -> Theta:
         row[: len(levels)] = levels
     levels, base, cost = table[:, :, 0], np.zeros((0, 0)), np.zeros((0, 0, 0))
     win = loss = base
-    if kind == LINEAR:
+    if costs is not None:
         base, cost = table[:, :, 1], table[:, :, 2:]
-    elif kind == SQUARES:
-        win, loss = (1 - levels) ** 2, levels**2
     elif problem.rewards.bounded:
         with np.errstate(divide="ignore"):
             win = np.minimum(-np.log(levels), IMPOSSIBLE)
             loss = np.minimum(-np.log1p(-levels), IMPOSSIBLE)
     return Theta(
-        kind=kind,
+        by_law=costs is not None,
         normal=not problem.rewards.bounded,
         arms=len(problem.arms),
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
@@ -141,17 +131,8 @@ class ThetaPolicy(Policy):
     """A policy that prepares a `Theta`, under that name."""
 
     knows = "Θ: what every arm pays under every model"
-    known_type: ClassVar[Any]
+    prepared_type: ClassVar[Callable[..., Prepared]]
     """A named tuple, of a type of its own: a `Theta`, and the policy's options."""
 
-    def prepare(self, problem: Problem) -> Any:
-        return self.known_type(theta(problem), *vars(self).values())
-
-    def room(self, known: Any) -> tuple[int, int]:
-        """Make room for every model and level."""
-        return known.theta.codes.shape[1], known.theta.levels.shape[1]
-
-    def memory(self, known: Any) -> tuple[int, int]:
-        """Remember what all contexts and statistics say, if there are several contexts."""
-        contexts = len(known.theta.best)
-        return (contexts, known.theta.cost.shape[2]) if contexts > 1 else (0, 0)
+    def prepare(self, problem: Problem) -> Prepared:
+        return type(self).prepared_type(theta(problem), *vars(self).values())

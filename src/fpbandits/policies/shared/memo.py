@@ -1,130 +1,117 @@
-"""Misfits in several contexts, added up anew only where something was seen since the plan before.
+"""Deficits in several contexts, added up anew only where something was seen since the last plan.
 
-Each decision tells of one pair of a context and an arm, so all others have the misfits that they
-had. A *memo* in the scratch space keeps them, and with each pair the part of the tally that they
-follow from: if that is another now, they are computed again. So it does not matter whose plan was
-before.
+Each decision tells of one pair of a context and an arm, so all others have the costs that they
+had. A `Memo` in the workspace keeps them, and with each pair the part of the state that they follow
+from: if that is another now, they are computed again. So it does not matter whose plan was before.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.policy import REFERENCE
-from fpbandits.policies.shared.levels import LINEAR, NOW
-from fpbandits.policies.shared.misfit import EQUAL, surprise
-
-# What a memo holds of a pair: its part of the tally; ln(n + 1); and the surprise under a model. Of
-# the latter two it also holds the sums over each context, behind the pairs.
-_PLAYS, _SUM, _LOG, _SURPRISE, _UNDER, _STATISTICS = range(6)
-
-# What is known of a context: each model's misfit less the reference's, and whose that is.
-_LESS, _REFERENCE = range(2)
+from fpbandits.engine.contract import State
+from fpbandits.policies.shared.deficit import EQUAL, minimum, surprise
+from fpbandits.policies.shared.fit import Fit, Memo
+from fpbandits.policies.shared.levels import Theta
 
 
 @jitted
-def weigh_in_contexts(theta: Any, tally: Any, scratch: Any) -> int:
-    """Fill by_model[NOW] with every model's misfit less the least; return the first that has it.
+def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
+    """Fill ``fit.deficit``; return the first model that fits best.
 
-    They are added up context by context, less those of the reference of before, and once more if
-    another model fits better now: equal levels cancel exactly. Rewards of 0 or 1 cost what their
+    Deficits are added up context by context, less those of the reference of before, and once more
+    if another model fits better now: equal levels cancel exactly. Rewards of 0 or 1 cost what their
     law says, S·win + (n − S)·loss, since only differences matter here.
     """
-    valid, arms = scratch.by_context[_REFERENCE], theta.arms
+    memo, arms, deficit = fit.memo, theta.arms, fit.deficit
     for context in range(theta.best.shape[0]):
-        changed = False
         for pair in range(context * arms, (context + 1) * arms):
-            if _is_news(tally, scratch.memo[pair], pair):
-                _note(theta, tally, scratch, pair)
-                changed = True
-        if changed:
-            valid[context, 0] = -1
-            scratch.memo[theta.codes.shape[0] + context, _UNDER] = -1
-    misfit, before = scratch.by_model[NOW], scratch.notes[REFERENCE]
-    _add_up(theta, scratch, before)
-    least = math.inf
-    for model in range(misfit.size):
-        if misfit[model] < least:
-            least = misfit[model]
-    reference = 0
-    while misfit[reference] > least + EQUAL:
+            if _is_news(state, memo, pair):
+                _note(theta, state, fit, pair)
+                memo.reference[context], memo.total[context] = -1, math.nan
+    before = fit.reference[0]
+    _add_up(theta, fit, before)
+    least, reference = minimum(deficit), 0
+    while deficit[reference] > least + EQUAL:
         reference += 1
     if reference != before:
-        _add_up(theta, scratch, reference)
-        scratch.notes[REFERENCE] = reference
+        _add_up(theta, fit, reference)
+        fit.reference[0] = reference
     return reference
 
 
 @jitted
-def _add_up(theta: Any, scratch: Any, reference: int) -> None:
-    """Fill by_model[NOW] with every model's misfit less the reference's."""
-    less, valid = scratch.by_context[_LESS], scratch.by_context[_REFERENCE]
-    misfit, arms = scratch.by_model[NOW], theta.arms
-    for model in range(misfit.size):
-        misfit[model] = 0.0
+def _add_up(theta: Theta, fit: Fit, reference: int) -> None:
+    """Fill ``fit.deficit`` with what rewards cost every model, less that of the reference."""
+    memo, deficit, arms = fit.memo, fit.deficit, theta.arms
+    deficit.fill(0.0)
     for context in range(theta.best.shape[0]):
-        if valid[context, 0] != reference:
-            valid[context, 0] = reference
-            for model in range(misfit.size):
-                less[context, model] = 0.0
+        if memo.reference[context] != reference:
+            memo.reference[context] = reference
+            memo.above[context].fill(0.0)
             for pair in range(context * arms, (context + 1) * arms):
-                best = scratch.by_pair[pair, reference]
-                for model in range(misfit.size):
-                    less[context, model] += scratch.by_pair[pair, model] - best
-        for model in range(misfit.size):
-            misfit[model] += less[context, model]
+                own = memo.cost[pair, reference]
+                for model in range(deficit.size):
+                    memo.above[context, model] += memo.cost[pair, model] - own
+        for model in range(deficit.size):
+            deficit[model] += memo.above[context, model]
 
 
 @jitted
-def _is_news(tally: Any, memo: Any, pair: int) -> bool:
-    """Tell whether a pair's part of the tally is another than the memo says."""
-    if memo[_PLAYS] != tally.plays[pair] or memo[_SUM] != tally.sums[pair]:
-        return True
-    news = False
-    for k in range(memo.size - _STATISTICS):
-        news = news or memo[_STATISTICS + k] != tally.statistics[pair, k]
-    return news
+def _is_news(state: State, memo: Memo, pair: int) -> bool:
+    """Tell whether a pair's part of the state is another than the memo says."""
+    news = memo.seen[pair, 0] != state.plays[pair] or memo.seen[pair, 1] != state.sums[pair]
+    for k in range(memo.seen.shape[1] - 2):
+        news = news or memo.seen[pair, 2 + k] != state.statistics[pair, k]
+    return bool(news)
 
 
 @jitted
-def _note(theta: Any, tally: Any, scratch: Any, pair: int) -> None:
-    """Take a pair's part of the tally into the memo, and what it costs each model."""
-    n, total = tally.plays[pair], tally.sums[pair]
-    memo, row, models = scratch.memo[pair], scratch.by_level[NOW, pair], scratch.by_pair[pair]
-    memo[_PLAYS], memo[_SUM], memo[_LOG], memo[_UNDER] = n, total, math.log(n + 1.0), -1
-    for k in range(memo.size - _STATISTICS):
-        memo[_STATISTICS + k] = tally.statistics[pair, k]
+def _note(theta: Theta, state: State, fit: Fit, pair: int) -> None:
+    """Take a pair's part of the state into the memo, and what it costs each model."""
+    memo, n, total = fit.memo, state.plays[pair], state.sums[pair]
+    memo.seen[pair, 0], memo.seen[pair, 1], memo.surprise[pair] = n, total, math.nan
+    for k in range(memo.seen.shape[1] - 2):
+        memo.seen[pair, 2 + k] = state.statistics[pair, k]
     for level in range(theta.counts[pair]):
-        if theta.kind == LINEAR:
-            costs = n * theta.base[pair, level]
-            for k in range(theta.cost.shape[2]):
-                costs += tally.statistics[pair, k] * theta.cost[pair, level, k]
-            row[level] = costs
+        if theta.by_law:
+            costs = cost_by_law(theta, state, pair, level)
         else:
-            row[level] = total * theta.win[pair, level] + (n - total) * theta.loss[pair, level]
-    for model in range(models.size):
-        models[model] = row[theta.codes[pair, model]]
+            costs = total * theta.win[pair, level] + (n - total) * theta.loss[pair, level]
+        fit.by_level[pair, level] = costs
+    for model in range(fit.deficit.size):
+        memo.cost[pair, model] = fit.by_level[pair, theta.codes[pair, model]]
 
 
 @jitted
-def fits_in_contexts(theta: Any, tally: Any, scratch: Any, model: int, alarm: float) -> bool:
+def cost_by_law(theta: Theta, state: State, pair: int, level: int) -> float:
+    """Return −ℓ of the rewards of a pair by one of its laws, but for a term that all share."""
+    cost = state.plays[pair] * theta.base[pair, level]
+    for k in range(theta.cost.shape[2]):
+        cost += state.statistics[pair, k] * theta.cost[pair, level, k]
+    return float(cost)
+
+
+@jitted
+def fits_in_contexts(theta: Theta, memo: Memo, model: int, alarm: float) -> bool:
     """Tell whether, in several contexts, a model does not surprise by more than is allowed."""
-    limit, total, arms, pairs = alarm, 0.0, theta.arms, tally.plays.size
-    for context in range(theta.best.shape[0]):
-        whole = scratch.memo[pairs + context]
-        if whole[_UNDER] != model:
-            whole[_UNDER], whole[_LOG], whole[_SURPRISE] = model, 0.0, 0.0
+    limit, total, arms = alarm, 0.0, theta.arms
+    if memo.model[0] != model:
+        memo.model[0] = model
+        memo.surprise.fill(math.nan)
+        memo.total.fill(math.nan)
+    for context in range(memo.total.size):
+        if math.isnan(memo.total[context]):
+            memo.allowed[context] = memo.total[context] = 0.0
             for pair in range(context * arms, (context + 1) * arms):
-                memo = scratch.memo[pair]
-                if memo[_PLAYS] > 0:
-                    if memo[_UNDER] != model:
-                        memo[_UNDER] = model
+                n = memo.seen[pair, 0]
+                if n > 0:
+                    if math.isnan(memo.surprise[pair]):
                         q = theta.levels[pair, theta.codes[pair, model]]
-                        memo[_SURPRISE] = surprise(theta, memo[_PLAYS], memo[_SUM], q)
-                    whole[_LOG] += memo[_LOG]
-                    whole[_SURPRISE] += memo[_SURPRISE]
-        limit += whole[_LOG]
-        total += whole[_SURPRISE]
+                        memo.surprise[pair] = surprise(theta, n, memo.seen[pair, 1], q)
+                    memo.allowed[context] += math.log(n + 1.0)
+                    memo.total[context] += memo.surprise[pair]
+        limit += memo.allowed[context]
+        total += memo.total[context]
     return total <= limit

@@ -42,10 +42,7 @@ def rates(problem: Problem, likelihood: str = LAW) -> Rates:
     """Solve Theorem 2's program for every model of a problem."""
     if likelihood == MEANS and not problem.rewards.all_or_nothing:
         problem = Problem.bernoulli(
-            problem.rewards.unit_means,
-            arms=problem.arms,
-            models=problem.models,
-            name=problem.name,
+            problem.rewards.unit_means, arms=problem.arms, models=problem.models, name=problem.name
         )
     if len(problem.models) > _MOST_MODELS:
         raise InputError(

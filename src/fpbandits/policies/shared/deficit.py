@@ -6,39 +6,41 @@ For rewards in [0, 1] the divergence is that of Bernoulli laws, for normal ones 
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import State
 from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.levels import Theta
 
 EQUAL = 1e-9
-"""Misfits, or shares of mass, that differ by no more are taken for equal, whatever rounding did."""
+"""Deficits, or shares of mass, that differ by no more count as equal, whatever rounding did."""
 
 
 @jitted
-def likelihood_misfit(n: float, total: float, q: float) -> float:
+def bernoulli_deficit(n: float, total: float, q: float) -> float:
     """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
     rest = n - total
     excess = total - n * q
-    misfit = 0.0
+    deficit = 0.0
     if total > 0:
-        misfit += total * math.log1p(excess / (n * q)) if q > 0 else IMPOSSIBLE * total
+        deficit += total * math.log1p(excess / (n * q)) if q > 0 else IMPOSSIBLE * total
     if rest > 0:
-        misfit += rest * math.log1p(-excess / (n * (1 - q))) if q < 1 else IMPOSSIBLE * rest
-    return max(misfit, 0.0)
+        deficit += rest * math.log1p(-excess / (n * (1 - q))) if q < 1 else IMPOSSIBLE * rest
+    return max(deficit, 0.0)
 
 
 @jitted
-def mean_misfit(n: int, total: float, q: float, normal: bool) -> float:
+def mean_deficit(n: int, total: float, q: float, normal: bool) -> float:
     """Return n times the divergence of the mean ``q`` from that of n rewards that add up so."""
     if normal:
         excess = total - n * q
         return 2 * (excess * excess) / n
-    return likelihood_misfit(n, total, q)
+    return bernoulli_deficit(n, total, q)
 
 
 @jitted
-def surprise(theta: Any, n: float, total: float, q: float) -> float:
+def surprise(theta: Theta, n: float, total: float, q: float) -> float:
     """Return by how much n rewards fit the mean ``q`` worse than the best means they could have.
 
     For rewards in [0, 1] this is n·kl(S/n, q), for normal ones 2n(S/n − q)² · n/(n + 1).
@@ -46,13 +48,22 @@ def surprise(theta: Any, n: float, total: float, q: float) -> float:
     if theta.normal:
         excess = total - n * q
         return 2 * (excess * excess) / (n + 1)
-    return likelihood_misfit(n, total, q)
+    return bernoulli_deficit(n, total, q)
 
 
 @jitted
-def allowance(tally: Any) -> float:
+def allowance(state: State) -> float:
     """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
     total = 0.0
-    for arm in range(tally.plays.size):
-        total += math.log(tally.plays[arm] + 1)
+    for arm in range(state.plays.size):
+        total += math.log(state.plays[arm] + 1)
     return total
+
+
+@jitted
+def minimum(values: Floats) -> float:
+    """Return the least of several numbers."""
+    least = math.inf
+    for place in range(values.size):
+        least = min(least, values[place])
+    return least

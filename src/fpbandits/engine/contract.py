@@ -1,0 +1,139 @@
+"""What the rules of a policy are given and return; `fpbandits.engine.policy` says how."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import jitted
+
+Plan = tuple[int, int]
+"""How many arms a cycle has, and how many times over it is played."""
+
+Random = np.random.Generator
+"""Where random numbers come from."""
+
+Prepared = Any
+"""The named tuple that a policy prepares: each has a type of its own, which its rules name."""
+
+Workspace = Any
+"""The named tuple that a policy works in: likewise. Its ``cycle`` holds the arms of a plan."""
+
+CLOCK, ROUNDS, MISFITS, OWN, CONTEXT = range(5)
+COUNTERS = 5
+"""The counters of a state: the policy's own clock (plays, or episodes), how many rounds its last
+plan was for, for how many decisions no model fitted, one that each policy uses as it likes, and the
+context that the next plan is for."""
+
+NO_STATISTICS, NOTHING = np.zeros((0, 0)), np.zeros(0)
+
+
+class Drawn(NamedTuple):
+    """What a leap of Thompson sampling has drawn for the next plan.
+
+    Attributes
+    ----------
+    leader, bound
+        A single number each: who led, and below what bound others stayed.
+    chances
+        Each arm's chance of not having done so.
+    """
+
+    leader: Counts
+    bound: Floats
+    chances: Floats
+
+
+NOTHING_DRAWN = Drawn(np.zeros(0, np.int64), NOTHING, NOTHING)
+"""Live, nothing leaps."""
+
+
+class State(NamedTuple):
+    """What a run or an agent has seen, and what its policy remembers.
+
+    With contexts, what is by arm is by pair of a context and an arm: all arms in the first context,
+    then all in the second, and so on.
+
+    Attributes
+    ----------
+    plays, sums
+        Plays and summed rewards, on [0, 1], of each arm.
+    counters
+        `CLOCK`, `ROUNDS`, `MISFITS`, `OWN` and `CONTEXT`.
+    drawn
+        What a leap has drawn for the plan after it.
+    statistics
+        What else the reward family keeps of each arm's rewards, [arm, k]; see
+        `fpbandits.families.base`. The caller adds to it; a policy only reads it.
+    extra
+        Further numbers of the policy's own; as many as its `extra_numbers` says.
+    """
+
+    plays: Counts
+    sums: Floats
+    counters: Counts
+    drawn: Drawn = NOTHING_DRAWN
+    statistics: Floats = NO_STATISTICS
+    extra: Floats = NOTHING
+
+
+class Envelope(NamedTuple):
+    """How far the rewards of a stretch of plays can stray.
+
+    After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
+    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
+    Hoeffding's maximal inequality; and to one in [0, j] if rewards are ``bounded``. An infinite
+    spread leaves the worst case alone. Of the family's statistics each has such an interval around
+    j times what is ``expected`` of it, [arm, k].
+    """
+
+    means: Floats
+    spread: float
+    bounded: bool = True
+    expected: Floats = NO_STATISTICS
+
+
+class Ahead(NamedTuple):
+    """For how many plays a plan may be, and which rewards may come in them.
+
+    Without an envelope nothing is sure, and a plan is for one round.
+    """
+
+    envelope: Envelope | None
+    plays: int
+
+
+LIVE = Ahead(None, 1)
+"""Live, one play is asked for at a time."""
+
+
+class CycleOnly(NamedTuple):
+    """The workspace of rules that need no more than room for the arms they choose."""
+
+    cycle: Counts
+
+
+@jitted
+def in_context(state: State, context: int, arms: int) -> State:
+    """Return the part of a state that belongs to one context, its counters included."""
+    first, last = context * arms, (context + 1) * arms
+    counters = state.counters
+    if counters.size > COUNTERS:
+        counters = counters[context * COUNTERS : (context + 1) * COUNTERS]
+    return State(
+        state.plays[first:last],
+        state.sums[first:last],
+        counters,
+        state.drawn,
+        state.statistics[first:last],
+        state.extra,
+    )
+
+
+@jitted
+def count(state: State, arm: int, plays: int, total: float) -> None:
+    """Count plays and add up rewards: all that most policies observe."""
+    state.plays[arm] += plays
+    state.sums[arm] += total
