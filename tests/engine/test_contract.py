@@ -34,5 +34,4 @@ def test_rules_that_look_at_all_contexts_share_their_counters() -> None:
 
 def test_a_state_without_more_holds_plays_sums_and_counters() -> None:
     state = State(np.zeros(2, np.int64), np.zeros(2), np.zeros(COUNTERS, np.int64))
-    assert [part.size for part in state.drawn] == [0, 0, 0]
-    assert state.statistics.size == state.extra.size == 0
+    assert state.drawn.size == state.statistics.size == state.extra.size == 0

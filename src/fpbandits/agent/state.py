@@ -21,7 +21,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts
 from fpbandits.core.renamed import with_new_options
-from fpbandits.engine.contract import COUNTERS, NOTHING_DRAWN, State
+from fpbandits.engine.contract import COUNTERS, NOTHING, State
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import Ready
 from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
@@ -56,9 +56,9 @@ def unpacked(array: Counts, own: Ready) -> State:
     plays, counters = array[:pairs], array[pairs:-size]
     numbers = array[-size:].view(np.float64)
     if size == pairs:
-        return State(plays, numbers, counters, NOTHING_DRAWN, *own.nothing)
+        return State(plays, numbers, counters, NOTHING, *own.nothing)
     statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
-    return State(plays, numbers[:pairs], counters, NOTHING_DRAWN, statistics, numbers[last:])
+    return State(plays, numbers[:pairs], counters, NOTHING, statistics, numbers[last:])
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:

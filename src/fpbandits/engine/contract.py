@@ -27,27 +27,11 @@ COUNTERS = 5
 plan was for, for how many decisions no model fitted, one that each policy uses as it likes, and the
 context that the next plan is for."""
 
+BOUND, CHANCES = range(2)
+"""What a leap of Thompson sampling has drawn for the next plan: below what bound others stayed, and
+from here on each arm's chance of not having done so."""
+
 NO_STATISTICS, NOTHING = np.zeros((0, 0)), np.zeros(0)
-
-
-class Drawn(NamedTuple):
-    """What a leap of Thompson sampling has drawn for the next plan.
-
-    Attributes
-    ----------
-    leader, bound
-        A single number each: who led, and below what bound others stayed.
-    chances
-        Each arm's chance of not having done so.
-    """
-
-    leader: Counts
-    bound: Floats
-    chances: Floats
-
-
-NOTHING_DRAWN = Drawn(np.zeros(0, np.int64), NOTHING, NOTHING)
-"""Live, nothing leaps."""
 
 
 class State(NamedTuple):
@@ -63,7 +47,7 @@ class State(NamedTuple):
     counters
         `CLOCK`, `ROUNDS`, `MISFITS`, `OWN` and `CONTEXT`.
     drawn
-        What a leap has drawn for the plan after it.
+        `BOUND` and `CHANCES`; empty live, where nothing leaps.
     statistics
         What else the reward family keeps of each arm's rewards, [arm, k]; see
         `fpbandits.families.base`. The caller adds to it; a policy only reads it.
@@ -74,7 +58,7 @@ class State(NamedTuple):
     plays: Counts
     sums: Floats
     counters: Counts
-    drawn: Drawn = NOTHING_DRAWN
+    drawn: Floats = NOTHING
     statistics: Floats = NO_STATISTICS
     extra: Floats = NOTHING
 

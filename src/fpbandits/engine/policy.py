@@ -41,11 +41,11 @@ from fpbandits.core.arrays import Floats
 from fpbandits.core.renamed import refuse_old_keywords
 from fpbandits.engine.compiling import found_by_type
 from fpbandits.engine.contract import (
+    CHANCES,
     CLOCK,
     COUNTERS,
     Ahead,
     CycleOnly,
-    Drawn,
     Envelope,
     Plan,
     Prepared,
@@ -148,7 +148,7 @@ class Policy(ABC):
             np.zeros(pairs, np.int64),
             np.zeros(pairs),
             np.zeros(COUNTERS * apart, np.int64),
-            Drawn(np.zeros(1, np.int64), np.zeros(1), np.zeros(len(problem.arms))),
+            np.zeros(CHANCES + len(problem.arms)),
             np.zeros((pairs, problem.rewards.statistics)),
             np.zeros(self.extra_numbers(problem)),
         )

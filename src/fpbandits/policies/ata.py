@@ -46,8 +46,7 @@ class ATA(LikelihoodPolicy):
         Scale of time in the test Λ > ln(c·t), more than 0: a larger one explores for longer before
         the estimate is trusted.
     likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
     References
     ----------

@@ -24,11 +24,12 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State, count
+from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts
-from fpbandits.policies.shared.deficit import EQUAL, minimum
-from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.fp_ucb import FPUCB
+from fpbandits.policies.shared.deficit import EQUAL
+from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.problem.problem import Problem
@@ -58,8 +59,7 @@ class FPLLR(LikelihoodPolicy):
     Parameters
     ----------
     likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+        Test models by the law of rewards, or, where that is not to be trusted, by means alone.
 
     References
     ----------
@@ -138,11 +138,7 @@ class FPLLR(LikelihoodPolicy):
             certain = certain and playing[arm] == sure[arm]
         return certain
 
-    @staticmethod
-    def observe(
-        prepared: FPLLRData, state: State, arm: int, plays: int, total: float, random: Random
-    ) -> None:
-        count(state, arm, plays, total)  # the clock counts episodes
+    observe = staticmethod(FPUCB.observe)  # its clock counts episodes too
 
 
 @jitted

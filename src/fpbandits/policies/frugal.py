@@ -167,14 +167,13 @@ class Frugal(LikelihoodPolicy):
     trust : float, default 250.0
         With false_alarm, how many plays pass until a model's claims of arms that are not played are
         doubted, times (K − 1)⁴ for K arms; 0 or more.
+    likelihood : {"law", "means"}, default "law"
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
     change_rate : float, default 0.0
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
         never changes.
     settle : float, default 1e6
         From which play on everything that may ever be worth its cost is settled early, 0 or more.
-    likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
 
     References
     ----------

@@ -76,8 +76,8 @@ class IDSTheta(LikelihoodPolicy):
     Parameters
     ----------
     likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+        Take the posterior by the law of rewards, or, where that is not to be trusted, by means
+        alone.
 
     References
     ----------

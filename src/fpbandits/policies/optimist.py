@@ -44,8 +44,8 @@ from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Ran
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts
 from fpbandits.policies.imed import imed_holds
-from fpbandits.policies.shared.deficit import EQUAL, minimum
-from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.deficit import EQUAL
+from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
 from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
@@ -89,6 +89,8 @@ class Optimist(LikelihoodPolicy):
 
     Parameters
     ----------
+    likelihood : {"law", "means"}, default "law"
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
     delta : float, default 0.1
         δ of the threshold (1 + δ) ln t + b on a model's log-likelihood deficit, 0 or more. A larger
         one keeps models for longer: more exploration, and a lighter tail of regret. The guarantee
@@ -101,9 +103,6 @@ class Optimist(LikelihoodPolicy):
     change_rate : float, default 0.0
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
         never changes.
-    likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
 
     References
     ----------

@@ -49,8 +49,7 @@ class OSSB(LikelihoodPolicy):
         Which part of the explorations each arm gets at least, whatever the lower bound says of it,
         from 0 to 1.
     likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
     References
     ----------

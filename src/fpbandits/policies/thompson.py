@@ -22,13 +22,13 @@ from typing import NamedTuple
 
 from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.contract import OWN, Ahead, CycleOnly, Plan, Random, State, count
+from fpbandits.engine.contract import BOUND, CHANCES, OWN, Ahead, CycleOnly, Plan, Random, State
 from fpbandits.policies.shared.beta_tail import draw_above, upper_tail
 from fpbandits.policies.shared.blind import BlindPolicy
 from fpbandits.problem.problem import Problem
 
-_EVENT_DUE = OWN
-"""The counter that is 1 where the next plan is an event."""
+_LED = OWN
+"""The counter that is 1 + the leader where the next plan is an event, else 0."""
 
 _NEGLIGIBLE = 38.0
 """Half of 76: the leader's draw is below the threshold with probability e^−76 or less per step."""
@@ -68,9 +68,10 @@ class Thompson(BlindPolicy):
     def plan(
         prepared: ThompsonData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random
     ) -> Plan:
-        if state.counters[_EVENT_DUE] == 1:  # an event is due
-            state.counters[_EVENT_DUE] = 0
-            workspace.cycle[0] = _event(prepared, state, random)
+        leader = state.counters[_LED] - 1
+        if leader >= 0:  # an event is due
+            state.counters[_LED] = 0
+            workspace.cycle[0] = _event(prepared, state, leader, random)
             return 1, 1
         if ahead.plays > 1 and prepared.binary:
             rounds = _leap(prepared, state, workspace.cycle, ahead.plays, random)
@@ -97,7 +98,8 @@ class Thompson(BlindPolicy):
         # Only 0/1 rewards come in more than one at a time.
         if not prepared.normal and plays == 1 and 0.0 < total < 1.0:
             total = 1.0 if random.random() < total else 0.0
-        count(state, arm, plays, total)
+        state.plays[arm] += plays
+        state.sums[arm] += total
 
 
 @jitted
@@ -126,31 +128,29 @@ def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random
     y = wins / end - math.sqrt(_NEGLIGIBLE / end)
     if y <= rival:
         return 0
-    log_quiet, chances = 0.0, state.drawn.chances
+    log_quiet, chances = 0.0, state.drawn[CHANCES:]
     for arm in range(prepared.arms):
         chances[arm] = 0.0
         if arm != leader:
             losses = state.plays[arm] - state.sums[arm]
             chances[arm] = upper_tail(state.sums[arm] + 1, losses + 1, y)
             log_quiet += math.log1p(-chances[arm])
-    state.drawn.bound[0] = y
+    state.drawn[BOUND] = y
     waiting = math.inf if log_quiet == 0 else random.standard_exponential() / -log_quiet
     cycle[0] = leader
     if waiting >= window:
         return window
-    state.drawn.leader[0] = leader
     if waiting < 1:
-        cycle[0] = _event(prepared, state, random)
+        cycle[0] = _event(prepared, state, leader, random)
         return 1
-    state.counters[_EVENT_DUE] = 1
+    state.counters[_LED] = leader + 1
     return int(waiting)
 
 
 @jitted
-def _event(prepared: ThompsonData, state: State, random: Random) -> int:
+def _event(prepared: ThompsonData, state: State, leader: int, random: Random) -> int:
     """Draw the others' means given that one of them is at least y, and return who is largest."""
-    leader, y = int(state.drawn.leader[0]), state.drawn.bound[0]
-    chances = state.drawn.chances
+    y, chances = state.drawn[BOUND], state.drawn[CHANCES:]
     best, best_mean = (
         leader,
         random.beta(1 + state.sums[leader], 1 + (state.plays[leader] - state.sums[leader])),

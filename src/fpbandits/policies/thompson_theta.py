@@ -25,20 +25,19 @@ import numpy as np
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real, plain_text
 from fpbandits.engine.compiling import jitted
-from fpbandits.engine.contract import CONTEXT, OWN, Ahead, Envelope, Plan, Random, State
+from fpbandits.engine.contract import BOUND, CONTEXT, OWN, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
-from fpbandits.policies.shared.deficit import minimum
-from fpbandits.policies.shared.fit import Fit, new_fit
+from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.problem.problem import Problem
 
-_CANDIDATE_DUE = OWN
-"""The counter that is 1 where the next plan is a candidate."""
+_LED = OWN
+"""The counter that is 1 + the leader where the next plan is a candidate, else 0."""
 
 _LARGEST = float(np.finfo(float).max)
 
@@ -73,8 +72,7 @@ class ThompsonTheta(LikelihoodPolicy):
         Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
         never changes.
     likelihood : {"law", "means"}, default "law"
-        Which likelihood models are weighed by: that of the rewards' own law, or, for rewards in
-        [0, 1] whose law is not to be trusted, one that takes nothing but their means.
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
     References
     ----------
@@ -163,14 +161,14 @@ class ThompsonTheta(LikelihoodPolicy):
             return 1, 1
         for model in range(prepared.cost.size):
             energy[model] += prepared.cost[model]
-        if ahead.plays == 1 and state.counters[_CANDIDATE_DUE] == 0:
+        leader = state.counters[_LED] - 1
+        if leader >= 0:  # a candidate is due
+            state.counters[_LED] = 0
+            workspace.cycle[0] = _candidate(best, energy, state.drawn[BOUND], leader, random)
+            return 1, 1
+        if ahead.plays == 1:
             workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
-
-        if state.counters[_CANDIDATE_DUE] == 1:  # a candidate is due
-            state.counters[_CANDIDATE_DUE] = 0
-            return 1, _candidate(prepared, state, workspace, random)
-
         least, mass = minimum(energy), workspace.mass
         mass.fill(0.0)
         for model in range(prepared.cost.size):
@@ -184,16 +182,16 @@ class ThompsonTheta(LikelihoodPolicy):
         if odds > 0.3:
             workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
-        state.drawn.leader[0] = leader
         # Twice the odds of now: more would waste candidates, less would waste rounds.
-        state.drawn.bound[0] = max(2 * odds, 1e-25)
+        bound = state.drawn[BOUND] = max(2 * odds, 1e-25)
         rounds = certain_rounds(prepared, state, workspace, ahead)
-        waiting = random.standard_exponential() / -math.log1p(-state.drawn.bound[0])
+        waiting = random.standard_exponential() / -math.log1p(-bound)
         if waiting >= rounds:
             return 1, rounds
         if waiting < 1:
-            return 1, _candidate(prepared, state, workspace, random)
-        state.counters[_CANDIDATE_DUE] = 1
+            workspace.cycle[0] = _candidate(best, energy, bound, leader, random)
+            return 1, 1
+        state.counters[_LED] = leader + 1
         return 1, int(waiting)
 
     def chance(
@@ -217,7 +215,7 @@ class ThompsonTheta(LikelihoodPolicy):
         fit, best = workspace.fit, prepared.theta.best[0]
         bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
         odds = _odds(best, fit.lowest, fit.highest, workspace.cycle[0])
-        return bool(odds <= state.drawn.bound[0])
+        return bool(odds <= state.drawn[BOUND])
 
 
 def _read(text: str) -> Mapping[str, float]:
@@ -273,14 +271,9 @@ def _odds(best: Counts, against: Floats, for_it: Floats, leader: int) -> float:
 
 
 @jitted
-def _candidate(
-    prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, random: Random
-) -> int:
-    """Decide whether a candidate is a real change, and fill the cycle: one round in either case."""
-    leader = state.drawn.leader[0]
-    best, energy = prepared.theta.best[0], workspace.fit.deficit
+def _candidate(best: Counts, energy: Floats, bound: float, leader: int, random: Random) -> int:
+    """Return the arm to play where a candidate is due: the leader, unless it is a real change."""
     odds = _odds(best, energy, energy, leader)
-    workspace.cycle[0] = leader
-    if random.random() * state.drawn.bound[0] < odds / (1 + odds):
-        workspace.cycle[0] = best[_draw(energy, best, leader, random)]
-    return 1
+    if random.random() * bound < odds / (1 + odds):
+        return int(best[_draw(energy, best, leader, random)])
+    return leader

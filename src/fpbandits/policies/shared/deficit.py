@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from fpbandits.core.arrays import Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import State
 from fpbandits.families.information import IMPOSSIBLE
@@ -58,12 +57,3 @@ def allowance(state: State) -> float:
     for arm in range(state.plays.size):
         total += math.log(state.plays[arm] + 1)
     return total
-
-
-@jitted
-def minimum(values: Floats) -> float:
-    """Return the least of several numbers."""
-    least = math.inf
-    for place in range(values.size):
-        least = min(least, values[place])
-    return least

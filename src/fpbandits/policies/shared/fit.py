@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.levels import Theta
 
 
@@ -42,8 +45,8 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    reference
-        A single number: the model that fits best.
+    reference, least
+        A single number each: the model that fits best, and its own deficit to the best means.
     deficit
         Of every model, its log-likelihood deficit: how much less likely it makes what was seen than
         the model that fits best.
@@ -56,6 +59,7 @@ class Fit(NamedTuple):
     """
 
     reference: Counts
+    least: Floats
     deficit: Floats
     lowest: Floats
     highest: Floats
@@ -89,6 +93,7 @@ def new_fit(theta: Theta) -> Fit:
     )
     return Fit(
         reference=np.zeros(1, np.int64),
+        least=np.zeros(1),
         deficit=np.zeros(models),
         lowest=np.zeros(models),
         highest=np.zeros(models),
@@ -97,3 +102,21 @@ def new_fit(theta: Theta) -> Fit:
         highest_of=np.zeros(levels),
         memo=memo,
     )
+
+
+@jitted
+def first_best(deficit: Floats, least: float) -> int:
+    """Return the first model whose deficit is the least one, or equal to it."""
+    model = 0
+    while deficit[model] > least + EQUAL:
+        model += 1
+    return model
+
+
+@jitted
+def minimum(values: Floats) -> float:
+    """Return the least of several numbers."""
+    least = math.inf
+    for place in range(values.size):
+        least = min(least, values[place])
+    return least

@@ -35,8 +35,8 @@ from fpbandits.engine.contract import Envelope, Prepared, State, Workspace
 from fpbandits.engine.envelope import corners
 from fpbandits.engine.options import options
 from fpbandits.errors import InputError, wrong_value
-from fpbandits.policies.shared.deficit import EQUAL, allowance, bernoulli_deficit, minimum, surprise
-from fpbandits.policies.shared.fit import Fit, FitOnly, new_fit
+from fpbandits.policies.shared.deficit import EQUAL, allowance, bernoulli_deficit, surprise
+from fpbandits.policies.shared.fit import Fit, FitOnly, first_best, minimum, new_fit
 from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
 from fpbandits.policies.shared.memo import cost_by_law, fits_in_contexts, weigh_in_contexts
 from fpbandits.problem.problem import Problem
@@ -137,8 +137,9 @@ def _of_means(problem: Problem, state: State) -> Floats:
 def weigh(theta: Theta, state: State, fit: Fit) -> int:
     """Fill ``fit.deficit``; return the first model that fits best, also in ``fit.reference``.
 
-    ``fit.by_level`` holds each level's deficit less that of the best model's level, but not with
-    several contexts.
+    ``fit.by_level`` holds each level's deficit less that of the best model's level, and
+    ``fit.least`` the deficit of the best model to the best means, unless models are weighed by law.
+    With several contexts neither is there.
     """
     if theta.best.shape[0] > 1:
         return weigh_in_contexts(theta, state, fit)
@@ -158,17 +159,15 @@ def weigh(theta: Theta, state: State, fit: Fit) -> int:
 def compare(theta: Theta, state: State, fit: Fit) -> int:
     """Do as `weigh` does, once ``fit.by_level`` holds the deficit of every level."""
     _add_up(theta, state, fit)
-    deficit, by_level, reference = fit.deficit, fit.by_level, 0
-    least = minimum(deficit)
-    while deficit[reference] > least + EQUAL:
-        reference += 1
+    by_level, least = fit.by_level, minimum(fit.deficit)
+    reference = first_best(fit.deficit, least)
     # Once more, arm by arm against the best model: equal levels cancel exactly.
     for arm in range(theta.arms):
         own = by_level[arm, theta.codes[arm, reference]]
         for level in range(theta.counts[arm]):
             by_level[arm, level] -= own
     _add_up(theta, state, fit)
-    fit.reference[0] = reference
+    fit.reference[0], fit.least[0] = reference, least
     return reference
 
 
@@ -192,10 +191,12 @@ def nothing_fits(theta: Theta, state: State, fit: Fit, alarm: float) -> bool:
     own deviation for normal rewards, is a supermartingale from 1 when divided by that of θ°, and at
     least e^{surprise}/Π(n_i + 1); then it is Ville's inequality.
     """
-    reference = fit.reference[0]
-    if theta.best.shape[0] > 1 and fits_in_contexts(theta, fit.memo, reference, alarm):
+    several, reference = theta.best.shape[0] > 1, fit.reference[0]
+    if several and fits_in_contexts(theta, fit.memo, reference, alarm):
         return False
     limit = alarm + allowance(state)
+    if not several and not theta.by_law:
+        return bool(fit.least[0] > limit)
     if _fits(theta, state, reference, limit):  # as a rule, and then no one else matters
         return False
     nobody = True

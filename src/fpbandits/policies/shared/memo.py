@@ -11,8 +11,8 @@ import math
 
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import State
-from fpbandits.policies.shared.deficit import EQUAL, minimum, surprise
-from fpbandits.policies.shared.fit import Fit, Memo
+from fpbandits.policies.shared.deficit import surprise
+from fpbandits.policies.shared.fit import Fit, Memo, first_best, minimum
 from fpbandits.policies.shared.levels import Theta
 
 
@@ -32,9 +32,7 @@ def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
                 memo.reference[context], memo.total[context] = -1, math.nan
     before = fit.reference[0]
     _add_up(theta, fit, before)
-    least, reference = minimum(deficit), 0
-    while deficit[reference] > least + EQUAL:
-        reference += 1
+    reference = first_best(deficit, minimum(deficit))
     if reference != before:
         _add_up(theta, fit, reference)
         fit.reference[0] = reference
