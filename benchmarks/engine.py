@@ -307,11 +307,11 @@ def large_sets(kind: str, count: int) -> dict[str, float]:
     peak = _peak_bytes()
     kept = sum(part.nbytes for part in prepared if isinstance(part, np.ndarray))
     state, truth = policy.new_state(problem), problem.means[0]
-    workspace = policy.workspace(prepared, 16)
+    workspace, nothing = policy.workspace(prepared, 16), np.zeros(16, np.int64)
     times = []
     for _ in range(2000):
         start = time.perf_counter()
-        length = plan_once(prepared, state, workspace, generator)
+        length = plan_once(prepared, state, workspace, 0, nothing, generator)
         times.append(time.perf_counter() - start)
         for arm in workspace.cycle[:length]:
             state.plays[arm] += 1

@@ -7,12 +7,11 @@ all of Θ keep every reward, and weigh a model by the log-likelihood of all of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from reference import Known, divergences, ids, kl, posterior, twin
+from reference import Known, divergences, frugal_arms, ids, kl, posterior, twin
 
 from fpbandits import Problem
 
@@ -107,110 +106,26 @@ class IDSTheta(Together):
 
 
 class Frugal(Together):
-    """Every choice of an arm per context is tried; of equals the first."""
-
     def __init__(
         self,
         problem: Problem,
         log_likelihood: LogLikelihood = of_bernoulli,
         kappa: float = 5.0,
-        settle: float = math.inf,
     ) -> None:
         super().__init__(problem, log_likelihood)
-        self.kappa, self.settle = kappa, settle
-        rows = problem.rewards.unit_means.reshape(np.shape(self.means))
-        self.units, self.shares = rows.tolist(), problem.shares
-        self.apart = np.reshape(divergences(problem), (len(rows), *rows.shape))
-        self.paid = 0
-        self.instead = 0
-        self.settled = 0
+        self.kappa = kappa
+        self.units = problem.rewards.unit_means.reshape(np.shape(self.means))
+        models = len(self.units)
+        self.apart = np.reshape(divergences(problem), (models, *self.units.shape))
+        self.shares = problem.shares
+        self.elsewhere = 0
 
     def decide(self, context: int, stream: np.random.Generator) -> int:
-        h = self.kappa * max(len(self.seen), 1) ** 1.1
+        h = self.kappa * (len(self.seen) + 1) ** 1.1
         p, hat = posterior(self.costs(), [1.0] * len(self.means), h)
-        units = np.array(self.units)
-        models, contexts, arms = map(range, units.shape)
-        gaps = units.max(axis=2, keepdims=True) - units
-        gaps[gaps <= 1e-12] = 0
-        cost = [[sum(p[m] * gaps[m, x, a] for m in models) for a in arms] for x in contexts]
-        leaders = []
-        for x in contexts:
-            good = [a for a in arms if gaps[hat, x, a] == 0]
-            least = min(cost[x][a] for a in good)
-            leaders.append(next(a for a in good if cost[x][a] <= least + h**-2))
-        loses = [sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(self.shares)) for m in models]
-        worth = np.zeros((len(contexts), len(arms)))
-        for m in models:
-            for f in models:
-                worth += p[m] * loses[m] * p[f] * self.apart[f, m]
-
-        def ratio(choice: Sequence[int]) -> float:
-            places = list(zip(self.shares, contexts, choice, strict=True))
-            gain = sum(s * worth[x, a] for s, x, a in places)
-            lost = sum(s * cost[x][a] for s, x, a in places)
-            return -1.0 if not gain else gain / lost if lost else math.inf
-
-        found, most = leaders, -1.0
-        for choice in product(arms, repeat=len(contexts)):
-            if ratio(choice) * h >= 1 and ratio(choice) > most * (1 + EQUAL):
-                found, most = list(choice), ratio(choice)
-        late = len(self.seen) > self.settle
-        n = self.paid + 25 if late else self.paid
-        part = (1 + n / 4) ** -2
-
-        def asked(heard_else: float) -> tuple[list[int], float]:
-            """Of what models ask for what is worth most for its cost, and the odds of who asks."""
-            pairs = self.asked(p, hat, math.exp(-math.sqrt(n)), heard_else, leaders, gaps)
-            ways = [([*leaders[:x], a, *leaders[x + 1 :]], pairs[x, a]) for x, a in sorted(pairs)]
-            most = max((ratio(way) for way, _ in ways), default=0.0)
-            return next((each for each in ways if ratio(each[0]) * (1 + EQUAL) >= most), ([], 0.0))
-
-        if most < 0:
-            settled, odds = asked(1.0) if late else ([], 0.0)
-            best = max(map(ratio, product(arms, repeat=len(contexts))))
-            if settled and ratio(settled) >= max(1 / (self.kappa * 1e18**1.1), 0.1 * odds * best):
-                self.settled += settled[context] != leaders[context]
-                return settled[context]
-            return int(leaders[context])
-        if not any(gaps[hat, x, found[x]] for x in contexts):
-            return int(found[context])
-        instead, _ = asked(part)
-        if instead and ratio(instead) >= part * most:
-            self.instead += instead[context] != found[context]
-            return instead[context]
-        self.paid += gaps[hat, context, found[context]] > 0
-        return int(found[context])
-
-    def asked(
-        self,
-        p: list[float],
-        hat: int,
-        heard_if_trusting: float,
-        heard_else: float,
-        leaders: list[int],
-        gaps: np.ndarray,
-    ) -> dict[tuple[int, int], float]:
-        """The contexts and arms that models ask for, and the odds of who does."""
-        models, lead = range(len(p)), set(enumerate(leaders))
-        best = [{(int(x), int(a)) for x, a in np.argwhere(gaps[m] == 0)} for m in models]
-        stake = [
-            p[m] * sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(self.shares))
-            for m in models
-        ]
-        rival = next(m for m in models if stake[m] * (1 + EQUAL) >= max(stake))
-        asked: dict[tuple[int, int], float] = {}
-        for m in models:
-            trusts = lead <= best[m]
-            alike = [f for f in models if not any(self.apart[m, f, x, a] for x, a in best[m])]
-            free = all(best[m] <= best[f] for f in alike)
-            heard = heard_if_trusting if trusts else heard_else
-            if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
-                against = rival if trusts else hat
-                among = best[m] - lead if trusts else best[m] | lead
-                for pair in among:
-                    if self.apart[against, m, *pair] > 0:
-                        asked[pair] = max(asked.get(pair, 0.0), p[m] / p[hat])
-        return asked
+        arms, leaders = frugal_arms(self.units, self.shares, p, hat, h, self.apart)
+        self.elsewhere += arms[context] != leaders[context]
+        return arms[context]
 
 
 class FPLLR(Together):

@@ -7,6 +7,7 @@ a problem and the policy's options, and is a generator: it yields an arm and is 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -259,35 +260,79 @@ def frugal(
     known: Known,
     delta: float = 0.1,
     kappa: float = 5.0,
+    horizon: float = 0.0,
+    lifetime: float = 0.0,
     false_alarm: float = 0.0,
     trust: float = 250.0,
-    settle: float = 1e6,
 ) -> Player:
     means, (arms, n, S) = known.means, nothing_seen(known)
-    prior = known.problem.prior or [1.0] * len(means)
-    apart, paid = divergences(known.problem), 0
+    prior, apart = known.problem.prior or [1.0] * len(means), divergences(known.problem)
     while True:
         own = [sum(n[i] * kl(S[i] / n[i], row[i]) for i in range(arms) if n[i]) for row in means]
-        if false_alarm and min(own) > sum(math.log(plays + 1) for plays in n) - math.log(
-            false_alarm
-        ):
+        limit = sum(math.log(plays + 1) for plays in n)
+        limit += -math.log(false_alarm) if false_alarm else math.inf
+        if min(own) > limit:
             yield from imed_from(arms, n, S)
-        h = kappa * max(sum(n), 1) ** (1 + delta)
-        p, hat = posterior(known.misfits(n, S), prior, h)
-        ever = kappa * 1e18 ** (1 + delta) if sum(n) > settle else 0.0
-        leader = instead = frugal_leader(means, p, hat, h)
-        if false_alarm:
-            instead = doubted(n, S, max(means[hat]), trust, leader)
-        arm, pays = frugal_arm(means, p, hat, h, apart, paid, ever, instead != leader)
-        paid += pays
-        arm = instead if arm == leader else arm
+        t = sum(n) + 1
+        h = max(horizon - t + 1, 1) if horizon else lifetime or kappa * t ** (1 + delta)
+        weights = [w if cost <= limit else 0.0 for w, cost in zip(prior, own, strict=True)]
+        p, hat = posterior(known.misfits(n, S), weights, h)
+        units = np.array(means)[:, np.newaxis]
+        (arm,), (leader,) = frugal_arms(units, [1.0], p, hat, h, apart[:, :, np.newaxis])
+        if false_alarm and arm == leader:
+            arm = doubted(t, n, S, max(means[hat]), trust, leader)
         S[arm] += yield arm
         n[arm] += 1
 
 
-def doubted(n: list[int], S: list[float], top: float, trust: float, leader: int) -> int:
+def frugal_arms(
+    means: np.ndarray,
+    shares: Sequence[float],
+    p: Sequence[float],
+    hat: int,
+    h: float,
+    apart: np.ndarray,
+    pending: np.ndarray | None = None,
+) -> tuple[list[int], list[int]]:
+    """Return what frugality plays in each context, and who leads there.
+
+    Sums are over all pairs of models, and all choices of an arm per context are tried. ``means`` is
+    [θ, context, arm], ``apart`` D(φ‖θ) by [φ, θ, context, arm], ``pending`` by context and arm.
+    """
+    weights, (models, contexts, arms) = np.array(p), means.shape
+    gaps = means.max(axis=2, keepdims=True) - means
+    gaps[gaps <= 1e-12] = 0
+    loss = np.einsum("m,mxa->xa", weights, gaps)
+    leaders = []
+    for x in range(contexts):
+        best = [a for a in range(arms) if gaps[hat, x, a] == 0]
+        least = min(loss[x, a] for a in best)
+        leaders.append(next(a for a in best if loss[x, a] * (1 - EQUAL) <= least))
+    value = np.zeros((contexts, arms))
+    for m in range(models):
+        stake = p[m] * sum(s * gaps[m, x, leaders[x]] for x, s in enumerate(shares))
+        w = weights.copy()
+        w[m] = 0
+        if pending is not None and pending.any():
+            both = apart[:, m] + apart[m]
+            w *= np.exp(-(both * pending).sum(axis=(1, 2)) / 8)
+            w[weights < 0.2 * weights[hat]] = 0
+        if stake > 0 and w.sum() > 0:
+            told = np.einsum("f,fxa->xa", w, apart[:, m]) / w.sum()
+            value += stake * w.sum() * told / (1 + told)
+    found, most = leaders, 1 / h
+    for choice in itertools.product(range(arms), repeat=contexts):
+        gain = sum(s * value[x, choice[x]] for x, s in enumerate(shares))
+        lost = sum(s * loss[x, choice[x]] for x, s in enumerate(shares))
+        ratio = -1.0 if gain <= 0 else gain / lost if lost else math.inf
+        if ratio > most * (1 + EQUAL) or (found is leaders and ratio >= most):
+            found, most = list(choice), ratio
+    return found, leaders
+
+
+def doubted(t: int, n: list[int], S: list[float], top: float, trust: float, leader: int) -> int:
     """The arm that its rewards least refute to pay more, if they do so too little by now."""
-    t, arms = sum(n), range(len(n))
+    arms = range(len(n))
     start = trust * (len(n) - 1) ** 4
     if t <= start or len(n) == 1:
         return leader
@@ -301,74 +346,6 @@ def doubted(n: list[int], S: list[float], top: float, trust: float, leader: int)
     return least if refuted[least] < math.log(t / start) else leader
 
 
-def frugal_leader(means: list[list[float]], p: list[float], hat: int, h: float) -> int:
-    """Of the best arms under θ̂, the first that costs least."""
-    arms = range(len(means[0]))
-    cost = [sum(w * (max(row) - row[i]) for w, row in zip(p, means, strict=True)) for i in arms]
-    best = [i for i in arms if means[hat][i] >= max(means[hat]) - 1e-12]
-    return next(i for i in best if cost[i] <= min(cost[j] for j in best) + h**-2)
-
-
-def frugal_arm(
-    means: list[list[float]],
-    p: list[float],
-    hat: int,
-    h: float,
-    apart: Any,
-    paid: int,
-    ever: float = 0.0,
-    doubts: bool = False,
-) -> tuple[int, bool]:
-    """What frugality plays, and whether it pays for it, if it has ``paid`` so often before.
-
-    With ``ever``, which is h in the end, it settles what will be worth its cost, if nothing is in
-    doubt.
-    """
-    models, arms = range(len(means)), range(len(means[0]))
-    best = [{i for i in arms if row[i] >= max(row) - 1e-12} for row in means]
-    gap = [[0.0 if i in best[m] else max(means[m]) - means[m][i] for i in arms] for m in models]
-    cost = [sum(p[m] * gap[m][i] for m in models) for i in arms]
-    least = min(cost[i] for i in best[hat])
-    leader = next(i for i in arms if i in best[hat] and cost[i] <= least + h**-2)
-    stake = [p[m] * gap[m][leader] for m in models]
-    worth = [
-        sum(stake[m] * sum(p[f] * apart[f][m][i] for f in models) for m in models) for i in arms
-    ]
-    ratio = [-1.0 if not v else v / c if c else math.inf for v, c in zip(worth, cost, strict=True)]
-    n = paid + 25 if ever else paid
-    rival = next(m for m in models if stake[m] * (1 + EQUAL) >= max(stake))
-    part = (1 + n / 4) ** -2
-
-    def asked(heard_else: float) -> list[tuple[int, float]]:
-        """Of what models ask for what is worth most for its cost, and the odds of who asks."""
-        found: dict[int, float] = {}
-        for m in models:
-            trusts = leader in best[m]
-            alike = [f for f in models if not any(apart[m][f][i] for i in best[m])]
-            free = all(best[m] <= best[f] for f in alike)
-            heard = math.exp(-math.sqrt(n)) if trusts else heard_else
-            if (free or not trusts) and p[m] > heard * p[hat] * (1 + EQUAL):
-                among = best[m] - {leader} if trusts else best[m] | {leader}
-                for i in among:
-                    if apart[rival if trusts else hat][m][i] > 0:
-                        found[i] = max(found.get(i, 0.0), p[m] / p[hat])
-        most = max((ratio[i] for i in found), default=-math.inf)
-        return [(i, found[i]) for i in sorted(found) if ratio[i] * (1 + EQUAL) >= most]
-
-    if max(ratio) * h < 1:
-        for i, odds in asked(1.0)[:1] if ever and not doubts else []:
-            if ratio[i] * ever >= 1 and ratio[i] >= 0.1 * odds * max(ratio):
-                return i, False
-        return leader, False
-    arm = next(i for i in arms if ratio[i] == max(ratio) or ratio[i] * (1 + EQUAL) >= max(ratio))
-    if arm in best[hat]:
-        return arm, False
-    instead = asked(part)
-    if instead and max(ratio[i] for i, _ in instead) >= part * ratio[arm]:
-        return instead[0][0], False
-    return arm, True
-
-
 def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple[list[float], int]:
     """The posterior, 0 where odds are below e^−40/h², and the first model that has most of it."""
     energy = [c - math.log(w) if w else math.inf for c, w in zip(costs, prior, strict=True)]
@@ -377,31 +354,25 @@ def posterior(costs: Sequence[float], prior: Sequence[float], h: float) -> tuple
     return [odd / sum(odds) for odd in odds], first_least(energy)
 
 
-def divergences(problem: Problem) -> Any:
-    """D_i(φ‖θ), [φ][θ][i], scaled for each arm so that none is above 3."""
-    found = np.array(_divergences(problem))
-    return (found / np.maximum(found.max(axis=(0, 1)) / 3, 1)).tolist()
+def divergences(problem: Problem) -> np.ndarray:
+    """D_i(φ‖θ), [φ, θ, i].
 
-
-def _divergences(problem: Problem) -> Any:
-    """D_i(φ‖θ), [φ][θ][i].
-
-    Where θ rules out what φ pays, by adding up over the values. What is ruled out counts for ten
+    Where θ rules out what φ pays, by adding up over the values. What is ruled out counts for twenty
     nats there, or for two more than it costs any model that does not rule it out.
     """
     models, rewards = np.arange(len(problem.models)), problem.rewards
     found = np.array([rewards.divergence(int(model), models) for model in models])
     if not np.isinf(found).any():
-        return found.tolist()
+        return found
     wins = getattr(rewards, "probabilities", rewards.unit_means)
     chances = wins if wins.ndim == 3 else np.stack([wins, 1 - wins], axis=-1)
     with np.errstate(divide="ignore"):
         costs = -np.log(chances)
     finite = np.where(np.isinf(costs), 0, costs)
-    costs = np.where(np.isinf(costs), np.maximum(10, finite.max(axis=0) + 2), costs)
+    costs = np.where(np.isinf(costs), np.maximum(20, finite.max(axis=0) + 2), costs)
     for one, other, arm in np.argwhere(np.isinf(found)):
         found[one, other, arm] = chances[one, arm] @ (costs[other, arm] - costs[one, arm])
-    return found.tolist()
+    return found
 
 
 def least_squares(known: Known) -> Player:

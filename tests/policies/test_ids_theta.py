@@ -10,7 +10,7 @@ from plans import random_problem
 from reference import Known, best_arm, ids, ids_theta
 
 from fpbandits import Agent, IDSTheta, Problem, load_problem, simulate
-from fpbandits.engine.contract import LIVE
+from fpbandits.engine.contract import Ahead
 
 
 def regret_and_gain(means: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +75,7 @@ def planned(problem: Problem, seen: list[tuple[int, float]], number: float) -> t
         state.plays[arm] += 1
         state.sums[arm] += reward
     given: Any = random
-    IDSTheta.plan(prepared, state, workspace, LIVE, given)
+    IDSTheta.plan(prepared, state, workspace, Ahead(None, 1, 0, None), given)
     return int(workspace.cycle[0]), random.given
 
 

@@ -22,7 +22,8 @@ def test_thompson_plays_the_largest_draw() -> None:
         plays = generator.integers(0, 50, 4)
         wins = generator.binomial(plays, 0.4).astype(float)
         state = State(plays, wins, np.zeros(COUNTERS, np.int64))
-        assert plan_once(prepared, state, workspace, np.random.default_rng(seed)) == 1
+        nothing, random = np.zeros_like(plays), np.random.default_rng(seed)
+        assert plan_once(prepared, state, workspace, 0, nothing, random) == 1
         stream = np.random.default_rng(seed)
         draws = [stream.beta(1 + wins[i], 1 + plays[i] - wins[i]) for i in range(4)]
         assert workspace.cycle[0] == int(np.argmax(draws))

@@ -75,7 +75,8 @@ def test_before_any_reward_models_are_drawn_from_the_prior() -> None:
     workspace = policy.workspace(prepared, 2)
     second = 0
     for seed in range(4000):
-        plan_once(prepared, state, workspace, np.random.default_rng(seed))
+        nothing = np.zeros(2, np.int64)
+        plan_once(prepared, state, workspace, 0, nothing, np.random.default_rng(seed))
         second += int(workspace.cycle[0])
     assert abs(second / 4000 - 0.25) < 5 * math.sqrt(0.25 * 0.75 / 4000)
 

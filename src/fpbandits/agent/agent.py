@@ -151,7 +151,10 @@ class Agent(OldAttributesRefused):
             if not self._to_hand_out:
                 number, seen = self._ledger.next, self._seen
                 stream = self._stream(number, PLANS)
-                arms, self._memory = self._ready.plan(seen, number, self._memory, stream, place)
+                pending = self._ledger.pending(self._ready.none_pending)
+                arms, self._memory = self._ready.plan(
+                    seen, number, self._memory, stream, place, pending
+                )
                 self._to_hand_out = arms[::-1]
                 if probability is None:
                     probability = self._ready.chance(seen, arms[0])

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.core.arrays import Counts
 from fpbandits.errors import ConflictError, UnknownError, quote
 
 CROWD = 20
@@ -95,6 +96,20 @@ class Ledger:
         # A dictionary that was emptied keeps its room; a new one takes none.
         self.out, self._told, self._queues = self.out or {}, self._told or {}, self._queues or {}
         return countable
+
+    def pending(self, none: Counts) -> Counts:
+        """Return of each arm how many decisions have a reward that does not count yet.
+
+        ``none`` is that where there are none.
+        """
+        if not self.out and not self._told:
+            return none
+        if self.in_order:
+            counts = np.zeros_like(none)
+            for arm, queue in self._queues.items():
+                counts[arm] = len(queue)
+            return counts
+        return np.bincount(list(self.out.values()), minlength=none.size)
 
     def blocked(self, arm: int) -> Blocked | None:
         """Return what an arm's rewards wait for, if any of them do."""

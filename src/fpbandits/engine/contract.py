@@ -80,17 +80,25 @@ class Envelope(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """For how many plays a plan may be, and which rewards may come in them.
+    """What a plan may look at beyond what was seen: which plays it is for.
 
-    Without an envelope nothing is sure, and a plan is for one round.
+    Attributes
+    ----------
+    envelope
+        Which rewards may come. None: nothing is sure, and a plan is for one round.
+    plays
+        For how many plays the plan may be.
+    made
+        How many decisions were made before, whether or not their rewards count by now.
+    pending
+        Of each arm, how many of these have a reward that neither counts nor was forgotten. None:
+        all count.
     """
 
     envelope: Envelope | None
     plays: int
-
-
-LIVE = Ahead(None, 1)
-"""Live, one play is asked for at a time."""
+    made: int
+    pending: Counts | None
 
 
 class CycleOnly(NamedTuple):

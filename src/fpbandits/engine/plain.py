@@ -53,6 +53,8 @@ class Seen:
         Of each arm, rewards that count so far: how many, their sum and their mean, in the user's
         units. The mean of an arm without any is NaN, which ``argmax`` takes for the largest. Not
         to be written to.
+    pending
+        Of each arm, how many decisions have a reward that does not count yet.
     memory
         What the policy keeps beyond that; see `PlainPolicy.start`.
     context
@@ -60,18 +62,26 @@ class Seen:
         sums and means are those in this context.
     """
 
-    __slots__ = ("_state", "context", "means", "memory", "plays", "problem", "sums", "t")
+    __slots__ = ("_state", "context", "means", "memory", "pending", "plays", "problem", "sums", "t")
 
     plays: Counts
+    pending: Counts
     sums: Floats
     means: Floats
 
     def __init__(
-        self, problem: Problem, state: State, t: int, memory: Memory, context: int = 0
+        self,
+        problem: Problem,
+        state: State,
+        t: int,
+        memory: Memory,
+        context: int,
+        pending: Counts,
     ) -> None:
-        self.problem, self.t, self.memory = problem, t, memory
+        self.problem, self.t, self.memory, arms = problem, t, memory, len(problem.arms)
         self.context = problem.contexts[context] if problem.contexts else None
-        state = self._state = in_context(state, context, len(problem.arms))
+        state = self._state = in_context(state, context, arms)
+        self.pending = pending[context * arms : (context + 1) * arms]
         self.plays = state.plays
         self.sums, self.means = np.zeros(len(state.plays)), np.full(len(state.plays), np.nan)
         for arm in np.flatnonzero(state.plays).tolist():

@@ -20,15 +20,25 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from fpbandits.core.arrays import Counts
 from fpbandits.engine import plain
 from fpbandits.engine.code_cache import PACKAGE
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.engine.compiling import compile_for, compiled, kept_code, prepare
-from fpbandits.engine.contract import CONTEXT, LIVE, Prepared, Random, State, Workspace, in_context
+from fpbandits.engine.contract import (
+    CONTEXT,
+    Ahead,
+    Prepared,
+    Random,
+    State,
+    Workspace,
+    in_context,
+)
 from fpbandits.engine.plain import Memory, PlainPolicy, Seen
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import InputError
@@ -49,9 +59,16 @@ _plan = Policy.plan
 
 
 @compiled
-def plan_once(prepared: Prepared, state: State, workspace: Workspace, random: Random) -> int:
+def plan_once(
+    prepared: Prepared,
+    state: State,
+    workspace: Workspace,
+    made: int,
+    pending: Counts,
+    random: Random,
+) -> int:
     """Plan one round, for live use; return its length."""
-    return _plan(prepared, state, workspace, LIVE, random)[0]
+    return _plan(prepared, state, workspace, Ahead(None, 1, made, pending), random)[0]
 
 
 class Ready:
@@ -90,6 +107,7 @@ class Ready:
         self.layout = Struct(f"={self.upto_counters}q{self.upto_extra}d")
         # For the many states that hold nothing of the kind.
         self.nothing = np.zeros((self.pairs, 0)), np.zeros(0)
+        self.none_pending = np.zeros(self.pairs, np.int64)
 
     @property
     def workspace(self) -> Workspace:
@@ -105,34 +123,45 @@ class Ready:
         return None
 
     def plan(
-        self, state: State, asked: int, memory: Memory, random: Random, context: int = 0
+        self,
+        state: State,
+        made: int,
+        memory: Memory,
+        random: Random,
+        context: int = 0,
+        pending: Counts | None = None,
     ) -> tuple[list[int], Memory]:
         """Return the arms to play next, in order, and the memory from here on.
 
-        ``asked`` decisions were made before. Where there are several contexts it is one arm.
+        ``made`` decisions were made before, of which ``pending`` by arm have no reward that counts.
+        Where there are several contexts it is one arm.
         """
         workspace = self.workspace
+        if pending is None:
+            pending = self.none_pending
         if self.several:
             state = self._here(state, context)
             self.policy.renew(workspace)
+        arguments = self.prepared, state, workspace, made, pending, random
         if self._machine_code is None and self._compiles_first:
-            self._compile(self.prepared, state, workspace, random)
+            self._compile(*arguments)
         if self._machine_code is None:
-            length = self._plan_in_python(state, workspace, random)
+            length = self._plan_in_python(*arguments)
         else:
-            length = self._machine_code(self.prepared, state, workspace, random)
+            length = self._machine_code(*arguments)
         return workspace.cycle[: 1 if self.several else length].tolist(), memory
 
-    def _plan_in_python(self, state: State, workspace: Workspace, random: Random) -> int:
-        """Plan one round by the rule as it stands, and see to machine code if that takes long."""
+    def _plan_in_python(self, *arguments: Any) -> int:
+        """Do as `plan_once` by the rule as it stands; see to machine code if that takes long."""
+        prepared, state, workspace, made, pending, random = arguments
         began = time.perf_counter()
         with np.errstate(all="ignore"):  # as compiled: x / 0 is infinite
-            length = self.policy.plan(self.prepared, state, workspace, LIVE, random)[0]
+            ahead = Ahead(None, 1, made, pending)
+            length = self.policy.plan(prepared, state, workspace, ahead, random)[0]
         self._spent += time.perf_counter() - began
         if self._hastening and self._spent > self._hastening[-1][0]:
             _, work = self._hastening.pop()
-            arguments = self, self.prepared, state, workspace, random
-            threading.Thread(target=work, args=arguments, name=IN_BACKGROUND).start()
+            threading.Thread(target=work, args=(self, *arguments), name=IN_BACKGROUND).start()
         return length
 
     def _load(self, *arguments: object) -> None:
@@ -178,9 +207,17 @@ class PlainReady(Ready):
         return plain.start(self.policy, self.problem)
 
     def plan(
-        self, state: State, asked: int, memory: Memory, random: Random, context: int = 0
+        self,
+        state: State,
+        made: int,
+        memory: Memory,
+        random: Random,
+        context: int = 0,
+        pending: Counts | None = None,
     ) -> tuple[list[int], Memory]:
-        seen = Seen(self.problem, state, asked, memory, context)
+        if pending is None:
+            pending = self.none_pending
+        seen = Seen(self.problem, state, made, memory, context, pending)
         return [plain.decide(self.policy, seen, random)], seen.memory
 
     def chance(self, state: State, arm: int) -> float | None:
@@ -190,7 +227,7 @@ class PlainReady(Ready):
         self, state: State, asked: int, memory: Memory, arm: int, reward: float, random: Random
     ) -> Memory:
         context, arm = divmod(arm, len(self.problem.arms))
-        seen = Seen(self.problem, state, asked, memory, context)
+        seen = Seen(self.problem, state, asked, memory, context, self.none_pending)
         plain.take_in(self.policy, seen, arm, reward)
         return seen.memory
 

@@ -155,7 +155,8 @@ class Optimist(LikelihoodPolicy):
         if state.counters[GIVEN_UP] == 1:
             return imed_holds(state, envelope, played, theta.normal, rounds)
         alarm = prepared.alarm
-        if alarm > 0 and not keeps_fitting(theta, alarm, state, fit, envelope, played, more):
+        best = fit.reference[0]
+        if alarm > 0 and not keeps_fitting(theta, alarm, state, best, envelope, played, more):
             return False
         top, t = workspace.top[0], state.counters[CLOCK]
         bracket(theta, envelope, fit, workspace.cycle, 1, more)

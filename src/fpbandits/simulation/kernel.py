@@ -155,7 +155,8 @@ def play(
             else:
                 state.counters[CONTEXT] = context
         budget = min(longest, min(times[recorded], change) - t)
-        length, rounds = _plan(prepared, here, workspace, Ahead(envelope, budget), random)
+        ahead = Ahead(envelope, budget, t, None)
+        length, rounds = _plan(prepared, here, workspace, ahead, random)
         plans += 1
         if contexts > 1:
             length = 1  # the next context is not known yet

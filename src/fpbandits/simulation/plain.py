@@ -25,7 +25,8 @@ def play_plainly(
     law, draw_sum, state = laws.law(0), laws.draw_sum, policy.new_state(problem)
     statistics = np.zeros(laws.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
-    views = [Seen(problem, state, 0, memory, context) for context in contexts]
+    pending = np.zeros(problem.pairs, np.int64)
+    views = [Seen(problem, state, 0, memory, context, pending) for context in contexts]
     upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
     several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):

@@ -33,7 +33,7 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
         hat, leader = int(generator.integers(256)), int(generator.integers(4))
         top = float(problem.means[hat].max())
         plays, sums = state.plays.tolist(), state.sums.tolist()
-        expected = plainly_doubted(plays, sums, top, 0.05, leader)
+        expected = plainly_doubted(max(t, 1), plays, sums, top, 0.05, leader)
         assert doubted(theta, trusted, state, hat, 0, leader, max(t, 1)) == expected
         others += expected != leader
     assert 100 < others < 490

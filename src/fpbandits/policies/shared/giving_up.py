@@ -7,7 +7,7 @@ without it, such plays are counted.
 
 from __future__ import annotations
 
-from fpbandits.core.arrays import Counts
+from fpbandits.core.arrays import Bools, Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CONTEXT, MISFITS, OWN, Envelope, State, in_context
 from fpbandits.engine.envelope import corners
@@ -45,17 +45,33 @@ def gives_up(theta: Theta, alarm: float, state: State, fit: Fit, cycle: Counts) 
 
 
 @jitted
+def mark_misfits(theta: Theta, state: State, alarm: float, fit: Fit, marks: Bools) -> None:
+    """Mark the models whose own means surprise by more than is allowed; see `nothing_fits`."""
+    misfit, by_level = fit.lowest, fit.lowest_of  # to work in
+    misfit.fill(0.0)
+    for arm in range(state.plays.size):
+        n, total = state.plays[arm], state.sums[arm]
+        if n > 0:
+            for level in range(theta.counts[arm]):
+                by_level[level] = surprise(theta, n, total, theta.levels[arm, level])
+            for model in range(misfit.size):
+                misfit[model] += by_level[theta.codes[arm, model]]
+    for model in range(misfit.size):
+        marks[model] = misfit[model] > alarm + allowance(state)
+
+
+@jitted
 def keeps_fitting(
-    theta: Theta, alarm: float, state: State, fit: Fit, envelope: Envelope, played: int, more: int
+    theta: Theta, alarm: float, state: State, model: int, envelope: Envelope, played: int, more: int
 ) -> bool:
-    """Tell whether the reference is sure not to raise the alarm during ``more`` plays of an arm.
+    """Tell whether a model is sure to fit by its own means during ``more`` plays of an arm.
 
     Its deficit n·kl(S/n, q) is jointly convex in n and S, so largest at a corner of the envelope.
     """
-    reference, deficit, most = fit.reference[0], 0.0, 0.0
+    deficit, most = 0.0, 0.0
     for arm in range(state.plays.size):
         n, total = state.plays[arm], state.sums[arm]
-        q = theta.levels[arm, theta.codes[arm, reference]]
+        q = theta.levels[arm, theta.codes[arm, model]]
         if arm != played:
             if n > 0:
                 deficit += surprise(theta, n, total, q)
