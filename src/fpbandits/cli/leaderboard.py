@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fpbandits.cli import completion
-from fpbandits.cli.options import Dask, Json, Out, Seed, Workers, whole_number
+from fpbandits.cli.options import Dask, Delay, Json, Out, Seed, Workers, whole_number
 from fpbandits.errors import InputError
 
 
@@ -45,6 +45,7 @@ def leaderboard(
         whole_number("--horizon", "T", "Plays per run.  [default: 1e5; of practice 2e4]"),
     ] = None,
     seed: Seed = 0,
+    delay: Delay = "0",
     out: Out = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -69,7 +70,9 @@ def leaderboard(
     own = own_contests(list(map(load_problem, problems or [])))
     among = own or contests(group, seed)
     with playing(out, workers, dask) as how:
-        board = play(runs=runs, horizon=horizon, seed=seed, among=among, out=out, **how)
+        board = play(
+            runs=runs, horizon=horizon, seed=seed, delay=delay, among=among, out=out, **how
+        )
     if out is not None:
         board.save(out)
     width = 80 if problems else 132

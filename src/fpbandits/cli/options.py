@@ -76,7 +76,7 @@ def column(name: str, help: str) -> Any:
 
 
 def chosen_policies(
-    words: list[str] | None, problem: Problem
+    words: list[str] | None, problem: Problem, horizon: float | None = None
 ) -> tuple[dict[str, Policy], list[str]]:
     """Return the policies by name, and for ``all`` why some policies are left out."""
     from fpbandits.core.checks import checked_name
@@ -87,7 +87,11 @@ def chosen_policies(
     for word in words:
         if words.count(word) > 1:
             raise InputError(f"--policy {word} is given twice")
-    chosen = {checked_name("a policy", word): parse_policy(word) for word in words if word != "all"}
+    chosen = {
+        checked_name("a policy", word): parse_policy(word, horizon)
+        for word in words
+        if word != "all"
+    }
     left_out = []
     if "all" in words:
         for name in POLICIES:
@@ -107,6 +111,15 @@ PolicyWords = Annotated[
         metavar="NAME[:OPTION=VALUE]",
         help="A policy, FILE.py:CLASS, or all; may be given again.  [default: frugal]",
         autocompletion=completion.policies_to_play,
+    ),
+]
+Delay = Annotated[
+    str,
+    typer.Option(
+        "--delay",
+        metavar="N|geometric:N|batch:N",
+        help="How many decisions late rewards are: N, N on average, or N at a time.",
+        show_default=False,
     ),
 ]
 ProblemName = Annotated[

@@ -48,6 +48,7 @@ def simulate(
     worst_case: Annotated[
         bool, typer.Option("--worst-case", help="Leap only where no rewards could matter.")
     ] = False,
+    delay: options.Delay = "0",
     workers: options.Workers = None,
     dask: options.Dask = None,
     out: options.Out = None,
@@ -80,7 +81,7 @@ def simulate(
             f"{loaded.name} does not say which model is true: give --truth all, or one of "
             f"{listed(loaded.models)}"
         )
-    chosen, left_out = options.chosen_policies(policy, loaded)
+    chosen, left_out = options.chosen_policies(policy, loaded, horizon)
     spec = RunSpec(
         horizon=horizon,
         times=times,
@@ -90,6 +91,7 @@ def simulate(
         shuffle=shuffle,
         leap=not no_leap,
         worst_case=worst_case,
+        delay=delay,
     )
     with playing(out, workers, dask, notes=left_out) as how:
         if each:

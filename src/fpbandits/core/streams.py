@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_REWARDS, _ORDER, _TRUTH = range(3)
+_REWARDS, _ORDER, _TRUTH, _DELAY = range(4)
 PLANS, TOLD, HISTORY = range(3)
 """Purposes of an agent's draws: plans, rewards by `tell`, and rewards by `observe`."""
 
@@ -27,6 +27,11 @@ def order_stream(seed: int, run: int) -> np.random.Generator:
 def truth_stream(seed: int, run: int) -> np.random.Generator:
     """Return the stream that draws a run's truth from the prior, alike for all policies."""
     return _stream(seed, run, _TRUTH)
+
+
+def delay_stream(seed: int, run: int) -> np.random.Generator:
+    """Return the stream that draws how late a run's rewards are, alike for all policies."""
+    return _stream(seed, run, _DELAY)
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:

@@ -81,6 +81,7 @@ class PlayPart:
             self._truth = ui.select([], label="truth", with_input=True)
             self._runs = ui.input("runs per policy", value="100")
             self._seed = ui.input("seed", value="0")
+            self._delay = ui.input("delay of rewards", value="0")
             self._band = ui.select(BANDS, value="ci", label="band", on_change=self._redraw)
         with tools():
             with ui.element("div").classes("slide"):
@@ -111,6 +112,7 @@ class PlayPart:
             seed=whole_number("the seed", number_of(self._seed.value)),
             truth=str(self._truth.value),
             shuffle=bool(self._shuffle.value),
+            delay=str(self._delay.value).strip(),
         )
         policies = tuple(self._policies.value or ())
         simulation = Simulation(self._session.problem, policies, spec)

@@ -132,7 +132,7 @@ def _simulated(
     simulation: Simulation, runs: int, progress: Progress, out: Path | None = None
 ) -> Result:
     spec = replace(simulation.spec, runs=min(runs, simulation.spec.runs))
-    policies = named_policies(simulation.policies)
+    policies = named_policies(simulation.policies, spec.horizon)
     return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
 
 

@@ -24,6 +24,7 @@ from fpbandits.leaderboard.contest import PRACTICE, Contest, contests
 from fpbandits.policies import POLICIES, Policy
 from fpbandits.policies.parsing import named_policies
 from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.delays import Delay
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
@@ -42,6 +43,7 @@ def play(
     runs: float | None = None,
     horizon: float | None = None,
     seed: int = 0,
+    delay: Delay = 0,
     policies: Mapping[str, Policy] | None = None,
     among: Sequence[Contest] | None = None,
     out: Path | None = None,
@@ -49,7 +51,7 @@ def play(
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default `contests()`.
 
-    ``out`` and ``how`` (workers, executor, progress) are as in `play_cells`. A policy that needs
+    ``delay`` is as in `simulate`; ``out`` and ``how`` (workers, executor, progress) are as in `play_cells`. A policy that needs
     more information than a contest's models give is left out of it.
     """
     board = list(contests() if among is None else among)
@@ -59,8 +61,10 @@ def play(
     if horizon is None:
         horizon = PRACTICE_HORIZON if practical else HORIZON
     count = whole_number("runs", runs, least=2)
-    spec = RunSpec(horizon=horizon, times=[horizon], runs=count, seed=seed, shuffle=True)
-    chosen = named_policies(policies or (*POLICIES, SAFE))
+    spec = RunSpec(
+        horizon=horizon, times=[horizon], runs=count, seed=seed, shuffle=True, delay=delay
+    )
+    chosen = named_policies(policies or (*POLICIES, SAFE), horizon)
     entries = [
         (contest, name, policy)
         for contest in board

@@ -19,8 +19,10 @@ Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
 _FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
 
 
-def parse_policy(word: str) -> Policy:
+def parse_policy(word: str, horizon: float | None = None) -> Policy:
     """Make a policy from its name and options, as the command line writes them.
+
+    Where runs have a ``horizon``, the option horizon=T stands for it.
 
     >>> parse_policy("fp-ucb:slack=0.05")
     FPUCB(slack=0.05)
@@ -28,12 +30,14 @@ def parse_policy(word: str) -> Policy:
     if not isinstance(word, str):
         raise InputError(f"a policy is named by a text, as 'fp-ucb:slack=0.05', not {quote(word)}")
     kind, words = _kind(plain_text(word))
+    if horizon is not None:
+        words = [f"horizon={horizon}" if option == "horizon=T" else option for option in words]
     return check_policy(made(kind, options_of(kind, words)))
 
 
-def the_policy(given: object) -> Policy:
+def the_policy(given: object, horizon: float | None = None) -> Policy:
     """Return a policy as it is, or the one that a text names."""
-    return parse_policy(given) if isinstance(given, str) else check_policy(given)
+    return parse_policy(given, horizon) if isinstance(given, str) else check_policy(given)
 
 
 def check_policy(given: object) -> Policy:
@@ -56,7 +60,7 @@ def check_policy(given: object) -> Policy:
     return given
 
 
-def named_policies(policies: Policies | None) -> dict[str, Policy]:
+def named_policies(policies: Policies | None, horizon: float | None = None) -> dict[str, Policy]:
     """Return policies by their names; the default one if none are given."""
     from fpbandits.policies import DEFAULT
 
@@ -67,9 +71,9 @@ def named_policies(policies: Policies | None) -> dict[str, Policy]:
     if not isinstance(policies, Mapping | Sequence):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(policies)}")
     if isinstance(policies, Mapping):
-        given = [(name, the_policy(policy)) for name, policy in policies.items()]
+        given = [(name, the_policy(policy, horizon)) for name, policy in policies.items()]
     else:
-        given = [(str(policy), policy) for policy in map(the_policy, policies)]
+        given = [(str(policy), policy) for policy in (the_policy(p, horizon) for p in policies)]
     if not given:
         raise InputError("there are no policies to play")
     named: dict[str, Policy] = {}

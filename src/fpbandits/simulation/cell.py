@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -30,7 +31,17 @@ from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.engine.ready import Ready, ready
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
-from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, law_of, play
+from fpbandits.simulation.delays import schedule
+from fpbandits.simulation.kernel import (
+    END,
+    RUNS,
+    STOP,
+    TIME,
+    law_of,
+    nothing_late,
+    play,
+    play_late,
+)
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import LEAP_ERROR, LONGEST_HORIZON, RunSpec
@@ -42,17 +53,17 @@ long as to look at the types of all arguments in some twenty calls."""
 
 
 class _Loop:
-    """The compiled loop, to call run by run; ``alike`` if all of its arguments keep their types."""
+    """A compiled loop, to call run by run; ``alike`` if all of its arguments keep their types."""
 
-    def __init__(self, policy: Policy, alike: bool) -> None:
-        self.policy, self.alike = policy, alike
+    def __init__(self, policy: Policy, loop: Callable[..., int], alike: bool) -> None:
+        self.policy, self.loop, self.alike = policy, loop, alike
         self._machine_code: Any = None
 
     def __call__(self, *arguments: Any) -> int:
         try:
             if self.alike and self._machine_code is None:
-                self._machine_code = compile_for(self.policy, play, arguments)
-            plans: int = (self._machine_code or play)(*arguments)
+                self._machine_code = compile_for(self.policy, self.loop, arguments)
+            plans: int = (self._machine_code or self.loop)(*arguments)
         except NumbaError as error:
             raise uncompilable(self.policy, error) from error
         return plans
@@ -108,7 +119,8 @@ class Cell:
         progress[END] = spec.horizon
         # Other orders and truths are other arrays, made in other ways: their types are looked at.
         alike = rows is None and not spec.shuffle
-        loop = _Loop(self.policy, alike and len(runs) >= MANY)
+        late = spec.delay != 0
+        loop = _Loop(self.policy, play_late if late else play, alike and len(runs) >= MANY)
         played = 0
         for run in runs:
             counts = np.zeros((len(self.times), pairs), np.int64)
@@ -147,9 +159,12 @@ class Cell:
         random, starts = run_stream(self.spec.seed, run), np.array(self.starts)
         if len(starts) > 1:
             laws = laws.side_by_side()
+        delayed = None
+        if self.spec.delay != 0:
+            delayed = schedule(self.spec.delay, self.spec.horizon, self.spec.seed, run)
         if isinstance(self.policy, PlainPolicy):
             return play_plainly(
-                self.policy, problem, laws, random, self.times, starts, progress, pulls
+                self.policy, problem, laws, random, self.times, starts, delayed, progress, pulls
             )
         if problem is self.problem:
             own = self.ready
@@ -158,10 +173,16 @@ class Cell:
         else:
             prepared = prepare(self.policy, problem)
             workspace = self.policy.workspace(prepared, problem.pairs)
+        contexts, state = len(problem.contexts), self.policy.new_state(problem)
+        upto = np.cumsum(problem.shares or (1.0,))
+        apart = contexts > 1 and self.policy.contexts is Contexts.APART
+        if delayed is not None:
+            late = nothing_late(self.spec.horizon, laws.statistics, problem.pairs)
+            fixed = prepared, state, law_of(laws), workspace, random, self.times, starts
+            return loop(*fixed, upto, apart, delayed, late, progress, pulls)
         spread = math.inf if self.spec.worst_case else math.log(2 / LEAP_ERROR) / 2
         # Rewards drawn one by one take time: a shorter leap lets Ctrl-C through.
         longest = LONGEST_HORIZON if laws.sum_in_one_draw else 10**6
-        contexts = len(problem.contexts)
         if contexts > 1 or not self._can_leap(laws):
             longest = 1
         stages = Envelope(
@@ -175,7 +196,7 @@ class Cell:
             )
         return loop(
             prepared,
-            self.policy.new_state(problem),
+            state,
             law_of(laws),
             now,
             workspace,
@@ -184,8 +205,8 @@ class Cell:
             starts,
             stages,
             longest if self.spec.leap else 1,
-            np.cumsum(problem.shares or (1.0,)),
-            contexts > 1 and self.policy.contexts is Contexts.APART,
+            upto,
+            apart,
             progress,
             pulls,
         )

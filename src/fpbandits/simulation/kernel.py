@@ -146,9 +146,7 @@ def play(
     first, here = 0, state
     while True:
         if contexts > 1:
-            context, drawn = 0, random.random()
-            while context < contexts - 1 and drawn >= upto[context]:
-                context += 1
+            context = draw_context(upto, random)
             first = context * arms
             if apart:
                 here = in_context(state, context, arms)
@@ -183,6 +181,101 @@ def play(
         progress[TIME] = t
         if progress[STOP] != 0:
             return -1
+
+
+@compiled
+def play_late(
+    prepared: Any,
+    state: Any,
+    law: Any,
+    workspace: Any,
+    random: Any,
+    times: Any,
+    starts: Any,
+    upto: Any,
+    apart: bool,
+    schedule: Any,
+    late: Any,
+    progress: Any,
+    pulls: Any,
+) -> int:
+    """Do as `play`, step by step, where rewards become known as a `Schedule` says.
+
+    ``late`` is a `Late` that holds nothing yet.
+    """
+    t, recorded, plans, arrived = 0, 0, 0, 0
+    pairs, contexts = pulls.shape[1], upto.size
+    arms, stage, change = pairs // contexts, 0, _next(starts, 0)
+    first, here, place, length, pending = 0, state, 0, 0, late.pending
+    while True:
+        if contexts > 1:
+            context = draw_context(upto, random)
+            first, place = context * arms, length  # a plan is for one context
+            if apart:
+                here, pending = in_context(state, context, arms), late.pending[first : first + arms]
+            else:
+                state.counters[CONTEXT] = context
+        if place == length:
+            ahead = Ahead(None, 1, t, pending)
+            place, length = 0, _plan(prepared, here, workspace, ahead, random)[0]
+            plans += 1
+        pair = first + workspace.cycle[place]
+        place += 1
+        late.rewards[t] = draw_sum(law, stage * pairs + pair, 1, random, late.statistics[t])
+        late.pairs[t] = pair
+        late.pending[pair] += 1
+        late.made[pair] += 1
+        t += 1
+        while arrived < schedule.known[t]:
+            number = schedule.order[arrived]
+            arrived += 1
+            pair = late.pairs[number]
+            late.pending[pair] -= 1
+            for k in range(late.statistics.shape[1]):
+                state.statistics[pair, k] += late.statistics[number, k]
+            if apart:
+                there, arm = in_context(state, pair // arms, arms), pair % arms
+                _observe(prepared, there, arm, 1, late.rewards[number], random)
+            else:
+                _observe(prepared, state, pair, 1, late.rewards[number], random)
+        if t == change:
+            stage += 1
+            change = _next(starts, stage)
+        if t == times[recorded]:
+            for column in range(pairs):
+                pulls[recorded, column] = late.made[column]
+            recorded += 1
+            if recorded == times.size:
+                return plans
+        progress[TIME] = t
+        if progress[STOP] != 0:
+            return -1
+
+
+class Late(NamedTuple):
+    """By decision, its pair, reward and statistics; by pair, how many are pending and were made."""
+
+    pairs: Counts
+    rewards: Floats
+    statistics: Floats
+    pending: Counts
+    made: Counts
+
+
+def nothing_late(horizon: int, statistics: int, pairs: int) -> Late:
+    """Return a `Late` of no decision."""
+    counts = np.zeros((2, pairs), np.int64)
+    decisions = np.zeros(horizon, np.int64), np.zeros(horizon), np.zeros((horizon, statistics))
+    return Late(*decisions, *counts)
+
+
+@jitted
+def draw_context(upto: Any, random: Any) -> int:
+    """Draw a context by its share."""
+    context, drawn = 0, random.random()
+    while context < upto.size - 1 and drawn >= upto[context]:
+        context += 1
+    return context
 
 
 @jitted

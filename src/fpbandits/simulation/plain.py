@@ -8,6 +8,7 @@ from fpbandits.core.arrays import Counts
 from fpbandits.engine.plain import PlainPolicy, Seen, decide, start, take_in
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
+from fpbandits.simulation.delays import Schedule
 from fpbandits.simulation.kernel import STOP, TIME
 
 
@@ -18,6 +19,7 @@ def play_plainly(
     random: np.random.Generator,
     times: Counts,
     starts: Counts,
+    delayed: Schedule | None,
     progress: Counts,
     pulls: Counts,
 ) -> int:
@@ -25,7 +27,9 @@ def play_plainly(
     law, draw_sum, state = laws.law(0), laws.draw_sum, policy.new_state(problem)
     statistics = np.zeros(laws.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
-    pending = np.zeros(problem.pairs, np.int64)
+    pending, made = np.zeros((2, problem.pairs), np.int64)
+    waiting: list[tuple[Seen, int, float]] = []
+    arrived = 0
     views = [Seen(problem, state, 0, memory, context, pending) for context in contexts]
     upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
     several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
@@ -39,11 +43,23 @@ def play_plainly(
                 seen.t, seen.memory = t, memory
             arm = decide(policy, seen, random)
             reward = draw_sum(law, first + arm, 1, random, statistics)
+            made[first % problem.pairs + arm] += 1
             seen.t = t = t + 1
-            take_in(policy, seen, arm, reward)
+            if delayed is None:
+                take_in(policy, seen, arm, reward)
+            else:
+                seen.pending[arm] += 1
+                waiting.append((seen, arm, reward))
+                while arrived < delayed.known[t]:
+                    there, arm, reward = waiting[delayed.order[arrived]]
+                    arrived += 1
+                    there.pending[arm] -= 1
+                    there.t, there.memory = t, seen.memory
+                    take_in(policy, there, arm, reward)
+                    seen.memory = there.memory
             if t % 128 == 0:
                 progress[TIME] = t
                 if progress[STOP]:
                     return -1
-        pulls[recorded] = state.plays
+        pulls[recorded] = made
     return t

@@ -14,6 +14,7 @@ from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.delays import Delay
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
 from fpbandits.simulation.spec import RunSpec
@@ -33,6 +34,7 @@ def simulate(
     shuffle: bool = False,
     leap: bool = True,
     worst_case: bool = False,
+    delay: Delay = 0,
     workers: int | None = None,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -46,7 +48,7 @@ def simulate(
         The candidate models; or what `load_problem` takes, such as "paper:two".
     policies
         One or several, each as ``FPUCB()`` or as "fp-ucb"; or a dictionary of names of your own; by
-        default the default policy.
+        default the default policy. In a name, horizon=T stands for the horizon of the runs.
     truth
         The true model, by name, or a list of the arms' true means, for a truth outside Θ; by
         default `Problem.truth`. "prior": drawn for each run from the problem's prior. A truth that
@@ -62,6 +64,10 @@ def simulate(
     leap, worst_case
         ``leap=False`` plays step by step. ``worst_case=True`` leaps only where no rewards whatever
         could change a decision.
+    delay
+        After how many further decisions a reward becomes known: a whole number; "geometric:300",
+        300 on average; or "batch:1000", all rewards of a batch when it is full. Then runs are
+        played step by step.
     workers, executor
         How many threads, by default one per core; or any executor of your own, such as a process
         pool or a Dask client's, and how many workers it has, by default what it says itself.
@@ -79,7 +85,7 @@ def simulate(
     >>> result.mean_regret("fp-ucb")[-1] < 10 < result.mean_regret("ucb1")[-1]
     np.True_
     """
-    problem, policies = the_problem(problem), named_policies(policies)
+    problem, policies = the_problem(problem), named_policies(policies, horizon)
     spec = RunSpec(
         horizon=horizon,
         times=times,
@@ -89,6 +95,7 @@ def simulate(
         shuffle=shuffle,
         leap=leap,
         worst_case=worst_case,
+        delay=delay,
     )
     how = {"out": out, "workers": workers, "executor": executor, "progress": progress}
     return simulate_spec(problem, policies, spec, **how)

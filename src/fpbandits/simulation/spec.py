@@ -17,6 +17,7 @@ import numpy as np
 from fpbandits.core.checks import flag, is_list, plain_list, whole_number
 from fpbandits.errors import InputError, wrong_type
 from fpbandits.problem.problem import Problem
+from fpbandits.simulation.delays import Delay, checked_delay
 from fpbandits.simulation.truths import Truth
 
 LEAP_ERROR = 1e-18
@@ -26,6 +27,7 @@ is the probability that they leave it, for each leap, arm and statistic."""
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it 64-bit floats do not count exactly"
 _MOST_RUNS = 10**15
+LONGEST_WITH_DELAY = 10**7
 
 
 @dataclass(frozen=True, init=False)
@@ -50,6 +52,7 @@ class RunSpec:
     shuffle: bool
     leap: bool
     worst_case: bool
+    delay: Delay = 0
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class RunSpec:
         shuffle: bool = False,
         leap: bool = True,
         worst_case: bool = False,
+        delay: Delay = 0,
     ) -> None:
         T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
         vars(self).update(  # as the class is frozen
@@ -73,9 +77,17 @@ class RunSpec:
             shuffle=flag("shuffle", shuffle),
             leap=flag("leap", leap),
             worst_case=flag("worst_case", worst_case),
+            delay=checked_delay(delay),
         )
         if self.worst_case and not self.leap:
             raise InputError("worst_case=True says how to leap, and leap=False not to: choose one")
+        if self.delay != 0 and self.worst_case:
+            raise InputError("with a delay nothing leaps: leave worst_case=True out")
+        if self.delay != 0 and T > LONGEST_WITH_DELAY:
+            raise InputError(
+                f"with a delay each decision is kept until its reward is known: horizon is {T}, "
+                f"and may be {LONGEST_WITH_DELAY} at most"
+            )
 
     @property
     def settings(self) -> dict[str, Any]:

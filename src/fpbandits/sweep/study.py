@@ -8,6 +8,7 @@ A study file is TOML. Every combination of its values is played::
     seeds = [0, 1]                   # default 0
     runs = 100                       # of each cell; default 100
     shuffle = true                   # default false
+    delay = "geometric:30"           # default 0; see `simulate`
     against = "slack"                # what regret is drawn against; default: what is varied
 
 A problem is a built-in name, a file (``*`` stands for any letters), or a table: of a ``problem``
@@ -41,7 +42,17 @@ from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.sweep.report import MOST_NAMES
 
-_FIELDS = ("name", "problems", "policies", "horizons", "seeds", "runs", "shuffle", "against")
+_FIELDS = (
+    "name",
+    "problems",
+    "policies",
+    "horizons",
+    "seeds",
+    "runs",
+    "shuffle",
+    "delay",
+    "against",
+)
 _NUMBERS = ("horizon", "models", "arms", "gap")
 _NAMES = ("problem", "truth", "policy")
 
@@ -112,7 +123,8 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     if not isinstance(shuffle, bool):
         raise InputError(f"shuffle is true or false, not {quote(shuffle)}", about=("shuffle",))
     runs = table.get("runs", 100) if runs is None else runs
-    spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle)
+    delay = table.get("delay", 0)
+    spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle, delay=delay)
 
     cells: dict[str, Cell] = {}
     labels: dict[str, dict[str, Any]] = {}

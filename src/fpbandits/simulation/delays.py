@@ -1,0 +1,74 @@
+"""Late rewards: when each becomes known, and the loops' share of it.
+
+With a delay, a run is played step by step. The reward of a decision is drawn when it is made and
+becomes known later, as to an agent with ``late="any"``. When does not depend on rewards, so it is
+laid down before the run begins: a `Schedule`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts
+from fpbandits.core.checks import is_real, whole_number
+from fpbandits.core.streams import delay_stream
+from fpbandits.errors import InputError, quote
+
+Delay = int | str
+"""So many decisions; or "geometric:300", that many on average; or "batch:1000", when so many are
+made."""
+
+_LONGEST = 10**12
+GEOMETRIC, BATCH = "geometric", "batch"
+
+
+class Schedule(NamedTuple):
+    """When rewards become known.
+
+    Attributes
+    ----------
+    known
+        After t decisions, how many rewards are known, t = 0 … T.
+    order
+        Which decision's reward becomes known first, second, and so on.
+    """
+
+    known: Counts
+    order: Counts
+
+
+def checked_delay(delay: object) -> Delay:
+    """Return a delay in its shortest form, 0 for none; or say what is wrong with it.
+
+    >>> checked_delay("geometric:300"), checked_delay(30.0), checked_delay("batch:1")
+    ('geometric:300', 30, 0)
+    """
+    if is_real(delay):
+        return whole_number("delay", delay, most=_LONGEST, why="longer than any run")
+    kind, _, text = delay.partition(":") if isinstance(delay, str) else ("", "", "")
+    if text.isdecimal() and kind in (GEOMETRIC, BATCH):
+        least = 1 if kind == BATCH else 0
+        number = whole_number(f"delay={kind}", int(text), least=least, most=_LONGEST)
+        return f"{kind}:{number}" if number > least else 0
+    if kind.isdecimal() and delay == kind:
+        return checked_delay(int(kind))
+    raise InputError(
+        f"delay is {quote(delay)}: it must be a number of decisions, geometric:MEAN or batch:SIZE",
+        about=("delay",),
+    )
+
+
+def schedule(delay: Delay, horizon: int, seed: int, run: int) -> Schedule:
+    """Return when the rewards of a run become known; random delays have a stream of their own."""
+    made = np.arange(horizon + 1)
+    if not isinstance(delay, str):
+        return Schedule(np.maximum(made - delay, 0), made)
+    kind, _, text = delay.partition(":")
+    if kind == BATCH:
+        return Schedule(made // int(text) * int(text), made)
+    late = delay_stream(seed, run).geometric(1 / (1 + int(text)), horizon) - 1
+    due = made[1:] + late
+    order = np.argsort(due, kind="stable")
+    return Schedule(np.searchsorted(due[order], made, side="right"), order)
