@@ -103,7 +103,9 @@ def in_python(policy: Policy, problem: Problem, random: np.random.Generator) -> 
         if len(upto) > 1:
             context = min(int((random.random() >= upto).sum()), len(upto) - 1)
         here = own._here(state, context) if own.several else state
-        length = own._plan_in_python(here, own.workspace, random)
+        made, nothing = len(counts), own.none_pending
+        arguments = own.prepared, here, own.workspace, made, nothing, random
+        length = own._plan_in_python(*arguments)
         cycle = own.workspace.cycle[: 1 if own.several else length].tolist()
         for arm in cycle:
             pair = context * arms + arm
@@ -167,7 +169,7 @@ def test_what_is_large_or_from_elsewhere_is_compiled_first(monkeypatch: pytest.M
 
     def compile_for(policy: Policy, *others: Any) -> Any:
         compiled.append(policy.name)
-        return lambda known, state, workspace, random: 1
+        return lambda *arguments: 1
 
     monkeypatch.setattr(module, "compile_for", compile_for)
     asked(other(60), 1)

@@ -62,7 +62,6 @@ def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
     follow.read()
     assert follow.open == 2
     standing = follow.standing()
-    assert not standing.rules_out
     # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
     assert standing.blocked == 1
     one(store, experiment, Tell(("u", 1), 1.0))

@@ -9,7 +9,7 @@ from plans import plan_ahead
 
 from fpbandits import FPUCB, Agent, Problem, load_problem
 from fpbandits.engine.compiling import prepare
-from fpbandits.engine.contract import CLOCK, Envelope, State
+from fpbandits.engine.contract import CLOCK, Envelope
 
 
 def test_leaps_reach_far() -> None:
@@ -38,14 +38,3 @@ def test_misfits_are_counted_from_the_second_episode_on() -> None:
         decision = good.ask()
         good.tell(decision.id, float(decision.arm == "arm2" or number % 10 == 0))
     assert good.misfits == 0
-
-
-def test_slack_widens_every_radius() -> None:
-    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
-    state = State(np.array([100, 100]), np.array([50.0, 60.0]), np.array([100, 0, 0]))
-    strict, loose = FPUCB().margins(problem, state), FPUCB(slack=0.25).margins(problem, state)
-    assert strict is not None
-    assert loose is not None
-    np.testing.assert_allclose(loose - strict, 0.25)
-    radius = math.sqrt(3 * math.log(100) / 100)
-    np.testing.assert_allclose(strict, [radius - 0.2, radius - 0.2], atol=1e-12)

@@ -16,21 +16,11 @@ import reference
 from exact_two import growth, mean_regret
 
 from fpbandits import FPUCB, Agent, Optimist, Problem, load_problem, simulate
-from fpbandits.engine.contract import CLOCK, MISFITS, OWN
+from fpbandits.engine.contract import MISFITS, OWN
 from fpbandits.policies import IMED
 from fpbandits.theory.structure import Structure
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
-
-
-def test_margins_are_what_is_left_of_the_threshold() -> None:
-    problem = load_problem("paper:permutations")
-    policy = Optimist(delta=0.3, offset=1.5)
-    state = policy.new_state(problem)
-    state.plays[:], state.sums[:], state.counters[CLOCK] = [50, 20, 3, 0], [30, 9, 1, 0], 73
-    costs = reference.misfits(problem.means.tolist(), state.plays.tolist(), state.sums.tolist())
-    expected = 1.3 * math.log(73) + 1.5 - np.array(costs)
-    np.testing.assert_allclose(policy.margins(problem, state), expected)
 
 
 def test_without_the_option_misfits_are_counted_and_nothing_is_given_up() -> None:

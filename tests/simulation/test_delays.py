@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,7 @@ def test_rewards_are_known_when_they_are_due(delay: Delay) -> None:
         arrived = {int(k) for k in order[: known[t]]}
         assert arrived == {k for k in range(50) if moments[k] <= t}
     # Of those that become known at once, the first decision comes first.
-    assert all(
-        (moments[a], a) < (moments[b], b)
-        for a, b in zip(order[: known[50]], order[1 : known[50]], strict=False)
-    )
+    assert all((moments[a], a) < (moments[b], b) for a, b in pairwise(order[: known[50]]))
 
 
 def test_geometric_delays_have_their_mean() -> None:

@@ -31,6 +31,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from fpbandits.agent.ledger import CROWD, Blocked, Ledger
+from fpbandits.agent.plausible import FALSE_ALARM, margins
 from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.state import (
     READ,
@@ -241,18 +242,17 @@ class Agent(OldAttributesRefused):
         return int(self._seen.counters[MISFITS::COUNTERS].sum())
 
     def plausible(self) -> dict[str, float]:
-        """Return the models that still fit, the best first, and by how much.
+        """Return the models that fit what was seen, the best first, and by how many nats.
 
-        By how much: for FP-UCB, the least that a mean could be off before the model would be ruled
-        out, in the user's units; for a policy of likelihoods, how much log-likelihood it has left.
+        Each is judged by its own means, whatever the policy. The true model is missing, ever, with
+        probability at most the policy's ``false_alarm``, or one in a thousand.
         """
         with self._lock:
-            margins = self.policy.margins(self.problem, self._seen)
-        if margins is None:
-            raise InputError(f"{self.policy} does not rule any model out")
-        fitting = np.flatnonzero(margins >= 0)
-        order = fitting[np.argsort(-margins[fitting], kind="stable")]
-        return {self.problem.models[i]: float(margins[i]) for i in order}
+            level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM
+            left = margins(self.problem, self._seen.plays, self._seen.sums, level)
+        fitting = np.flatnonzero(left >= 0)
+        order = fitting[np.argsort(-left[fitting], kind="stable")]
+        return {self.problem.models[i]: float(left[i]) for i in order}
 
     def state(self) -> dict[str, Any]:
         """Return all that the agent is, but for its problem, as values that JSON holds."""

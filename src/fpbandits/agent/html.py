@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.markup import and_more, html_table
-from fpbandits.errors import InputError, counted
+from fpbandits.errors import counted
 
 if TYPE_CHECKING:
     from fpbandits.agent.agent import Agent
@@ -53,10 +53,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
 
 
 def _models(agent: Agent) -> list[str]:
-    try:
-        fitting = list(agent.plausible())
-    except InputError:  # a policy that rules nothing out
-        return []
+    fitting = list(agent.plausible())
     some = "; ".join(fitting[:_MOST_MODELS]) or "none"
     more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
     lines = [f"Models that still fit, the best first: {some}", *more]

@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from fpbandits.core.arrays import Floats
 from fpbandits.core.renamed import refuse_old_keywords
 from fpbandits.engine.compiling import found_by_type
 from fpbandits.engine.contract import (
@@ -92,8 +91,6 @@ class Policy(ABC):
     """Whether it draws random numbers of its own."""
     contexts: ClassVar[Contexts] = Contexts.REFUSED
     """What it makes of problems with contexts."""
-    margin_unit: ClassVar[str] = "units of rewards"
-    """What its `margins` are measured in."""
 
     if not TYPE_CHECKING:  # for whom options are the fields
 
@@ -168,14 +165,6 @@ class Policy(ABC):
         """Return how likely a randomised policy was to choose ``arm`` in the plan just made.
 
         None for one that cannot tell.
-        """
-        return None
-
-    def margins(self, problem: Problem, state: State) -> Floats | None:
-        """Return by how much each model fits what was seen; negative: it does not.
-
-        In `margin_unit`: the user's units for a policy that looks at means, nats for one that looks
-        at likelihoods. None for one that rules no model out.
         """
         return None
 

@@ -11,7 +11,6 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fpbandits.errors import InputError
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.step import DECISION, EXPIRED, FORGOT, REWARD, Event, unpacked
 from fpbandits.service.store import Kept, Store
@@ -27,9 +26,9 @@ _MOST_SPANS = 120
 
 
 class Look(NamedTuple):
-    """A unit when its agent was loaded; ``models`` is None if its policy rules none out."""
+    """A unit when its agent was loaded: the plausible models, the best first, and two alarms."""
 
-    models: tuple[str, ...] | None
+    models: tuple[str, ...]
     misfits: bool
     blocked: int
 
@@ -50,8 +49,6 @@ class Standing:
         Units whose rewards no model fitted, in some plan.
     blocked
         Rewards that cannot count before earlier ones come.
-    rules_out
-        Whether the policy rules models out at all.
     """
 
     units: int = 0
@@ -59,7 +56,6 @@ class Standing:
     likeliest: Counter[str] = field(default_factory=Counter)
     misfits: int = 0
     blocked: int = 0
-    rules_out: bool = True
 
 
 class Follower:
@@ -122,9 +118,6 @@ class Follower:
             found.units += 1
             found.misfits += look.misfits
             found.blocked += look.blocked
-            if look.models is None:
-                found.rules_out = False
-                continue
             found.likeliest.update(look.models[:1])
             if len(look.models) == 1:
                 found.settled.update(look.models)
@@ -135,10 +128,5 @@ class Follower:
         if row is None:
             return None
         agent, _ = unpacked(self.experiment, unit, row.state)
-        models: tuple[str, ...] | None
-        try:
-            models = tuple(agent.plausible())
-        except InputError:  # a policy that rules nothing out
-            models = None
         blocked = sum(each.rewards for each in agent.blocked.values())
-        return Look(models, agent.misfits > 0, blocked)
+        return Look(tuple(agent.plausible()), agent.misfits > 0, blocked)

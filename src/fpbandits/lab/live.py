@@ -108,8 +108,6 @@ def counts_table(follower: Follower, standing: Standing) -> str:
 
 def types_table(standing: Standing) -> str:
     """Return which models fit the units best, and on which they have settled."""
-    if not standing.rules_out:
-        return "This policy does not rule any model out, so units do not settle."
     rows = [
         [model, f"{units:,}", f"{standing.settled[model]:,}"]
         for model, units in standing.likeliest.most_common(_MOST_ROWS)

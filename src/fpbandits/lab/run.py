@@ -18,7 +18,7 @@ import numpy as np
 
 from fpbandits.agent.agent import Agent, Decision
 from fpbandits.core.checks import known_name
-from fpbandits.errors import InputError, counted
+from fpbandits.errors import counted
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.contexts import PairStructure
 
@@ -118,11 +118,6 @@ class Run:
         """Return the plausible models, the best first, with their margins."""
         return self.agent.plausible()
 
-    @property
-    def unit(self) -> str:
-        """The unit of margins."""
-        return self.agent.policy.margin_unit
-
     def next_out(self) -> tuple[str, RulingOut | None] | None:
         """Return the model with the least margin, and the fewest equal rewards to rule it out.
 
@@ -170,14 +165,9 @@ class Run:
 
 def described(run: Run) -> str:
     """Say how many models are left, and what would rule the next one out."""
-    try:
-        alive, following = run.alive(), run.next_out()
-    except InputError as error:
-        return f"{error}."
+    alive, following = run.alive(), run.next_out()
     if not alive:
-        # Before its first episode is over FP-UCB fits nothing, and does not ask.
-        unasked = run.agent.misfits == 0
-        return "The policy has not compared models yet." if unasked else "No model fits any more."
+        return "No model fits any more."
     if following is None:
         return f"Only {next(iter(alive))} is left."
     model, ruling_out = following

@@ -10,7 +10,7 @@ from nicegui import events, run, ui
 
 from fpbandits.core.checks import amount, visible, whole_number
 from fpbandits.core.markup import html_table
-from fpbandits.errors import Error, InputError
+from fpbandits.errors import Error
 from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.heat import svg_text
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
@@ -171,10 +171,7 @@ def roll(now: Run) -> str:
 
 def models_table(now: Run) -> str:
     """Return the plausible models with their margins, the best first."""
-    try:
-        alive = now.alive()
-    except InputError:
-        return ""
+    alive = now.alive()
     most = max([margin for margin in alive.values() if math.isfinite(margin)], default=1.0) or 1.0
     rows = []
     for model, margin in list(alive.items())[:_MOST_ROWS]:
@@ -189,7 +186,7 @@ def models_table(now: Run) -> str:
     below = f"<div>… and {more:,} models more</div>" if more > 0 else ""
     return (
         f"<div><strong>Models alive: {len(alive):,}</strong><table class='bars'><thead><tr>"
-        f"<th>model</th><th class='number'>margin ({now.unit})</th><th></th></tr></thead>"
+        f"<th>model</th><th class='number'>margin (nats)</th><th></th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>{below}</div>"
     )
 

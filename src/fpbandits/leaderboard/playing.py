@@ -51,8 +51,8 @@ def play(
 ) -> Leaderboard:
     """Let policies, by default all of them, play contests, by default `contests()`.
 
-    ``delay`` is as in `simulate`; ``out`` and ``how`` (workers, executor, progress) are as in `play_cells`. A policy that needs
-    more information than a contest's models give is left out of it.
+    ``delay`` is as in `simulate`; ``out`` and ``how`` (workers, executor, progress) are as in
+    `play_cells`. A policy that needs more information than a contest's models give is left out.
     """
     board = list(contests() if among is None else among)
     practical = all(contest.group == PRACTICE for contest in board)

@@ -18,10 +18,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from fpbandits.agent.agent import Agent
 from fpbandits.core.storage import shown
 from fpbandits.core.streams import run_stream
 from fpbandits.engine.policy import Policy
+from fpbandits.engine.ready import NO_STREAM, ready
 from fpbandits.errors import ConflictError
 from fpbandits.policies import DEFAULT, FPUCB, UCB1, Optimist, Thompson
 from fpbandits.problem.builtin import built_in
@@ -238,17 +238,14 @@ class Episodes:
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     """Play Algorithm 1 to the end of the first episode after which there are ``plays`` plays."""
     setting = SETTINGS["permutations"]
-    problem, agent, stream = setting.problem, Agent(setting.problem, FPUCB()), run_stream(seed, 0)
-    means = problem.means[problem.index(setting.truth)]
-    best = dict(zip(problem.models, problem.means.argmax(axis=1).tolist(), strict=True))
-    everything = set(best.values())
-    episodes = []
-    while sum(agent.plays.values()) < plays:
-        # An episode plays each arm once that is best under a model that fits, or all if none does.
-        arms = []
-        for _ in {best[name] for name in agent.plausible()} or everything:
-            decision = agent.ask()
-            arms.append(problem.arms.index(decision.arm))
-            agent.tell(decision.id, float(stream.random() < means[arms[-1]]))
+    problem, stream = setting.problem, run_stream(seed, 0)
+    own, means = ready(FPUCB(), problem), problem.means[problem.index(setting.truth)]
+    state, episodes, made = own.policy.new_state(problem), [], 0
+    while made < plays:
+        arms, _ = own.plan(state, made, None, NO_STREAM)  # of a whole episode
+        for arm in arms:
+            reward = float(stream.random() < means[arm])
+            own.observe(state, made, None, arm, reward, NO_STREAM)
         episodes.append(tuple(arms))
+        made += len(arms)
     return Episodes(seed, tuple(episodes))

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
@@ -80,13 +80,6 @@ class FPLLR(LikelihoodPolicy):
         cycle, playing, sure = np.zeros((3, pairs), np.int64)
         fit, length = new_fit(prepared.theta), np.zeros(1, np.int64)
         return FPLLRWork(cycle, fit, playing, sure, length)
-
-    def margins(self, problem: Problem, state: State) -> Floats:
-        """Return what is left of the threshold."""
-        k = max(state.counters[CLOCK], 1)
-        threshold = 2 * math.log(k) + math.log(len(problem.models))
-        margins: Floats = threshold - self.deficits(problem, state)
-        return margins
 
     @staticmethod
     def plan(

@@ -153,18 +153,6 @@ class FPUCB(Policy):
             there=np.bitwise_or.reduce(bits[0], axis=0),
         )
 
-    def margins(self, problem: Problem, state: State) -> Floats | None:
-        """Return the radius less the distance, on the arm where that is least."""
-        arms = Structure(problem).candidate_arms
-        arms = arms[state.plays[arms] > 0]
-        if not len(arms):
-            return np.full(len(problem.models), np.inf)
-        plays = state.plays[arms]
-        radius = np.sqrt(3 * math.log(max(state.counters[CLOCK], 1)) / plays) + self.slack
-        distance = np.abs(problem.rewards.unit_means[:, arms] - state.sums[arms] / plays)
-        least: Floats = (radius - distance).min(axis=1) * problem.rewards.width
-        return least
-
     def workspace(self, prepared: FPUCBData, pairs: int) -> FPUCBWork:
         return FPUCBWork(*np.zeros((5, pairs), np.int64), *np.zeros((3, pairs)))
 

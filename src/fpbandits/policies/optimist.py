@@ -50,7 +50,6 @@ from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, 
 from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
-from fpbandits.problem.problem import Problem
 
 
 class OptimistData(NamedTuple):
@@ -123,15 +122,6 @@ class Optimist(LikelihoodPolicy):
         cycle, told_apart = np.zeros((2, pairs), np.int64)
         fit = new_fit(prepared.theta)
         return OptimistWork(cycle, fit, np.zeros(pairs), told_apart, np.zeros(1))
-
-    def margins(self, problem: Problem, state: State) -> Floats:
-        """Return what is left of the threshold."""
-        t, deficit = max(state.counters[CLOCK], 1), self.deficits(problem, state)
-        if self.change_rate > 0:
-            t, deficit = min(t, self.change_rate**-0.5), state.extra[: len(deficit)]
-        threshold = (1 + self.delta) * math.log(t) + self.offset
-        margins: Floats = threshold - deficit
-        return margins
 
     @staticmethod
     def plan(

@@ -13,7 +13,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from math import isfinite
 from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
@@ -167,17 +166,10 @@ class Backend:
             wrong = f"unknown unit {quote(name)}: nothing was decided for it yet"
             raise MissingError(wrong, about=(("unit", name),))
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
-        plausible: dict[str, float | None] | None
-        try:
-            # JSON has no infinity: as long as nothing could rule a model out, its margin is null.
-            margins = agent.plausible().items()
-            plausible = {model: each if isfinite(each) else None for model, each in margins}
-        except InputError:  # the policy rules no model out
-            plausible = None
         return {
             "unit": name,
             "plays": agent.plays,
-            "plausible": plausible,
+            "plausible": agent.plausible(),
             "misfits": agent.misfits,
             "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
             "blocked": {arm: each.rewards for arm, each in agent.blocked.items()},

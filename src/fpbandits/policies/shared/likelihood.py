@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import Envelope, Prepared, State, Workspace
 from fpbandits.engine.envelope import corners
@@ -53,8 +53,6 @@ class LikelihoodPolicy(ThetaPolicy):
     """A policy that weighs models by their likelihood: that of their laws, or of means alone."""
 
     likelihood: str = field(default=LAW, kw_only=True)
-
-    margin_unit = "nats of log-likelihood"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,30 +105,10 @@ class LikelihoodPolicy(ThetaPolicy):
         """Forget which model fitted best, in comparison with whom others are weighed."""
         workspace.fit.reference[0] = 0
 
-    def deficits(self, problem: Problem, state: State) -> Floats:
-        """Return the log-likelihood deficit of every model to the one that fits best."""
-        costs = problem.rewards.costs() if self.likelihood == LAW else None
-        deficit = _of_means(problem, state)
-        if costs is not None:
-            base, cost = costs
-            deficit = base @ state.plays + np.einsum("mak,ak->m", cost, state.statistics)
-        above: Floats = deficit - deficit.min()
-        return above
-
 
 def alarm_of(false_alarm: float) -> float:
     """Return which deficit raises an alarm that is false with this probability; 0: none does."""
     return -math.log(false_alarm) if false_alarm > 0 else 0.0
-
-
-def _of_means(problem: Problem, state: State) -> Floats:
-    from scipy.special import rel_entr
-
-    played = state.plays > 0
-    n, total = state.plays[played], state.sums[played]
-    q = problem.rewards.unit_means[:, played]
-    deficit: Floats = (rel_entr(total, n * q) + rel_entr(n - total, n * (1 - q))).sum(axis=1)
-    return deficit
 
 
 @jitted
