@@ -27,7 +27,7 @@ def test_what_was_seen_and_what_is_awaited() -> None:
 
 def test_models_that_fit_are_named_and_the_rest_counted() -> None:
     agent = Agent("paper:grid", FPUCB())
-    for reward in [1, 0, 1, 1] * 30:
+    for reward in [1, 0, 0, 1] * 6:
         agent.tell(agent.ask().id, reward)
     fitting = list(agent.plausible())
     assert len(fitting) > 5
@@ -35,7 +35,6 @@ def test_models_that_fit_are_named_and_the_rest_counted() -> None:
     assert "; ".join(fitting[:5]) in text
     assert fitting[5] not in text
     assert f"… and {len(fitting) - 5} models more" in text
-    assert "Models" not in Agent("paper:grid", UCB1())._repr_html_()
 
 
 def test_that_nothing_fits_is_said() -> None:

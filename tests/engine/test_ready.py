@@ -72,7 +72,7 @@ WORDS = [
     "fp-ucb:slack=0.1",
 ]
 WORDS += ["frugal:change_rate=0.02", "optimist:change_rate=0.02", "thompson-theta:change_rate=0.02"]
-WORDS += ["frugal:likelihood=means", "frugal:horizon=300"]
+WORDS += ["frugal:likelihood=means", "frugal:horizon=300.0"]
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -29,22 +29,22 @@ def follower(store: Store, experiment: Experiment) -> Follower:
 
 
 def play(store: Store, experiment: Experiment, unit: str, chances: dict[str, float]) -> None:
-    """Let a unit be asked and told thirty times."""
+    """Let a unit be asked and told sixty times."""
     random = np.random.default_rng(len(unit))
-    for number in range(30):
+    for number in range(60):
         arm = one(store, experiment, Ask(unit))["arm"]
         one(store, experiment, Tell((unit, number), float(random.random() < chances[arm])))
 
 
 def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
-    experiment = put(store, policy="frugal")
+    experiment = put(store, policy="ucb1")
     follow = follower(store, experiment)
     assert not follow.read()
     assert follow.standing().units == 0
     play(store, experiment, "first", {"a": 1.0, "b": 0.5})
     play(store, experiment, "other", {"a": 0.0, "b": 0.5})
     assert not follow.read()
-    assert follow.events == Counter(decision=60, reward=60)
+    assert follow.events == Counter(decision=120, reward=120)
     assert follow.open == 0
     standing = follow.standing()
     assert standing.units == 2
