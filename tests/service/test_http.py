@@ -106,7 +106,7 @@ def test_plausible_models_are_shown(server: httpx.Client) -> None:
     assert new.json()["plausible"] == pytest.approx({"x": math.log(1000), "y": math.log(1000)})
     for number in range(60):
         arm = post(server, "decisions", {"unit": "u"}, "s")[1]["arm"]
-        reward = 1 if arm == "a" else number % 2
+        reward = 1 if arm == "a" else number // 2 % 2
         post(server, "rewards", {"decision": f"{number}@u", "reward": reward}, "s")
     assert list(server.get("/v1/experiments/s/units/u").json()["plausible"]) == ["x"]
 
