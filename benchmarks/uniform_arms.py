@@ -16,8 +16,8 @@ import numpy as np
 
 from fpbandits import Problem
 from fpbandits.core.streams import run_stream
-from fpbandits.engine.contract import Ahead
 from fpbandits.engine.compiling import compiled, prepare
+from fpbandits.engine.contract import Ahead
 from fpbandits.engine.policy import Policy
 from fpbandits.policies import parse_policy
 

@@ -51,15 +51,13 @@ def keeps_leading(
     surely = _limit_posterior(work, now, then)
     if surely == math.inf:
         return False
-    expected_loss(theta, work.most)
-    expected_loss(theta, work.least)
+    most, least, work.leaders[0] = work.most, work.least, leader
+    for belief in (least, most):  # in a loop, so that they are compiled once
+        expected_loss(theta, belief)
+        information_value(prepared, work, belief, hat, None)
     for model in range(low.size):
         if low[model] <= surely + 2 * EQUAL and not _leads(prepared, state, work, model, more):
             return False
-    work.leaders[0] = leader
-    information_value(prepared, work, work.least, hat, None)
-    information_value(prepared, work, work.most, hat, None)
-    most, least = work.most, work.least
     for arm in range(theta.arms):
         unworthy = most.value[arm] * max(now, then) * _ROUNDING < least.loss[arm]
         outdone = (
@@ -84,12 +82,13 @@ def _limit_posterior(work: FrugalWork, now: float, then: float) -> float:
         lowest, surely = min(lowest, low[model]), min(surely, high[model])
     if surely > lowest + 40:
         return math.inf
+    largest, smallest = 0.0, 0.0
     for model in range(low.size):
         above, below = low[model] - surely, high[model] - lowest
         most[model] = math.exp(-above) if above <= negligible(max(now, then)) else 0.0
         counts = below <= negligible(min(now, then))
         least[model] = math.exp(surely - high[model]) if counts else 0.0
-    largest, smallest = most.sum(), least.sum()
+        largest, smallest = largest + most[model], smallest + least[model]
     for model in range(low.size):
         most[model] = min(most[model] / smallest, 1.0)
         least[model] /= largest

@@ -190,14 +190,16 @@ def information_value(
         for context in range(prepared.shares.size):
             pair = context * theta.arms + work.leaders[context]
             stake[model] += posterior[model] * prepared.shares[context] * gap(theta, pair, model)
-    rivals = _rivals(posterior, hat, pending, work.rivals)
+    rivals = 0
+    if pending is not None:  # else the rest of it is not even compiled
+        rivals = _rivals(posterior, hat, pending, work.rivals)
     total = _means(prepared, posterior, hat, work.mean)
     value.fill(0.0)
     for model in range(stake.size):
         if stake[model] > 0:
             others = total - posterior[model]
             _tell(prepared, total, hat, work.mean, model, told)
-            if rivals > 0:
+            if pending is not None and rivals > 0:
                 others = _tell_beside_pending(prepared, work, posterior, pending, rivals, model)
             for pair in range(value.size):
                 if told[pair] > 0:
@@ -238,10 +240,8 @@ def _tell(
 
 
 @jitted
-def _rivals(posterior: Floats, hat: int, pending: Counts | None, rivals: Counts) -> int:
+def _rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -> int:
     """Note likely models, evenly drawn if there are too many; return how many, 0: none pending."""
-    if pending is None:
-        return 0
     outstanding, likely, found = 0, 0, 0
     for pair in range(pending.size):
         outstanding += pending[pair]
@@ -265,24 +265,23 @@ def _tell_beside_pending(
     prepared: FrugalData,
     work: FrugalWork,
     posterior: Floats,
-    pending: Counts | None,
+    pending: Counts,
     rivals: int,
     model: int,
 ) -> float:
     """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ); return Σ_φ w(φ)."""
-    others = 0.0
-    if pending is not None:
-        work.told.fill(0.0)
-        for rival in work.rivals[:rivals]:
-            soon = 0.0
-            for pair in range(pending.size):
-                if pending[pair] > 0:
-                    both = _divergence(prepared, pair, rival, model)
-                    soon += pending[pair] * (both + _divergence(prepared, pair, model, rival))
-            weight = posterior[rival] * math.exp(-soon / 8) if rival != model else 0.0
-            others += weight
-            for pair in range(pending.size):
-                work.told[pair] += weight * _divergence(prepared, pair, rival, model)
+    others, told = 0.0, work.told
+    told.fill(0.0)
+    for rival in work.rivals[:rivals]:
+        soon = 0.0
+        for pair in range(pending.size):
+            if pending[pair] > 0:
+                both = _divergence(prepared, pair, rival, model)
+                soon += pending[pair] * (both + _divergence(prepared, pair, model, rival))
+        weight = posterior[rival] * math.exp(-soon / 8) if rival != model else 0.0
+        others += weight
+        for pair in range(pending.size):
+            told[pair] += weight * _divergence(prepared, pair, rival, model)
     return others
 
 
