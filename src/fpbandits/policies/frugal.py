@@ -17,7 +17,7 @@ if ``lifetime`` is H, where each play may be the last with probability 1/H.
 
 The leader costs next to nothing, so what it tells by itself is not paid for. What only other arms
 tell is bought where a nat costs least. With contexts an arm is chosen for each, and c and V are
-averages over contexts. ``docs/policies.md`` has what is proven and how well it does.
+averages over contexts. ``docs/default.md`` has what is proven and how well it does.
 
 When models may be wrong, with ``false_alarm``: models whose own misfit is too large are left out,
 the policy goes on blind if none is left (`fpbandits.policies.shared.giving_up`), and claims about
@@ -89,7 +89,7 @@ class Frugal(LikelihoodPolicy):
 
     References
     ----------
-    This package's own; docs/policies.md has its proof.
+    This package's own; docs/default.md has its proof.
     """
 
     delta: float = 0.1
