@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -72,6 +73,11 @@ class Rule:
         return decide
 
 
+def left(horizon: int, t: int) -> float:
+    """Return how many plays are left."""
+    return horizon - t + 1.0
+
+
 def main() -> None:
     """Print the regret over the floor, problem by problem, and geometric means."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 30
@@ -84,7 +90,7 @@ def main() -> None:
         anytime = regret_by_belief(problem, rule.decide(lambda t: 5 * t**1.1), ANYTIME[-1])
         row = [anytime[T - 1] / floors[T] for T in ANYTIME]
         for T in KNOWN:
-            known = regret_by_belief(problem, rule.decide(lambda t, T=T: T - t + 1.0), T)
+            known = regret_by_belief(problem, rule.decide(partial(left, T)), T)
             row.append(known[-1] / floors[T])
         rows.append(row)
         print(number, " ".join(f"{ratio:6.3f}" for ratio in row), flush=True)

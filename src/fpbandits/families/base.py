@@ -172,6 +172,10 @@ class RewardFamily(ABC):
         """Return the expectation of each statistic of one reward, [arm, k]."""
         return np.zeros((self.means.shape[1], 0))
 
+    def variances(self) -> Floats | None:
+        """Return the variance of a reward, in units, [θ, arm]; None where it follows from means."""
+        return None
+
     def with_rows(self, rows: Floats, **fields: Any) -> Self:
         """Return a family with another row per model, and perhaps other fields."""
         fields[self.table] = rows

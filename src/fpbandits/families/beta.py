@@ -102,6 +102,10 @@ class Beta(RewardFamily):
         expected: Floats = np.stack([digamma(a) - both, digamma(b) - both], axis=-1)
         return expected
 
+    def variances(self) -> Floats:
+        variances: Floats = self.unit_means * (1 - self.unit_means) / (self.concentration + 1)
+        return variances
+
     def divergence(self, truth: int, others: Ints) -> Floats:
         a, b = self._shapes
         # With one concentration the terms in a + b cancel, and the closed form is the sum of

@@ -109,6 +109,12 @@ class Discrete(RewardFamily):
     def of_means(self, means: Numbers, names: Names) -> Discrete:
         raise InputError("means alone do not make a discrete law: name a true model instead")
 
+    def variances(self) -> Floats:
+        support = self.to_unit(self.support)
+        apart = (support - self.unit_means[:, :, np.newaxis]) ** 2
+        variances: Floats = (self.probabilities * apart).sum(axis=2)
+        return variances
+
     def divergence(self, truth: int, others: Ints) -> Floats:
         total: Floats = information(self.probabilities[truth], self.probabilities[others]).sum(-1)
         return total

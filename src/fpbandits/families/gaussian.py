@@ -102,6 +102,9 @@ class Gaussian(RewardFamily):
         expected: Floats = self.unit_means[model][:, np.newaxis]
         return expected
 
+    def variances(self) -> Floats:
+        return np.full(self.unit_means.shape, 0.25)
+
     def divergence(self, truth: int, others: Ints) -> Floats:
         divergence: Floats = 2 * (self.unit_means[truth] - self.unit_means[others]) ** 2
         return divergence
