@@ -136,7 +136,7 @@ def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
     sums = from_json(state["sums"], own.pairs, REAL)
     counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
     statistics = _statistics_of(state, own.upto_statistics - own.pairs)
-    extra = from_json(state.get("beliefs", []), own.upto_extra - own.upto_statistics, REAL)
+    extra = _extra_of(state, own)
     # A few numbers are looked through sooner than NumPy is asked for anything.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
     if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
@@ -149,6 +149,17 @@ def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
     except struct.error as error:
         raise ValueError(error) from None
     return array
+
+
+def _extra_of(state: Mapping[str, Any], own: Ready) -> Sequence[Any]:
+    """Return a policy's own numbers; before 0.7.0 the default kept one more, the last."""
+    kept, count = state.get("beliefs", []), own.upto_extra - own.upto_statistics
+    try:
+        return from_json(kept, count, REAL)
+    except ValueError:
+        if own.policy.name != "frugal":
+            raise
+        return from_json(kept, count + 1, REAL)[:count]
 
 
 def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:

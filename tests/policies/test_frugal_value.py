@@ -1,0 +1,139 @@
+"""The parts of the default: expected loss and information value, term by term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import divergences
+
+from fpbandits import Problem
+from fpbandits.engine.compiling import prepare
+from fpbandits.policies import Frugal
+from fpbandits.policies.frugal_value import (
+    choose,
+    expected_loss,
+    fill_posterior,
+    horizon,
+    information_value,
+    lead,
+)
+
+
+def believed(problem: Problem, pending: np.ndarray | None) -> tuple[Any, Any, int]:
+    """What the rule holds before any play: by its prior."""
+    policy = Frugal()
+    prepared = prepare(policy, problem)
+    work = policy.workspace(prepared, problem.pairs)
+    hat = fill_posterior(prepared, work, 1e6)
+    expected_loss(prepared.theta, work.now)
+    lead(prepared, work, hat)
+    information_value(prepared, work, work.now, hat, pending)
+    return prepared, work, hat
+
+
+def by_definition(problem: Problem, hat: int, pending: np.ndarray) -> tuple[list[float], ...]:
+    """Sums over all pairs of models, as the docstring has them."""
+    prior = np.array(problem.prior or [1.0] * len(problem.models))
+    p, means = prior / prior.sum(), problem.rewards.unit_means
+    gaps, apart = means.max(axis=1, keepdims=True) - means, divergences(problem)
+    arms, models = range(means.shape[1]), range(len(p))
+    loss = [float(p @ gaps[:, i]) for i in arms]
+    leader = min((i for i in arms if gaps[hat, i] < 1e-12), key=lambda i: loss[i])
+    value = [0.0 for _ in arms]
+    for m in models:
+        weights = {}
+        for f in models:
+            soon = sum(pending[j] * (apart[f, m, j] + apart[m, f, j]) for j in arms) / 8
+            if f != m and (not pending.any() or p[f] >= 0.2 * p[hat]):
+                weights[f] = p[f] * math.exp(-soon)
+        w = sum(weights.values())
+        for i in arms:
+            told = sum(weight * apart[f, m, i] for f, weight in weights.items()) / w if w else 0.0
+            value[i] += p[m] * gaps[m, leader] * w * told / (1 + told)
+    return loss, value
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("kind", ["bernoulli", "gaussian", "beta"])
+def test_loss_and_value_are_those_of_the_definition(kind: str, late: bool) -> None:
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        models, arms = int(random.integers(2, 9)), int(random.integers(2, 5))
+        means = random.uniform(0.05, 0.95, (models, arms)).round(2)
+        prior = {f"theta{n + 1}": w for n, w in enumerate(random.dirichlet(np.ones(models)))}
+        given: dict[str, dict[str, float]] = {
+            "gaussian": {"deviation": 0.3},
+            "beta": {"concentration": 5},
+        }
+        problem = getattr(Problem, kind)(means, prior=prior, **given.get(kind, {}))
+        pending = random.integers(0, 4, arms) * late
+        _, work, hat = believed(problem, pending)
+        loss, value = by_definition(problem, hat, pending)
+        np.testing.assert_allclose(work.now.loss, loss, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(work.now.value, value, rtol=1e-7, atol=1e-13)
+
+
+def test_arms_on_which_all_models_agree_tell_exactly_nothing() -> None:
+    problem = Problem.bernoulli([[0.3, 0.7, 0.1], [0.3, 0.2, 0.1], [0.3, 0.4, 0.1]])
+    _, work, _ = believed(problem, None)
+    assert work.now.value[0] == work.now.value[2] == 0
+    assert work.now.value[1] > 0
+
+
+def test_of_many_models_some_are_drawn_while_rewards_are_pending() -> None:
+    """961 models on a grid: those drawn must not all share a row or a column of it."""
+    levels = (np.arange(31) + 0.5) / 31
+    grid = np.stack(np.meshgrid(levels, levels, indexing="ij"), axis=-1).reshape(-1, 2)
+    problem = Problem.bernoulli(grid)
+    _, work, _ = believed(problem, np.array([1, 0]))
+    drawn = grid[work.rivals]
+    assert len(np.unique(work.rivals)) > 28
+    assert np.ptp(drawn, axis=0).min() > 0.8
+    assert all(len(np.unique(column)) > 10 for column in drawn.T)
+    # What is pending of one arm lowers the value of telling the same again, not of the other arm.
+    _, at_once, _ = believed(problem, np.array([0, 0]))
+    _, later, _ = believed(problem, np.array([50, 0]))
+    ratio = later.now.value / at_once.now.value
+    assert ratio[0] < 0.3
+    assert ratio[0] < 0.6 * ratio[1]
+
+
+def test_how_long_information_is_of_use() -> None:
+    problem = Problem.bernoulli([[0.5, 0.4], [0.3, 0.6]])
+
+    def h(t: int, **options: Any) -> float:
+        policy = replace(Frugal(), **options)
+        return horizon(prepare(policy, problem), t)
+
+    assert h(7) == pytest.approx(5 * 7**1.1)
+    assert h(7, delta=0.5, kappa=2) == pytest.approx(2 * 7**1.5)
+    assert [h(t, horizon=10) for t in (1, 7, 10, 11, 99)] == [10, 4, 1, 1, 1]
+    assert h(1, lifetime=30) == h(10**6, lifetime=30) == 30
+    assert h(10**9, change_rate=0.01) == pytest.approx(10**1.1)
+
+
+def test_the_largest_ratio_over_contexts_is_found() -> None:
+    """Against all choices of an arm for each of three contexts."""
+    random = np.random.default_rng(0)
+    means = random.random((4, 3, 3))
+    problem = Problem.bernoulli(means, contexts=["a", "b", "c"], shares=[0.5, 0.3, 0.2])
+    prepared, work, _ = believed(problem, None)
+    shares = [0.5, 0.3, 0.2]
+    for _ in range(50):
+        work.now.value[:], work.now.loss[:] = random.random(9) ** 4, random.random(9)
+        value, loss = work.now.value.reshape(3, 3), work.now.loss.reshape(3, 3)
+        ratios = {
+            (a, b, c): np.dot(shares, value[[0, 1, 2], [a, b, c]])
+            / np.dot(shares, loss[[0, 1, 2], [a, b, c]])
+            for a in range(3)
+            for b in range(3)
+            for c in range(3)
+        }
+        most = max(ratios.values())
+        assert choose(prepared, work, 1.001 / most)
+        assert ratios[tuple(work.chosen.tolist())] == pytest.approx(most)
+        assert not choose(prepared, work, 0.999 / most)
