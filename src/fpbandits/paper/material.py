@@ -83,9 +83,9 @@ class Material:
         regret: Floats = result.regret(policy)[:, result.times == time][:, 0]
         return regret
 
-    def plays(self, setting: str, arm: str, time: int, distance: Distance = NEAR) -> Floats:
-        """Return how often FP-UCB played an arm up to a recorded time, in each run."""
-        result = self.result(setting, "fp-ucb", distance)
+    def plays(self, setting: str, arm: str, time: int) -> Floats:
+        """Return how often FP-UCB played an arm up to a recorded time, in each far run."""
+        result = self.result(setting, "fp-ucb", FAR)
         index = result.problem.arms.index(arm)
         plays: Floats = result.pulls["fp-ucb"][:, result.times == time, index][:, 0].astype(float)
         return plays

@@ -25,7 +25,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import CLAIMS, FAILS, HOLDS, Claim
-from fpbandits.paper.claims.results import SECTION
 from fpbandits.paper.experiments import FAR
 from fpbandits.paper.material import Material
 
@@ -86,7 +85,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("results", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)
