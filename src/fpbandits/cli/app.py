@@ -24,7 +24,6 @@ from fpbandits.cli import (
     sweep,
     verify,
 )
-from fpbandits.cli.lazily import group_of
 from fpbandits.errors import Error, nearest
 
 COMMANDS = {
@@ -55,7 +54,9 @@ _RENAMED = {
 }
 """Options of earlier versions, and what they are called now."""
 
-app = typer.Typer(cls=group_of(COMMANDS), rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+for _command in COMMANDS.values():
+    app.command()(_command)
 
 
 def _show_version(wanted: bool) -> None:

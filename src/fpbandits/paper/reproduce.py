@@ -17,13 +17,12 @@ from time import time
 from typing import Any
 
 from fpbandits.core.checks import whole_number
-from fpbandits.core.storage import make_folder, read_whole, shown, write_aside, write_together
-from fpbandits.errors import ConflictError, Error, InputError, StorageError
+from fpbandits.core.storage import make_folder, shown, write_together
+from fpbandits.errors import ConflictError, InputError, within
 from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
     RUNS,
-    Episodes,
     find_experiments,
     play_episodes,
     run_experiments,
@@ -34,8 +33,6 @@ from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import PLURALS, report_page
 from fpbandits.report.figures import own_style, rendered
 from fpbandits.simulation.store import files_to_copy, holds_runs
-
-_SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -92,14 +89,12 @@ def reproduce(
         count = whole_number("runs", runs, least=LEAST_RUNS)
         seed = whole_number("seed", seed)
         results = run_experiments(folder, runs=count, seed=seed, **how)
-        episodes = play_episodes(seed)
-        _keep(episodes, folder)
     else:
         if not folder.is_dir():
             raise InputError("there is no folder results in it, as reports have").at(shown(source))
         results = find_experiments(folder)
-        episodes = _find_episodes(folder, next(iter(results.values())).seed)
-    material = Material(results, analyses(), numbers(), episodes)
+        seed = next(iter(results.values())).seed
+    material = Material(results, analyses(), numbers(), play_episodes(seed))
     claims = judge(material)
     make_folder(out / "figures")
     contents = _copied(folder, out) if source is not None else {}
@@ -128,36 +123,11 @@ def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}
-    try:
-        runs = files_to_copy(folder, kept)
-    except ConflictError as error:
-        raise error.at(shown(out)) from None
-    return {**runs, kept / "episodes.json": read_whole(folder / "episodes.json")}
+    with within(shown(out)):
+        return files_to_copy(folder, kept)
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
     """Return the claims as they stand in claims.json."""
     text = json.dumps(list(map(asdict, claims)), indent=1, ensure_ascii=False)
     return f"{text}\n".encode()
-
-
-def _keep(episodes: Episodes, folder: Path) -> None:
-    content = {"schema": _SCHEMA, "seed": episodes.seed, "arms": episodes.arms}
-    write_aside(folder / "episodes.json", json.dumps(content).encode())
-
-
-def _find_episodes(folder: Path, seed: int) -> Episodes:
-    path = folder / "episodes.json"
-    try:
-        content = json.loads(read_whole(path))
-        arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
-        if content["schema"] != _SCHEMA or content["seed"] != seed:
-            raise StorageError("written by another version, or for another seed").at(shown(path))
-        played = {arm for cycle in arms for arm in cycle}
-        if len(played) < 2 or not played <= {0, 1, 2, 3}:
-            raise ValueError
-        return Episodes(seed, arms)
-    except Error:
-        raise
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise StorageError("not a whole record of a run", place=(shown(path),)) from None
