@@ -1,4 +1,4 @@
-"""Shares that add up to 1: how often each context comes, and how likely each model is."""
+"""Validation of shares that add up to 1: context probabilities, and the prior of models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fpbandits.errors import InputError, counted, quote, unknown, wrong_type
 
 
 def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
-    """Return how often each context comes: as often as any other, if nothing is said."""
+    """Return the probability of each context; equal ones, if none are given."""
     if given is None:
         return tuple(1 / len(contexts) for _ in contexts)
     if not contexts:
@@ -40,7 +40,7 @@ def _wrong(reason: str) -> InputError:
 
 
 def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] | None:
-    """Return how likely each model is, by weights for some of them; the others weigh 1."""
+    """Return the prior probability of each model, from weights; those not given are 1."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -59,9 +59,9 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
     shares = np.array(list(weights.values()))
     if not shares.any():
         raise InputError("the prior leaves no model possible", about=("prior",))
-    # Normalized weights stay as they are, so that a saved problem is loaded bit for bit.
+    # Weights that add up to 1 are not touched, so that a saved problem is loaded bit for bit.
     if max(shares) > 1 or abs(shares.sum() - 1) > 1e-12:
-        # By a power of two, which rounds nothing: the sum of large weights must not overflow.
+        # Scaling by a power of two rounds nothing, and keeps the sum of large weights finite.
         shares = np.ldexp(shares, -np.frexp(shares.max())[1])
         shares /= shares.sum()
     return tuple(shares.tolist())

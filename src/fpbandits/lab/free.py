@@ -31,14 +31,14 @@ def answer(problem: Problem, truth: str) -> Answer:
     """Analyze a problem under ``truth`` in detail, and under every other model in a line."""
     case = analyze(problem, truth).cases[0]
     facts = [[name, text] for name, text in case.facts.items()]
-    words = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, words=2)
+    words = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, text_columns=2)
     glance = ""
     if len(problem.models) <= _MOST_TRUTHS:
         whole = analyze(problem)
         above = [f"Note: {whole.tie_notice}"] if whole.tie_notice else []
         head = ["if this is the truth", "regret is", "any policy"]
         rows = [[each.truth, each.verdict, each.facts["any policy"]] for each in whole.cases]
-        glance = html_table(whole.summary, head, rows, words=3, above=above)
+        glance = html_table(whole.summary, head, rows, text_columns=3, above=above)
     who = f"Not drawn: more than {MOST_MODELS:,} models."
     if len(problem.models) <= MOST_MODELS:
         who = confusion_picture(problem, confusion(problem))

@@ -13,7 +13,7 @@ from html import escape
 
 import numpy as np
 
-from fpbandits.core.checks import number_text, visible
+from fpbandits.core.checks import number_text, printable
 from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
 from fpbandits.theory.contexts import PairStructure
@@ -102,7 +102,7 @@ def _picture(
     parts = [
         f'<svg class="heat" viewBox="{-left:.0f} {-top:.0f} {left + width:.0f} '
         f'{top + height:.0f}" width="{left + width:.0f}" role="img">',
-        f"<title>{escape(visible(words))}</title>",
+        f"<title>{escape(printable(words))}</title>",
         f'<image href="data:image/png;base64,{data}" width="{width}" height="{height}" '
         'preserveAspectRatio="none" style="image-rendering:pixelated"/>',
         *marks,
@@ -114,7 +114,7 @@ def _picture(
 
 def svg_text(name: str, most: int = _LONGEST_NAME) -> str:
     """Return a user's name for an SVG, ``most`` letters of it at the most."""
-    return escape(short(visible(name), most))
+    return escape(short(printable(name), most))
 
 
 def _labels(names: tuple[str, ...], position: str, size: float) -> list[str]:

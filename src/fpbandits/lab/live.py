@@ -7,7 +7,7 @@ from html import escape
 
 from nicegui import run, ui
 
-from fpbandits.core.checks import visible
+from fpbandits.core.checks import printable
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted
 from fpbandits.lab.following import MOST_UNITS, Follower, Standing
@@ -103,7 +103,7 @@ def counts_table(follower: Follower, standing: Standing) -> str:
     ]
     if standing.misfits:
         rows[-1] = [Strong(f"Alarm: {rows[-1][0]}"), *rows[-1][1:]]
-    return html_table("What has happened", ["", "", "how many"], rows, words=2)
+    return html_table("What has happened", ["", "", "how many"], rows, text_columns=2)
 
 
 def types_table(standing: Standing) -> str:
@@ -148,7 +148,7 @@ def events_picture(follower: Follower) -> str:
 
 
 def _clock(moment: float) -> str:
-    return visible(datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S"))
+    return printable(datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def _length(seconds: float) -> str:

@@ -8,7 +8,7 @@ from html import escape
 
 from nicegui import events, run, ui
 
-from fpbandits.core.checks import amount, visible, whole_number
+from fpbandits.core.checks import amount, printable, whole_number
 from fpbandits.core.markup import html_table
 from fpbandits.errors import Error
 from fpbandits.lab.ahead import STARTERS
@@ -179,7 +179,7 @@ def models_table(now: Run) -> str:
         text = f"{margin:.3g}" if math.isfinite(margin) else "∞"
         truth = " (the truth)" if model == now.truth else ""
         rows.append(
-            f"<tr><td>{escape(visible(model))}{truth}</td><td class='number'>{text}</td><td>"
+            f"<tr><td>{escape(printable(model))}{truth}</td><td class='number'>{text}</td><td>"
             f"<div class='bar'><i style='width:{100 * size:.1f}%'></i></div></td></tr>"
         )
     more = len(alive) - len(rows)
@@ -216,4 +216,4 @@ def steps_table(now: Run) -> str:
     if not now.problem.contexts:
         for line in (head, *rows):
             del line[1]
-    return html_table("The last plays", head, rows, words=len(head))
+    return html_table("The last plays", head, rows, text_columns=len(head))

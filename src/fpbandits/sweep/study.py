@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from fpbandits.core.checks import checked_name, whole_number
-from fpbandits.core.renamed import with_new_keys, with_new_options
+from fpbandits.core.renamed import rename_old_keys, rename_old_options
 from fpbandits.core.storage import shown
 from fpbandits.engine.ready import refusal
 from fpbandits.errors import InputError, quote, unknown, within
@@ -215,7 +215,7 @@ def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]
     found: dict[str, Policy] = {}
     options: dict[str, None] = {}
     for word in (word for entry in given for word in _words(entry)):
-        word = with_new_options(word)
+        word = rename_old_options(word)
         policy = parse_policy(_from_folder_of(file, word))
         # A policy's own name for itself is the same however its options were written.
         if str(policy) in found:
@@ -272,7 +272,7 @@ def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
             if not isinstance(table, dict):
                 wanted = "it must be a file, a built-in name or a table"
                 raise InputError(f"{wanted}, not {quote(entry)}")
-            table = with_new_keys(table)
+            table = rename_old_keys(table)
             rest = {key: value for key, value in table.items() if key != "truth"}
             for problem in _loaded(rest, f"problem {index}", file):
                 for truth in _truths(problem, table.get("truth")):
