@@ -1,8 +1,7 @@
-"""`reproduce`: every experiment and every claim of the paper, measured, on one page.
+"""`reproduce`: run the paper's experiments, judge its claims, write the report.
 
-Runs are kept as they are finished, in ``results/`` of the report's folder; the report
-itself, ``report.html`` with ``claims.json`` and ``figures/``, is made from them in memory and
-appears all at once or not at all.
+Finished runs are stored in ``results/`` of the report's folder. The report itself, ``report.html``
+with ``claims.json`` and ``figures/``, is made in memory, and written all at once or not at all.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from fpbandits.simulation.store import files_to_copy, holds_runs
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the page's path, the claims with their verdicts, and the number of runs."""
+    """The path of the page, the claims with their verdicts, and the number of runs."""
 
     path: Path
     claims: Sequence[Claim]
     runs: int
 
     def summary(self) -> str:
-        """Count the verdicts on the paper's statements in a line."""
+        """Return a line that counts the verdicts on the paper's statements."""
         counts = verdict_counts(self.claims)
         listed = ", ".join(f"{counts[kind]} {plural}" for kind, plural in PLURALS.items())
         words = f"of {sum(counts.values())} statements of the paper {listed}"
@@ -72,7 +71,7 @@ def reproduce(
     out
         The report's folder. Results in it of the same experiments are resumed.
     runs, seed
-        Runs of most experiments (the longest have a fifth of them), and the seed of all.
+        Runs of most experiments (the longest have a fifth of them), and the seed.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
     drawing
@@ -113,13 +112,13 @@ def reproduce(
 
 
 def _today() -> date:
-    """Return the day, or that of SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    """Return the date of SOURCE_DATE_EPOCH, for reproducible builds, or else today's."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(given) if given.isdecimal() else time(), UTC).date()
 
 
 def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
-    """Return the result files that a report copies from another one, by their new paths."""
+    """Return the result files to copy from another report, by their new paths."""
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: episodes and time slots, of a real run."""
+"""Figure 1 of the paper, episodes and time slots, from a simulated run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ _ARM_COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 
 
 def slots(material: Material) -> Figure:
-    """Draw the start of the run and the first episodes that leave out an arm, slot by slot."""
+    """Draw the first episodes of the run, and the first that leave out an arm, slot by slot."""
     arms = material.episodes.arms
     starts = np.cumsum([0, *(len(played) for played in arms)])
     figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
-    # The start, and the first episodes that leave an arm out.
     first_short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
     spans = (range(3), range(3, 6), range(first_short - 1, first_short + 2))
     for row, span in enumerate(spans):
@@ -71,7 +70,7 @@ def arms_by_episode(material: Material) -> Figure:
     figure, axes = drawing.canvas("Arms played in each episode", x="episode k", y="", height=3.2)
     for arm, colour in enumerate(_ARM_COLOURS):
         played = np.array([0, *(arm in cycle for cycle in arms[1:]), 0])
-        # Episodes in a row are one bar.
+        # Consecutive episodes are one bar.
         starts, ends = (np.flatnonzero(np.diff(played) == step).tolist() for step in (1, -1))
         bars = [(start + 0.5, end - start) for start, end in zip(starts, ends, strict=True)]
         axes.broken_barh(bars, (-arm - 0.38, 0.76), color=colour, linewidth=0.6)
