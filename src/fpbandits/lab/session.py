@@ -19,11 +19,11 @@ LARGEST = max(SIZE_LIMITS.values())
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
 
 _MOST_KEPT = 100
-"""How many changes can be undone."""
+"""The number of changes that can be undone."""
 
 
 class Session:
-    """A sheet that is being edited; `problem` is the last valid one."""
+    """The sheet of a browser tab, its mistakes, and the last valid problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.sheet, self.problem = sheet_of(problem), problem
@@ -60,7 +60,7 @@ class Session:
             listener()
 
     def to_file(self) -> tuple[str, bytes]:
-        """Return the name and the content of a problem file; a sheet with mistakes has none."""
+        """Return the name and the content of a problem file, or raise an error on mistakes."""
         if self.marks:
             raise InputError(f"not saved, because something is wrong: {self.marks[0].message}")
         return f"{file_name(self.problem.name)}.toml", problem_to_toml(self.problem).encode()

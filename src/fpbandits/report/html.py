@@ -35,7 +35,7 @@ def fill(template: str, **content: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["data_url"] = _data_url
+    environment.filters["data_url"] = data_url
     environment.filters["typeset"] = typeset
     return environment.get_template(template).render(content)
 
@@ -62,6 +62,6 @@ def typeset(text: str) -> Markup:
     return Markup(_POWER.sub(lambda found: f"<sup>{found[1] or found[2]}</sup>", text))
 
 
-def _data_url(svg: bytes) -> str:
-    """Return an SVG picture as a data URL."""
-    return "data:image/svg+xml;base64," + b64encode(svg).decode()
+def data_url(picture: bytes, kind: str = "svg+xml") -> str:
+    """Return a picture as a URL that contains it."""
+    return f"data:image/{kind};base64,{b64encode(picture).decode()}"
