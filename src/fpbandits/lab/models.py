@@ -152,8 +152,8 @@ class ModelsPart:
             button("Remove this model", self._remove_model)
             button("Remove this arm", self._remove_arm)
         ui.label(
-            "Type into a cell, or paste cells of a spreadsheet: they start at the selected cell. At "
-            "the top left corner you can paste a whole table."
+            "Type into a cell, or paste cells of a spreadsheet, from the selected cell on. At the "
+            "top left corner you can paste a whole table."
         ).classes("quiet")
 
     def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:

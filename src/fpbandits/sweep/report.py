@@ -1,4 +1,4 @@
-"""Regret against what a study varies, drawn: a line per policy, a panel per problem and truth."""
+"""The figure of a study: regret against what it varies, by policy, problem and truth."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sweep_figure(sweep: Sweep) -> Figure:
     width = 7.5 if columns == 1 else 1.2 + 4.1 * columns
     height = max(1.2 + 3.6 * down, 0.8 + 0.17 * len(lines))
     figure = blank(width, height)
-    # Problems in different units are not to be compared by height.
+    # Panels share the vertical axis only if their rewards have the same units.
     ranges = {cell.problem.name: cell.problem.range for cell in study.cells.values()}
     same_units = len(set(ranges.values())) == 1
     grid = figure.subplots(down, columns, squeeze=False, sharey=same_units)
@@ -72,7 +72,7 @@ def _problems(panel: Panel) -> set[str]:
 
 
 def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
-    """Draw regret on a logarithmic scale where it spans decades in these panels, else from 0."""
+    """Choose the scale of regret: logarithmic if it spans decades in these panels."""
     means = [point.mean for panel in panels for own in panel.values() for point in own.values()]
     least = min((mean for mean in means if mean > 0), default=1.0)
     if max(means) <= 30 * least:
@@ -81,7 +81,7 @@ def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
     if min(means) > 0:
         axes.set_yscale("log")
         axes.set_ylim(least / 2, 1.5 * max(means))
-    else:  # some lose nothing at all: linear next to 0, so that they show
+    else:  # some regret is 0, which a logarithmic scale cannot show
         axes.set_yscale("symlog", linthresh=least)
         axes.set_ylim(-least / 5, 1.5 * max(means))
     axes.yaxis.set_major_formatter("{x:g}")
@@ -98,7 +98,7 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
         own = panel.get(line, {})
-        if None in own:  # without the option: the same for every value
+        if None in own:  # a policy without the option has the same regret for every value
             mean, half = own[None].mean, own[None].half_width
             drawn[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
             if not math.isnan(half):
