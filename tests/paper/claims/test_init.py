@@ -14,7 +14,7 @@ from fpbandits.paper.claims import (
     judge_one,
     verdict_counts,
 )
-from fpbandits.paper.claims.statement import Finding, beyond, in_each
+from fpbandits.paper.claims.statement import Finding, beyond
 from fpbandits.paper.material import Material
 
 
@@ -56,13 +56,3 @@ def test_a_reason_is_given_only_where_a_statement_does_not_simply_hold(
         assert claim.horizon == 10**6
         assert claim.evidence.startswith("computed from the models: no chance involved; holds if")
         assert claim.evidence.endswith("(one-sided Student limit, level 0.1%)")
-
-
-def test_one_setting_is_enough_to_fail() -> None:
-    def check(setting: str) -> tuple[bool, str]:
-        return setting == "two-1", setting
-
-    fine, text = in_each(["two-1", "two-2"], check, "seen:\n")
-    assert not fine
-    assert text == "seen:\ntwo models, truth θ¹: two-1\ntwo models, truth θ²: two-2"
-    assert in_each(["two-1"], check) == (True, "two models, truth θ¹: two-1")
