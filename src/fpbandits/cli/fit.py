@@ -37,11 +37,10 @@ def fit(
         typer.Option(metavar="A,B,..", help="All possible arms.  [default: those in the log]"),
     ] = None,
     deviation: Annotated[
-        float | None,
-        typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: estimated]"),
+        float | None, typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: fitted]")
     ] = None,
     concentration: Annotated[
-        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: estimated]")
+        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
     ] = None,
     seed: Seed = 0,
     save: Annotated[

@@ -15,8 +15,7 @@ def lab(
     store: Annotated[
         str | None,
         typer.Option(
-            metavar="URL",
-            help="Also show a service's experiments: sqlite:///FILE or postgresql://…",
+            metavar="URL", help="Show a service's experiments: sqlite:///FILE or postgresql://…"
         ),
     ] = None,
     browser: Annotated[
@@ -33,9 +32,7 @@ def lab(
     from fpbandits.service.store import open_store
 
     if not 0 <= port <= 65535:
-        raise InputError(
-            f"--port {port} is not a port: give one from 1 to 65535, or 0 for any free one"
-        )
+        raise InputError(f"--port {port} is not a port: give 1 to 65535, or 0 for any free one")
     loaded = load_problem(problem)
     with needed_for("the lab", "lab"):
         from fpbandits.lab.server import serve

@@ -138,9 +138,7 @@ Dask = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
 ]
-Out = Annotated[
-    Path | None, folder("--out", "Write results to this folder, and keep finished runs.")
-]
+Out = Annotated[Path | None, folder("--out", "Write results and keep finished runs here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 LogName = Annotated[
     Path, typer.Argument(metavar="LOG", help="A .csv, .tsv or .parquet file, a row per reward.")

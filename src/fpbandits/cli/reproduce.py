@@ -47,7 +47,6 @@ def reproduce(
             runs=RUNS if runs is None else runs,
             seed=0 if seed is None else seed,
             source=source,
-            drawing=lambda share: how["progress"]("drawing the figures", 0.0, share),
             **how,
         )
     text = claims_json(report.claims).decode() if json else f"{report.summary()}\n"

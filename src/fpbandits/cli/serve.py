@@ -15,17 +15,11 @@ def serve(
     store: Annotated[
         str, typer.Option(metavar="URL", help="sqlite:///FILE, or postgresql://…")
     ] = "sqlite:///fpbandits.db",
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, options.whole_number("--port", "N", "The port; 0 for any free one.")
-    ] = 8000,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, options.whole_number("--port", "N", "0 for any free port.")] = 8000,
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="File of API tokens. Without it, only this machine may connect."
-        ),
+        typer.Option(metavar="FILE", help="API tokens; without it, only this machine may connect."),
     ] = None,
 ) -> None:
     """Serve decisions over HTTP, until Ctrl-C.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from html import escape
 
 from nicegui import run, ui
 
-from fpbandits.core.checks import printable
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted
 from fpbandits.lab.following import MOST_UNITS, Follower, Summary
@@ -137,18 +135,15 @@ def events_picture(follower: Follower) -> str:
                 f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
-    ends = [_clock(number * follower.seconds) for number in (first, last + 1)]
+    moments = (datetime.fromtimestamp(span * follower.seconds) for span in (first, last + 1))
+    ends = [moment.strftime("%Y-%m-%d %H:%M:%S") for moment in moments]
     return (
         f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
-        f"<title>{escape(f'decisions and rewards from {ends[0]} to {ends[1]}')}</title>"
+        f"<title>decisions and rewards from {ends[0]} to {ends[1]}</title>"
         f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
         f'<text x="0" y="-2">{most:,}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
         f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
     )
-
-
-def _clock(moment: float) -> str:
-    return printable(datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def _length(seconds: float) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,8 +41,6 @@ LEAST_RUNS = 10
 Distance = Literal["near", "far"]
 """How far an experiment goes."""
 
-NEAR: Final = "near"
-FAR: Final = "far"
 _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 
 
@@ -136,9 +134,9 @@ class Experiment:
     def times(self) -> list[int]:
         """Recorded times: evenly spaced in log t, with all powers of ten; near, also in t."""
         decades = round(math.log10(self.horizon))
-        per_decade = 16 if self.distance == NEAR else 8
+        per_decade = 16 if self.distance == "near" else 8
         times = {round(10 ** (step / per_decade)) for step in range(decades * per_decade + 1)}
-        if self.distance == NEAR:
+        if self.distance == "near":
             end = min(self.setting.horizon, self.horizon)
             times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
         return sorted(times)
@@ -182,8 +180,8 @@ def _experiments() -> dict[str, Experiment]:
             (Thompson(), _FURTHEST_END, 1.0),
         ):
             if policy.name not in WITHOUT_MODELS or setting.name not in SAME_TRUTH:
-                near_and_far.append(Experiment(setting, policy, NEAR, _NEAR_END))
-                near_and_far.append(Experiment(setting, policy, FAR, end, share))
+                near_and_far.append(Experiment(setting, policy, "near", _NEAR_END))
+                near_and_far.append(Experiment(setting, policy, "far", end, share))
     minimum, forgotten, constants, certain, laws, tied = BEYOND
     far_only: list[tuple[Setting, Policy, int, float]] = [
         (minimum, FPUCB(), _FAR_END, 0.2),
@@ -197,7 +195,7 @@ def _experiments() -> dict[str, Experiment]:
         *((setting, DEFAULT(), _FURTHEST_END, 0.2) for setting in PAPER),
     ]
     more = [
-        Experiment(setting, policy, FAR, end, share) for setting, policy, end, share in far_only
+        Experiment(setting, policy, "far", end, share) for setting, policy, end, share in far_only
     ]
     return {experiment.name: experiment for experiment in (*near_and_far, *more)}
 

@@ -15,8 +15,6 @@ from scipy.special import rel_entr
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.paper.experiments import (
-    FAR,
-    NEAR,
     SAME_TRUTH,
     SETTINGS,
     WITHOUT_MODELS,
@@ -83,7 +81,7 @@ class Material:
 
     def plays(self, setting: str, arm: str, time: int) -> Floats:
         """Return how often FP-UCB played an arm up to a recorded time, in each far run."""
-        result = self.result(setting, "fp-ucb", FAR)
+        result = self.result(setting, "fp-ucb", "far")
         index = result.problem.arms.index(arm)
         plays: Floats = result.pulls["fp-ucb"][:, result.times == time, index][:, 0].astype(float)
         return plays
@@ -116,7 +114,8 @@ class Material:
         below 0. None if there is no such time.
         """
         found: dict[int, bool] = {}
-        for distance in (FAR, NEAR):  # near replaces far at times that both recorded
+        distances: tuple[Distance, ...] = ("far", "near")
+        for distance in distances:  # near replaces far at times that both recorded
             times, differences = self.difference(setting, first, second, distance)
             below = (limits(sample)[1] < 0 for sample in differences.T)
             found |= zip(times.tolist(), below, strict=True)
@@ -127,10 +126,10 @@ class Material:
 
         In each of them the lower limit of the growth is above 0. None if there is no such time.
         """
-        end = self.result(setting, "fp-ucb", FAR).horizon
+        end = self.result(setting, "fp-ucb", "far").horizon
         found = {}
         for time in (10**power for power in range(4, round(math.log10(end)))):
-            slope = self.slope(setting, "fp-ucb", time, 10 * time, FAR)
+            slope = self.slope(setting, "fp-ucb", time, 10 * time, "far")
             found[time] = limits(slope)[0] > 0
         return _since(found)
 
@@ -139,7 +138,7 @@ class Material:
 
         The last such time in the near experiments, interpolated in ln t; None if there is none.
         """
-        times, differences = self.difference(setting, first, second, NEAR)
+        times, differences = self.difference(setting, first, second, "near")
         difference = differences.mean(axis=0)
         above = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
         if not len(above) or difference[-1] >= 0:
@@ -163,7 +162,7 @@ class Material:
 
         Extrapolated from the last time simulated: FP-UCB flat, Thompson sampling by `lai_robbins`.
         """
-        end = self.result(setting, "thompson", FAR).horizon
+        end = self.result(setting, "thompson", "far").horizon
         gap = paired(self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end))
         return math.log10(end) + float(gap.mean()) / self.lai_robbins(setting) / math.log(10)
 
@@ -175,7 +174,7 @@ def _since(found: Mapping[int, bool]) -> int | None:
 
 
 def _nearest(time: int) -> Distance:
-    return NEAR if time <= 10**6 else FAR
+    return "near" if time <= 10**6 else "far"
 
 
 def analyses() -> dict[str, Analysis]:

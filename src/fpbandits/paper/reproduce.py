@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -61,7 +61,6 @@ def reproduce(
     runs: float = RUNS,
     seed: int = 0,
     source: Path | None = None,
-    drawing: Callable[[float], None] | None = None,
     **how: Any,
 ) -> Report:
     """Run what is not yet stored, judge every claim, draw every figure, write the report.
@@ -74,8 +73,6 @@ def reproduce(
         Runs of most experiments (the longest have a fifth of them), and the seed.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
-    drawing
-        Called with the fraction of figures drawn so far.
     how
         Workers, executor and progress, as in `play_cells`.
     """
@@ -103,8 +100,8 @@ def reproduce(
             drawn = draw(material)
         contents |= rendered(drawn, out / "figures" / name)
         pictures[name] = contents[out / "figures" / f"{name}.svg"]
-        if drawing:
-            drawing(index / len(FIGURES))
+        if "progress" in how:
+            how["progress"]("drawing the figures", 0.0, index / len(FIGURES))
     contents[out / "claims.json"] = claims_json(claims)
     contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)

@@ -30,7 +30,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from fpbandits.core.checks import checked_name, whole_number
+from fpbandits.core.checks import checked_name, flag, whole_number
 from fpbandits.core.renamed import rename_old_keys, rename_old_options
 from fpbandits.core.storage import shown
 from fpbandits.engine.ready import refusal
@@ -112,16 +112,11 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     if "problems" not in table:
         missing = "the field 'problems' is missing: a list of files or built-in names"
         raise InputError(missing, about=("problems",))
-    name = table.get("name", file.stem)
-    if not isinstance(name, str):
-        raise InputError(f"name is a text, not {quote(name)}", about=("name",))
-    checked_name("the study", name)
+    name = checked_name("the study", table.get("name", file.stem))
     policies, options = _policies(_as_list("policies", table.get("policies", DEFAULT.name)), file)
     horizons = _whole_numbers("horizon", table.get("horizons", 10**5), least=1)
     seeds = _whole_numbers("seed", table.get("seeds", 0), least=0)
-    shuffle = table.get("shuffle", False)
-    if not isinstance(shuffle, bool):
-        raise InputError(f"shuffle is true or false, not {quote(shuffle)}", about=("shuffle",))
+    shuffle = flag("shuffle", table.get("shuffle", False))
     runs = table.get("runs", 100) if runs is None else runs
     delay = table.get("delay", 0)
     spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle, delay=delay)

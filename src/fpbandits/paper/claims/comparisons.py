@@ -14,7 +14,7 @@ from fpbandits.paper.claims.statement import (
     number_text,
     titled,
 )
-from fpbandits.paper.experiments import FAR, SETTINGS
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import limits, most_of, paired
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text, time_text
@@ -32,8 +32,8 @@ Fits = Callable[[Material, str, float, float], tuple[bool, str]]
 
 def is_flat(material: Material, setting: str, policy: str = "fp-ucb") -> tuple[bool, str]:
     """Return whether regret grows by less than 1 % from T = 1e6 to 1e15, and the numbers."""
-    early = material.regret(setting, policy, 10**6, FAR)
-    added = material.regret(setting, policy, 10**15, FAR) - early
+    early = material.regret(setting, policy, 10**6, "far")
+    added = material.regret(setting, policy, 10**15, "far") - early
     grew = int((added > 0).sum())
     share = most_of(grew, len(added))
     text = (
@@ -52,7 +52,7 @@ def growth(
     material: Material, setting: str, policy: str, start: int, end: int, fits: Fits
 ) -> tuple[bool, str]:
     """Judge what a policy loses per unit of ln t between two times, by its limits."""
-    slope = material.slope(setting, policy, start, end, FAR)
+    slope = material.slope(setting, policy, start, end, "far")
     fine, remark = fits(material, setting, *limits(slope))
     return fine, mean_text(slope) + remark
 
@@ -130,7 +130,7 @@ def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
 
 def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
     """Find from when on FP-UCB has less regret than Thompson sampling in all these settings."""
-    end = material.result(settings[0], "thompson", FAR).horizon
+    end = material.result(settings[0], "thompson", "far").horizon
 
     def describe(setting: str, start: int | None) -> str:
         early, late = (

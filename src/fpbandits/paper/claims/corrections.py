@@ -8,7 +8,7 @@ import numpy as np
 
 from fpbandits.paper.claims.comparisons import compare_plays, order_optimal
 from fpbandits.paper.claims.statement import Finding, in_each
-from fpbandits.paper.experiments import FAR, PAPER, SETTINGS
+from fpbandits.paper.experiments import PAPER, SETTINGS
 from fpbandits.paper.limits import limits
 from fpbandits.paper.material import Material
 
@@ -32,7 +32,7 @@ def corrected_theorem_1(material: Material) -> Finding:
 
     def bounded(setting: str) -> tuple[bool, str]:
         coefficient = material.case(setting).theorem1.corrected.log_coefficient
-        result = material.result(setting, "fp-ucb", FAR)
+        result = material.result(setting, "fp-ucb", "far")
         allowed = material.constant(setting, "corrected") + coefficient * np.log(result.times)
         regret = result.regret("fp-ucb")
         highest = np.array([limits(sample)[1] for sample in regret.T])

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, compare_plays
 from fpbandits.paper.claims.statement import Finding, in_each
-from fpbandits.paper.experiments import FAR, SETTINGS
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import most_of
 from fpbandits.paper.material import Material
 
@@ -17,7 +17,7 @@ def proposition_1(material: Material) -> Finding:
     """Proposition 1: a constant bounds the plays of an arm outside C(θ°) at all times."""
 
     def plays_no_more(setting: str) -> tuple[bool, str]:
-        early, late = (material.regret(setting, "fp-ucb", 10**power, FAR) for power in (9, 12))
+        early, late = (material.regret(setting, "fp-ucb", 10**power, "far") for power in (9, 12))
         grew = int((late > early).sum())
         most = most_of(grew, len(late))
         return grew == 0, f"{grew:,} of {counted(len(late), 'run')} (at most {most:.1%} of all)"

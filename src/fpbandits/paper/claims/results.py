@@ -9,7 +9,6 @@ from fpbandits.errors import counted
 from fpbandits.paper.claims import comparisons
 from fpbandits.paper.claims.comparisons import BOUNDED, DISTINCT, LOGARITHMIC
 from fpbandits.paper.claims.statement import Finding, in_each, mean_text, titled
-from fpbandits.paper.experiments import FAR
 from fpbandits.paper.limits import limits, paired
 from fpbandits.paper.material import Material
 
@@ -47,7 +46,7 @@ def theorem_1_constant(material: Material) -> Finding:
     """Theorem 1: its constant D_1 is right as printed."""
 
     def not_refuted(setting: str) -> tuple[bool, str]:
-        regret = material.regret(setting, "fp-ucb", 10**12, FAR)
+        regret = material.regret(setting, "fp-ucb", 10**12, "far")
         constant = material.constant(setting, "printed")
         return limits(regret)[0] <= constant, f"{mean_text(regret)}, D_1 = {constant:.4g}"
 

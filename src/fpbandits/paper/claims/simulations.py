@@ -10,7 +10,6 @@ import numpy as np
 from fpbandits.errors import counted
 from fpbandits.paper.claims import comparisons
 from fpbandits.paper.claims.statement import HOLDS, Finding, beyond, mean_text, titled
-from fpbandits.paper.experiments import FAR
 from fpbandits.paper.limits import limits
 from fpbandits.paper.material import Material
 from fpbandits.report.times import time_text
@@ -50,7 +49,7 @@ def two_1_empty(material: Material) -> Finding:
 def two_1_flat(material: Material) -> Finding:
     """Two models: under θ¹ regret does not increase after some time."""
     flat, text = comparisons.all_flat(material, ["two-1"])
-    result = material.result("two-1", "fp-ucb", FAR)
+    result = material.result("two-1", "fp-ucb", "far")
     moving = (np.diff(result.regret("fp-ucb"), axis=1) > 0).any(axis=0)
     last = int(result.times[1:][moving].max(initial=1))
     return flat, f"{text}; no run changed after T={time_text(last)}"
@@ -76,7 +75,7 @@ def two_2_log(material: Material) -> Finding:
 def two_2_over_log(material: Material) -> Finding:
     """Two models: under θ² regret over log t converges to a constant."""
     scaled = {
-        power: material.regret("two-2", "fp-ucb", 10**power, FAR) / math.log(10**power)
+        power: material.regret("two-2", "fp-ucb", 10**power, "far") / math.log(10**power)
         for power in (3, 6, 9, 12, 15)
     }
     low, high = limits(scaled[15] - scaled[9])
@@ -199,7 +198,7 @@ def grid_4_increasing(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], one sees FP-UCB's regret increase."""
     start = material.growing_from("grid-4")
     slopes = {
-        power: material.slope("grid-4", "fp-ucb", 10**power, 10 ** (power + 1), FAR).mean()
+        power: material.slope("grid-4", "fp-ucb", 10**power, 10 ** (power + 1), "far").mean()
         for power in (4, 6, 8, 10, 11, 12, 13, 14)
     }
     by_decade = ", ".join(f"{slope:.3g} from T=1e{power}" for power, slope in slopes.items())

@@ -12,7 +12,6 @@ from fpbandits.paper.report import drawing
 from fpbandits.report.figures import BLUE, GREEN, ORANGE, PURPLE, footnote
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from fpbandits.paper.material import Material
@@ -33,7 +32,10 @@ def slots(material: Material) -> Figure:
             if k >= len(arms):
                 break
             for offset, arm in enumerate(arms[k]):
-                _draw_slot(axes, left + offset, height, arm)
+                bar = axes.barh(
+                    height, 0.92, 0.64, left + offset + 0.04, color=_ARM_COLOURS[arm], linewidth=0
+                )
+                axes.bar_label(bar, [str(arm + 1)], label_type="center", fontsize=11, color="white")
             heading = "initialisation" if k == 0 else f"episode {k}"
             middle = left + len(arms[k]) / 2
             axes.text(middle, height + 0.38, heading, ha="center", va="bottom", fontsize=10)
@@ -50,17 +52,6 @@ def slots(material: Material) -> Figure:
     axes.set_ylim(-1.7 * (len(spans) - 1) - 0.95, 0.95)
     axes.axis("off")
     return footnote(figure, _one_run(material))
-
-
-def _draw_slot(axes: Axes, left: float, height: float, arm: int) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(
-        Rectangle((left + 0.04, height - 0.32), 0.92, 0.64, color=_ARM_COLOURS[arm], linewidth=0)
-    )
-    axes.text(
-        left + 0.5, height, str(arm + 1), ha="center", va="center", fontsize=11, color="white"
-    )
 
 
 def arms_by_episode(material: Material) -> Figure:
