@@ -16,26 +16,28 @@ def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...
     if given is None:
         return tuple(1 / len(contexts) for _ in contexts)
     if not contexts:
-        raise _wrong("shares say how often each context comes, and there are no contexts")
+        raise _shares_error("shares say how often each context comes, and there are no contexts")
     if not is_list(given):
         raise wrong_type("shares", given, "a list with a number per context")
     if len(given) != len(contexts):
-        raise _wrong(f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}")
+        raise _shares_error(
+            f"{there_are(len(given), 'share')} for {counted(len(contexts), 'context')}"
+        )
     numbers = [
         number(share, ("shares", context))
         for share, context in zip(plain_list(given), contexts, strict=True)
     ]
     for share, context in zip(numbers, contexts, strict=True):
         if not share > 0:
-            raise _wrong(
+            raise _shares_error(
                 f"the share of context {quote(context)} is {number_text(share)}: it must be above 0"
             )
     if abs(sum(numbers) - 1) > 1e-9:
-        raise _wrong(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
+        raise _shares_error(f"the shares of contexts add up to {sum(numbers):.12g}, not 1")
     return tuple(numbers)
 
 
-def _wrong(reason: str) -> InputError:
+def _shares_error(reason: str) -> InputError:
     return InputError(reason, about=("shares",))
 
 

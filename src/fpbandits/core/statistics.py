@@ -11,7 +11,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real
 from fpbandits.errors import InputError, quote
 
-_AT_ONCE = 2**20
+_MOST_PULLS = 2**20
 """How many pull counts are converted to floats at a time, to save memory."""
 
 
@@ -19,9 +19,9 @@ def regret_of(pulls: Counts, gaps: Floats) -> Floats:
     """Return the regret[run, …] of pulls[run, …, arm], given gaps[arm] or gaps[run, arm]."""
     regret = np.empty(pulls.shape[:-1])
     # A multiple of 64 runs: BLAS computes the rest by another kernel, which rounds differently.
-    some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
-    for start in range(0, len(pulls), some):
-        part = slice(start, start + some)
+    block = 64 * max(1, _MOST_PULLS // (64 * math.prod(pulls.shape[1:])))
+    for start in range(0, len(pulls), block):
+        part = slice(start, start + block)
         if gaps.ndim == 1:
             regret[part] = pulls[part] @ gaps
         else:
@@ -36,22 +36,22 @@ def std_of(sample: Floats, axis: int = 0) -> Any:
     return sample.std(axis=axis, ddof=1)
 
 
-def students_t(runs: int, chance: float) -> float:
+def students_t(runs: int, probability: float) -> float:
     """Return the quantile of Student's t with R − 1 degrees of freedom; NaN for a single run."""
     if runs == 1:
         return math.nan
     from scipy.special import stdtrit
 
-    return float(stdtrit(runs - 1, chance))
+    return float(stdtrit(runs - 1, probability))
 
 
-def margin(std: Any, runs: int, chance: float) -> Any:
+def margin(std: Any, runs: int, probability: float) -> Any:
     """Return t·s/√R, where t is the quantile of `students_t`.
 
-    The expected value is above mean + margin with probability 1 − ``chance``, and as often below
-    mean − margin.
+    With probability 1 − ``probability`` the expected value is above mean + margin, and as often it
+    is below mean − margin.
     """
-    return students_t(runs, chance) * std / math.sqrt(runs)
+    return students_t(runs, probability) * std / math.sqrt(runs)
 
 
 def two_sided(level: float) -> float:
@@ -67,7 +67,7 @@ def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:
 
 
 def summary(sample: Floats, axis: int = 0) -> dict[str, Floats]:
-    """Return the statistics of regret that tables show."""
+    """Return mean, standard deviation, 95 % interval and quantiles of regret."""
     mean = sample.mean(axis=axis)
     half = half_width(sample, axis=axis)
     low, median, high = np.quantile(sample, (0.05, 0.5, 0.95), axis=axis)

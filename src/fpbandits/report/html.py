@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUBSCRIPT = re.compile(r"(?<![A-Za-z])([A-Za-zΑ-Ωα-ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+))")
 _POWER = re.compile(r"\^(?:\(([^)]*)\)|([A-Za-z0-9]+))")
 _NO_BREAK = "\u00a0"
-_LARGE = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
+_LONG_INTEGER = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
 
 
 def fill(template: str, **content: Any) -> str:
@@ -49,11 +49,12 @@ def typeset(text: str) -> Markup:
     from markupsafe import Markup, escape
 
     text = as_written(text.replace("T=", "T = ").replace("θ'", "θ′"))
+    # Numbers too large to print were replaced by "beyond 10¹⁰⁰".
     text = re.sub(r"(?:near |beyond )?T = beyond ", "far beyond T = ", text)
     text = re.sub(r"(?<![\w.)\]])-(?=\d)", "−", text)
-    text = _LARGE.sub(lambda found: f"{int(found[0]):,}", text)
+    text = _LONG_INTEGER.sub(lambda found: f"{int(found[0]):,}", text)
     text = re.sub(r"(?<=\d) ?%", f"{_NO_BREAK}%", text)
-    # A line that ends in "T =" is hard to read.
+    # No line break after "T =" or before "· 10".
     text = re.sub(r"\bT = (?=\d)", f"T{_NO_BREAK}={_NO_BREAK}", text).replace(
         " · 10", f"{_NO_BREAK}·{_NO_BREAK}10"
     )
