@@ -51,7 +51,7 @@ bench: .venv/installed-test
 # The first to play need not wait for the compiler: what the lab begins with is compiled here.
 .venv/installed-lab: .venv/made pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --editable '.[lab]'
-	$(BIN)/python -m fpbandits.lab.ahead
+	$(BIN)/python -m fpbandits.lab.precompile
 	@touch $@
 
 .venv/installed-test: .venv/made pyproject.toml constraints.txt

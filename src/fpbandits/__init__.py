@@ -5,8 +5,8 @@
 >>> fpb.analyze(problem, truth="x").cases[0].regime
 'bounded'
 
-Names are imported when they are first used, so that a command that needs little starts at once.
-They are listed in ``__init__.pyi``, for this module and for type checkers alike.
+Public names are imported when they are first used, so that light commands start at once.
+``__init__.pyi`` lists them, for this module and for type checkers.
 """
 
 import lazy_loader

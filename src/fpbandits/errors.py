@@ -1,20 +1,20 @@
-"""What can go wrong, by kind, and the words that messages share.
+"""The kinds of errors, and helpers that write their messages.
 
 ===================  ==============================================================
-`Error`              all of them
-`InputError`         something that the caller gave is wrong
+`Error`              the base of all
+`InputError`         an argument, an option or a file of the user's is wrong
 `UnknownError`       … because nothing has that name
-`ConflictError`      … because it is at odds with what is there: told twice, another
-                     question in a folder, someone else at work
-`RefusedError`       … because whoever asks may not
-`TooLargeError`      … because it is more than is taken at once
-`StorageError`       a file cannot be read or written, or is not as it was written
-`LostWorkersError`   whoever was to play is gone
+`ConflictError`      … because of something that exists already: another reward for
+                     a decision, other runs in a folder, another process at work
+`RefusedError`       … because the caller has no permission
+`TooLargeError`      … because it is larger than a request may be
+`StorageError`       a file cannot be read or written, or was damaged
+`LostWorkersError`   the workers of a cluster are gone
 `UnavailableError`   a service or its database did not answer in time; try again
 ===================  ==============================================================
 
-An error is data: its kind, its `place` and its `reason`. The sentence for people is made of them
-by `str`, here and nowhere else, and no program has to read it:
+An error is data: its kind, its `place` and its `reason`. `str` makes the sentence for people, and
+no program has to parse that sentence:
 
 >>> error = InputError("expected a number", place=(("model", "loyal"), ("arm", "12 EUR")))
 >>> print(error.at("pricing.toml"))
@@ -31,7 +31,7 @@ from itertools import islice
 from typing import Self
 
 _MOST_LISTED = 20
-"""More choices than this are not read; the nearest are named, and how many there are."""
+"""If there are more choices than this, a message gives the nearest and the number of all."""
 
 RENAMED = {
     "parameters": "models",
@@ -44,37 +44,39 @@ RENAMED = {
     "outstanding": "pending",
     "waiting": "blocked",
 }
-"""Words of earlier versions, and what they are called now."""
+"""Names of earlier versions, and their new names."""
 
 _LIKE = 0.7
-_spelling = re.compile(r"[-_ ]")
+"""Names at least this similar are suggested."""
+
+_SEPARATORS = re.compile(r"[-_ ]")
 
 Name = str | tuple[str, str | int]
-"""A name in a place: a text that stands for itself, as a file or a field, or a kind with the name
-or the number of one: ("model", "loyal"), ("row", 7). An "index" is a row counted from 0."""
+"""One step of a place: the name of a file or a field, or a kind with a name or a number, such as
+("model", "loyal") or ("row", 7). The kind "index" is a row counted from 0."""
 
 Place = tuple[Name, ...]
-"""A path of names, the outermost first."""
+"""Where an error is: a path of names, the outermost first."""
 
 _TOGETHER = ("unit", "reward", "model", "context", "arm")
-"""Kinds whose names stand together, with a comma: "model 'loyal', arm '12 EUR'"."""
+"""Kinds that are joined by a comma and not by a colon: "model 'loyal', arm '12 EUR'"."""
 
 _ONE_OF = {"prior": "prior of", "shares": "share of", "value": "value of"}
-"""Fields that hold a number for each of several names: "prior of 'loyal'"."""
+"""Kinds that read differently in a sentence: "prior of 'loyal'"."""
 
 
 class Error(Exception):
-    """Whatever fpbandits raises on purpose; as a text it is one line for people.
+    """The base of all errors that fpbandits raises on purpose; its text is one line.
 
     Parameters
     ----------
     reason
         What is wrong, and what would be right.
     place
-        Where; the sentence begins with it.
+        Where it is wrong; the sentence begins with it.
     about
-        The end of the place, if the reason names it itself, as in "range must be …": the sentence
-        does not say it twice.
+        The last names of the place, where the reason already contains them, as in "range must be
+        …", so that the sentence does not say them twice.
     """
 
     def __init__(self, reason: str, *, place: Place = (), about: Place = ()) -> None:
@@ -85,21 +87,21 @@ class Error(Exception):
         return ": ".join([*_words(self.place[: self._said]), self.reason])
 
     def at(self, *names: Name, dropping: int = 0) -> Self:
-        """Return the same error with names in front of its place, or instead of its first few."""
+        """Return the same error with names put before its place, whose first few may be dropped."""
         place, about = self.place[dropping : self._said], self.place[self._said :]
         return type(self)(self.reason, place=(*names, *place), about=about)
 
     @property
     def path(self) -> list[str]:
-        """The place as texts alone, kinds included, for JSON."""
+        """The place as a flat list of texts, kinds included, for JSON."""
         names = ((name,) if isinstance(name, str) else name for name in self.place)
-        # Whoever sends a name of a million letters does not get them all back.
+        # A name of a million letters is not sent back whole.
         return [str(each)[:1000] for name in names for each in name]
 
 
 @contextmanager
 def within(*names: Name) -> Iterator[None]:
-    """Put names in front of the place of an error that is raised in this block.
+    """Put names before the place of any error raised in this block.
 
     >>> with within("pricing.toml"):
     ...     raise InputError("there are no models")
@@ -113,7 +115,7 @@ def within(*names: Name) -> Iterator[None]:
 
 
 def _words(place: Place) -> list[str]:
-    """Return a place in words, one text for all that stands together."""
+    """Return a place as texts, to be joined by colons."""
     words: list[str] = []
     before = ""
     for name in place:
@@ -130,7 +132,7 @@ def _words(place: Place) -> list[str]:
 
 
 class InputError(Error, ValueError):
-    """Something that the caller gave is wrong."""
+    """An argument, an option or a file of the user's is wrong."""
 
 
 class UnknownError(InputError):
@@ -138,41 +140,41 @@ class UnknownError(InputError):
 
 
 class ConflictError(InputError):
-    """What was asked for is at odds with what is there already."""
+    """The request conflicts with something that exists already."""
 
 
 class RefusedError(InputError):
-    """Whoever asks may not: no token, an unknown one, or one for other work."""
+    """The caller has no permission: no token, an unknown one, or one of another role."""
 
 
 class TooLargeError(InputError):
-    """More than is taken at once."""
+    """The request is too large."""
 
 
 class StorageError(Error):
-    """A file cannot be read or written, or is not as it was written."""
+    """A file cannot be read or written, or was damaged."""
 
 
 class LostWorkersError(Error):
-    """Whoever was to play is gone; what came back before is not."""
+    """The workers of a cluster are gone; results that arrived before are kept."""
 
 
 class UnavailableError(Error):
-    """A service or its database did not answer in time; the same request may come again."""
+    """A service or its database did not answer in time; the request may be repeated."""
 
 
 def quote(value: object) -> str:
-    """Return ``value`` as it stands in an error: on one line, in quotes if text, never long.
+    """Return ``value`` for a message: on one line, in quotes if it is a text, and shortened.
 
     >>> quote("12 EUR"), quote(1.5)
     ("'12 EUR'", '1.5')
     """
     try:
-        # A number of NumPy's as anyone writes it: -1.0, not np.float64(-1.0).
+        # A NumPy number as -1.0, not as np.float64(-1.0).
         text = repr(float(value) if isinstance(value, float) else value)
     except ValueError:  # a whole number too long to be written out
         return "a number of thousands of digits"
-    except Exception:  # whoever cannot be shown is still wrong
+    except Exception:  # an object whose own repr fails
         return f"a {type(value).__name__}"
     if not text.isprintable():
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -180,7 +182,7 @@ def quote(value: object) -> str:
 
 
 def said(error: BaseException, most: int = 200, otherwise: str = "") -> str:
-    r"""Return what an error of someone else's says, on one line, never long.
+    r"""Return the message of an exception that is not ours, on one line, shortened.
 
     >>> said(OSError("no space\nleft"))
     'no space left'
@@ -189,7 +191,7 @@ def said(error: BaseException, most: int = 200, otherwise: str = "") -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun, in the singular or the plural.
 
     >>> counted(1, "arm"), counted(1200, "arm")
     ('1 arm', '1,200 arms')
@@ -198,7 +200,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Return names in quotes, as many as fit into a message.
+    """Return names in quotes, at most so many.
 
     >>> listed("abc", most=2)
     "'a', 'b', …"
@@ -208,7 +210,7 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 
 def wrong_type(what: str, value: object, wanted: str) -> InputError:
-    """Say that a value is of another type than its name asks for.
+    """Return the error for a value of a wrong type.
 
     >>> print(wrong_type("range", 3, "[lowest, highest]"))
     range must be [lowest, highest], not 3
@@ -217,7 +219,7 @@ def wrong_type(what: str, value: object, wanted: str) -> InputError:
 
 
 def wrong_value(what: str, value: object, wanted: str) -> InputError:
-    """Say that a value is one that cannot be.
+    """Return the error for a value of the right type that is not allowed.
 
     >>> print(wrong_value("seed", -1, "be at least 0"))
     seed is -1: it must be at least 0
@@ -226,7 +228,7 @@ def wrong_value(what: str, value: object, wanted: str) -> InputError:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownError:
-    """Say that ``name`` is not a known ``kind``, which one is nearest, and which there are.
+    """Return the error for an unknown name, with the nearest known ones and a list of all.
 
     >>> print(unknown("family", "bernouli", ["bernoulli", "beta"]))
     unknown family 'bernouli': did you mean 'bernoulli'? Known are 'bernoulli', 'beta'
@@ -238,7 +240,7 @@ def _suggestion(kind: str, name: str, known: Sequence[str]) -> str:
     what = f"unknown {kind} {quote(name)}"
     if RENAMED.get(name) in known:
         return f"{what}: it is now {RENAMED[name]}"
-    # Similarity is quadratic in the names' length and linear in their number: look at a few.
+    # The cost is quadratic in the names' length and linear in their number: limit both.
     candidates = [candidate for candidate in known[:10_000] if len(candidate) <= 100]
     near = nearest(name[:100], candidates)
     if len(known) <= _MOST_LISTED:
@@ -251,21 +253,21 @@ def _suggestion(kind: str, name: str, known: Sequence[str]) -> str:
 
 
 def nearest(name: str, candidates: Iterable[str], most: int = 3) -> list[str]:
-    """Return the names that may have been meant, the likeliest first.
+    """Return the candidates most similar to a mistyped name, the likeliest first.
 
-    A name spelled otherwise (``fpucb`` for ``fp-ucb``) comes before one that begins or is contained
-    in the other, and these before one that looks alike; people seldom mistake the first letters.
+    A difference in hyphens or case (``fpucb`` for ``fp-ucb``) ranks first, then names of which one
+    contains the other, then similar spelling. Equal first letters count: they are seldom mistyped.
 
     >>> nearest("truths", ["runs", "problems", "truth"])
     ['truth']
     """
-    scores = {candidate: _likeness(name, candidate) for candidate in candidates}
+    scores = {candidate: _similarity(name, candidate) for candidate in candidates}
     likely = [candidate for candidate, score in scores.items() if score >= _LIKE]
     return sorted(likely, key=lambda candidate: -scores[candidate])[:most]
 
 
-def _likeness(name: str, candidate: str) -> float:
-    first, second = _spelling.sub("", name.casefold()), _spelling.sub("", candidate.casefold())
+def _similarity(name: str, candidate: str) -> float:
+    first, second = _SEPARATORS.sub("", name.casefold()), _SEPARATORS.sub("", candidate.casefold())
     if not first or not second:
         return 0.0
     matcher = SequenceMatcher(None, first, second, autojunk=False)
@@ -275,5 +277,5 @@ def _likeness(name: str, candidate: str) -> float:
         bonus = 2
     elif min(len(first), len(second)) > 2 and (first in second or second in first):
         bonus += 1
-    # An upper bound that is fast spares most of the slow ones.
+    # quick_ratio is an upper bound on the slow ratio.
     return bonus + (matcher.ratio() if bonus + matcher.quick_ratio() >= _LIKE else 0)

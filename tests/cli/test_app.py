@@ -163,6 +163,71 @@ def test_ctrl_c_may_come_while_modules_are_imported(module: str) -> None:
     assert process.stderr.strip() == b""
 
 
+WITHOUT_THE_EXTRA = """
+import sys
+
+class Missing:
+    def find_spec(self, name, *others):
+        if name.partition(".")[0] in ("matplotlib", "jinja2"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from fpbandits.cli import main
+main(sys.argv[1:])
+"""
+COLUMNS = "--unit user --arm arm --reward reward"
+
+
+def run_without_the_extra(words: str, folder: Path) -> tuple[int, str, str]:
+    """Run a command where the packages of fpbandits[plot] cannot be imported."""
+    rows = [f"{user},arm{arm},{user // arm % 2}" for user in range(40) for arm in (1, 2, 1, 2)]
+    (folder / "log.csv").write_text("\n".join(["user,arm,reward", *rows]))
+    (folder / "study.toml").write_text('problems = { problem = "paper:two", truth = "theta1" }')
+    process = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_EXTRA, *words.split()],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return process.returncode, process.stdout, process.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "policies",
+        "analyze paper:two",
+        "simulate paper:two --policy ucb1 --horizon 100 --runs 2 --workers 1",
+        f"fit log.csv {COLUMNS} --types 2 --save models.toml",
+        f"evaluate log.csv paper:two {COLUMNS} --uniform",
+    ],
+)
+def test_commands_that_do_not_draw_need_no_matplotlib(tmp_path: Path, words: str) -> None:
+    code, out, err = run_without_the_extra(words, tmp_path)
+    assert code == 0, err
+    assert out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "analyze paper:two --plot figure.png",
+        "simulate paper:two --out folder",
+        f"fit log.csv {COLUMNS} --report folder",
+        "leaderboard paper:two --out folder",
+        "sweep study.toml",
+        "reproduce",
+    ],
+)
+def test_commands_that_draw_name_the_extra_in_one_line(tmp_path: Path, words: str) -> None:
+    code, out, err = run_without_the_extra(words, tmp_path)
+    assert (code, out) == (2, "")
+    assert err == "error: drawing needs matplotlib: pip install 'fpbandits[plot]'\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.csv", "study.toml"]
+
+
 @pytest.mark.parametrize("command", ["simulate paper:two", "leaderboard", "reproduce"])
 def test_an_empty_name_is_no_folder(
     capsys: pytest.CaptureFixture[str],

@@ -18,8 +18,8 @@ def test_help_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["nowhere.toml"], "nowhere.toml"),
         (["paper:tow"], "did you mean 'paper:two'"),
-        (["--port", "70000"], "--port 70000 is no port"),
-        (["--port", "-1"], "--port -1 is no port"),
+        (["--port", "70000"], "--port 70000 is not a port"),
+        (["--port", "-1"], "--port -1 is not a port"),
         (["--port", "x"], "--port is 'x': expected a number"),
         (["--prot", "1"], "did you mean --port?"),
         (["--store", "sqlite:///nowhere.db"], "nowhere.db: there is no such store"),

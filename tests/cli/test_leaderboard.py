@@ -111,6 +111,6 @@ def test_groups_that_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "group 'practise'" in message
     assert "practice" in message
     message = refusal(capsys, "leaderboard", "paper:two", "--group", "paper")
-    assert "--group and problems of your own both say what to play: give one of them" in message
+    assert "--group and problems of your own exclude each other: give one of them" in message
     message = refusal(capsys, "leaderboard", "--group", "practice", "--seed", "-1")
     assert "seed is -1: it must be at least 0" in message

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fpbandits as fpb
-from fpbandits.core.renamed import with_new_keys, with_new_options
+from fpbandits.core.renamed import rename_old_keys, rename_old_options
 
 PROBLEM = fpb.Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], models=["x", "y"], truth="x")
 ANY: Any = fpb
@@ -60,21 +60,21 @@ def test_old_attributes_are_told_the_new_word(thing: Any, old: str, new: str) ->
 
 
 def test_tables_of_files_come_with_the_words_of_today() -> None:
-    assert with_new_keys({"parameters": 1, "exact": 2, "seed": 3}) == {
+    assert rename_old_keys({"parameters": 1, "exact": 2, "seed": 3}) == {
         "models": 1,
         "worst_case": 2,
         "seed": 3,
     }
     with pytest.raises(fpb.InputError, match="true and truth mean the same: give truth alone"):
-        with_new_keys({"true": "x", "truth": "y"})
+        rename_old_keys({"true": "x", "truth": "y"})
 
 
 def test_policies_of_files_play_as_they_did() -> None:
-    word = with_new_options("optimist:safe=7:delta=0.5")
+    word = rename_old_options("optimist:safe=7:delta=0.5")
     assert word.startswith("optimist:false_alarm=0.00091")
     known: Any = fpb.Agent(PROBLEM, word).policy.prepare(PROBLEM)
     assert known.alarm == pytest.approx(7, abs=1e-15)
-    assert with_new_options("frugal:safe=0") == "frugal:false_alarm=0.0"
-    assert with_new_options("mine:speed=1") == "mine:speed=1"
+    assert rename_old_options("frugal:safe=0") == "frugal:false_alarm=0.0"
+    assert rename_old_options("mine:speed=1") == "mine:speed=1"
     for x in (1, 2, 5, 7, 9, 13):
         assert -math.log(math.exp(-x)) == x, "bit for bit"

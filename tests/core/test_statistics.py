@@ -91,6 +91,6 @@ def test_regret_is_the_same_however_many_runs_become_floats_at_a_time(
     pulls, gaps = random.integers(0, 10**9, (1000, 7, 5)), random.random(5)
     expected = pulls @ gaps
     for at_once in (1, 10_000, 2**20):
-        monkeypatch.setattr("fpbandits.core.statistics._AT_ONCE", at_once)
+        monkeypatch.setattr("fpbandits.core.statistics._MOST_PULLS", at_once)
         assert np.array_equal(regret_of(pulls, gaps), expected)
         assert np.array_equal(regret_of(pulls[:, -1], gaps), pulls[:, -1] @ gaps)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.paper.claims import CLAIMS, Claim
+from fpbandits.paper.claims import CLAIMS, SECTIONS, Claim
 from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.material import Material
 from fpbandits.simulation.result import Result
@@ -175,7 +175,7 @@ def check_section(
 
     On 200 runs. With a new seed some limit would be wrong once in twenty times or less.
     """
-    found = {claim.id: claim.verdict for claim in claims if claim.section == section}
+    found = {claim.id: claim.verdict for claim in claims if claim.section == SECTIONS[section]}
     assert set(found) == set(verdicts) == {name for name, _, _ in doctored}
     wrong = {name: found[name] for name in found if not matches(found[name], verdicts[name])}
     assert wrong == {}

@@ -40,16 +40,16 @@ def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
     experiment = put(store, policy="ucb1")
     follow = follower(store, experiment)
     assert not follow.read()
-    assert follow.standing().units == 0
+    assert follow.summary().units == 0
     play(store, experiment, "first", {"a": 1.0, "b": 0.5})
     play(store, experiment, "other", {"a": 0.0, "b": 0.5})
     assert not follow.read()
     assert follow.events == Counter(decision=120, reward=120)
     assert follow.open == 0
-    standing = follow.standing()
-    assert standing.units == 2
-    assert standing.settled == Counter(x=1, y=1)
-    assert standing.likeliest == Counter(x=1, y=1)
+    summary = follow.summary()
+    assert summary.units == 2
+    assert summary.settled == Counter(x=1, y=1)
+    assert summary.likeliest == Counter(x=1, y=1)
 
 
 def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
@@ -61,12 +61,12 @@ def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
     one(store, experiment, Tell(("u", 3), 1.0))
     follow.read()
     assert follow.open == 2
-    standing = follow.standing()
+    summary = follow.summary()
     # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
-    assert standing.blocked == 1
+    assert summary.blocked == 1
     one(store, experiment, Tell(("u", 1), 1.0))
     follow.read()
-    assert follow.standing().blocked == 0
+    assert follow.summary().blocked == 0
     assert follow.open == 1
 
 
@@ -82,7 +82,7 @@ def test_the_log_is_read_some_at_a_time_and_the_latest_units_looked_at(
     assert follow.read()
     assert not follow.read()
     assert follow.events == Counter(decision=12)
-    assert follow.standing().units == 5
+    assert follow.summary().units == 5
 
 
 def test_spans_grow_with_time_and_lose_nothing(store: Store) -> None:

@@ -10,7 +10,14 @@ import pytest
 from PIL import Image
 
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.heat import MUST, NEED_NOT, NOT, confusion, confusion_picture, means_picture
+from fpbandits.lab.heat import (
+    MUST,
+    NEED_NOT,
+    NOT_ALIKE,
+    confusion,
+    confusion_picture,
+    means_picture,
+)
 from fpbandits.problem.builtin import built_in
 from fpbandits.problem.problem import Problem
 
@@ -26,7 +33,7 @@ def naive_confusion(means: list[list[float]]) -> list[list[int]]:
     best = [row.index(max(row)) for row in means]
     return [
         [
-            NOT
+            NOT_ALIKE
             if best[truth] == best[other] or means[other][best[truth]] != means[truth][best[truth]]
             else NEED_NOT
             if means[other][best[truth]] == max(means[other])

@@ -237,7 +237,9 @@ def test_twenty_mistakes_are_told_in_place_and_nothing_is_lost(new_tab: NewTab) 
         wrong = cell(tab, row, column)
         expect(wrong).to_have_class(re.compile(r"\bbad\b"))
         expect(tab.locator(".bad")).to_have_count(1)
-        expect(notice(tab, "What can be learned for free")).to_contain_text("before the mistake")
+        expect(notice(tab, "What can be learned for free")).to_contain_text(
+            "last table without mistakes"
+        )
         assert tab.locator(".grid").bounding_box() == place, "the page jumps"
         tab.get_by_role("button", name="Save").click()
         expect(notice(tab, "Models")).to_contain_text("not saved")
@@ -547,12 +549,14 @@ def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Pa
     live = tab.locator("section[aria-label=Live]")
     for name, count in (
         ("decisions", 41),
-        ("rewards told in time", 40),
-        ("decisions still open", 1),
+        ("rewards in time", 40),
+        ("decisions without a reward yet", 1),
     ):
         row = live.locator("tr").filter(has=tab.get_by_text(name, exact=True))
         expect(row).to_contain_text(str(count))
-    expect(live.locator("tr", has_text="units settled on one model")).to_contain_text("of 2 units")
+    expect(live.locator("tr", has_text="units with one plausible model")).to_contain_text(
+        "of 2 units"
+    )
     expect(live.locator("tr").filter(has=tab.get_by_text("x", exact=True))).to_contain_text("1")
     expect(live.locator("rect").first).to_be_attached()
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400

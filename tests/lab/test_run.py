@@ -6,7 +6,7 @@ import pytest
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.run import MOST_STEPS, Run, described
+from fpbandits.lab.run import MOST_STEPS, Run, describe
 
 TWO = EXAMPLES["paper:two"].make()
 
@@ -17,20 +17,20 @@ def test_a_run_is_an_agent_that_is_told_at_once() -> None:
     agent = Agent(TWO, "fp-ucb", seed=5)
     for step in steps:
         decision = agent.ask()
-        assert decision.arm == step.arm == step.policys
+        assert decision.arm == step.arm == step.suggested
         agent.tell(decision, step.reward)
     agent.ask()  # as the run has done by now, to know what comes next
-    assert agent.plausible() == run.alive()
+    assert agent.plausible() == run.agent.plausible()
     assert run.regret == pytest.approx(0.4 * sum(step.arm == "arm2" for step in steps))
     assert dict(zip(TWO.arms, run.plays.tolist(), strict=True)) == agent.plays
 
 
-def test_your_plays_count_and_the_policys_is_described() -> None:
+def test_your_plays_count_and_the_suggestion_is_kept() -> None:
     run = Run(TWO, "fp-ucb", "theta1")
     for arm in ("arm2", "arm2", "arm1"):
         expected = run.suggestion.arm
         step = run.play(arm)
-        assert (step.arm, step.policys, step.is_yours) == (arm, expected, arm != expected)
+        assert (step.arm, step.suggested, step.is_yours) == (arm, expected, arm != expected)
     assert run.agent.plays == {"arm1": 1, "arm2": 2}
     assert not run.agent.blocked
     with pytest.raises(InputError, match="unknown arm 'arm9'"):
@@ -77,10 +77,10 @@ def test_what_is_said_to_rule_a_model_out_does_and_less_does_not(name: str, poli
     checked = 0
     for _ in range(12):
         run.play()
-        model, ruling_out = run.next_out() or ("", None)
+        model, ruling_out = run.next_ruled_out() or ("", None)
         if ruling_out is None:
             continue
-        assert model == list(run.alive())[-1]
+        assert model == list(run.agent.plausible())[-1]
         agent = Agent.from_state(run.agent.state(), problem)
         for rewards in range(1, ruling_out.rewards + 1):
             assert model in agent.plausible()
@@ -94,11 +94,11 @@ def test_how_models_stand_is_described() -> None:
     run = Run(TWO, "fp-ucb", "theta1")
     for _ in range(6):
         run.play()
-    assert described(run).startswith("2 models of 2 left. Next to go is theta2: ")
+    assert describe(run).startswith("2 models of 2 left. Next to go is theta2: ")
     for _ in range(400):
         run.play()
-    assert described(run) == "Only theta1 is left."
-    assert described(Run(TWO, "ucb1", "theta1")).startswith("2 models of 2 left.")
+    assert describe(run) == "Only theta1 is left."
+    assert describe(Run(TWO, "ucb1", "theta1")).startswith("2 models of 2 left.")
 
 
 def test_a_truth_must_be_a_model() -> None:

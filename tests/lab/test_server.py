@@ -59,5 +59,5 @@ def test_a_port_is_taken_by_one() -> None:
         assert first.getsockname()[0] == HOST
         first.listen()
         port = first.getsockname()[1]
-        with pytest.raises(InputError, match=rf"--port {port} cannot be had"), listening(port):
+        with pytest.raises(InputError, match=rf"--port {port} cannot be used"), listening(port):
             pass

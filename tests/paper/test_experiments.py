@@ -16,8 +16,6 @@ from fpbandits.errors import ConflictError
 from fpbandits.paper import experiments
 from fpbandits.paper.experiments import (
     EXPERIMENTS,
-    FAR,
-    NEAR,
     PAPER,
     SETTINGS,
     Experiment,
@@ -32,8 +30,8 @@ from fpbandits.simulation.simulate import simulate
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave two short experiments."""
     chosen = [
-        Experiment(SETTINGS["two-1"], FPUCB(), NEAR, 1000),
-        Experiment(SETTINGS["two-2"], UCB1(), FAR, 1000, share=0.5),
+        Experiment(SETTINGS["two-1"], FPUCB(), "near", 1000),
+        Experiment(SETTINGS["two-2"], UCB1(), "far", 1000, share=0.5),
     ]
     monkeypatch.setattr(experiments, "EXPERIMENTS", {each.name: each for each in chosen})
 

@@ -15,7 +15,7 @@ from command import run
 
 from fpbandits import __version__
 from fpbandits.cli import main
-from fpbandits.paper import experiments, reproduce
+from fpbandits.paper import reproduce
 from fpbandits.paper.material import Material
 from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import chapters
@@ -30,8 +30,6 @@ def report(results_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     """A report drawn from the shared results."""
     folder = tmp_path_factory.mktemp("drawn")
     shutil.copytree(results_folder, folder / "results")
-    episodes = experiments.play_episodes(1)
-    reproduce._keep(episodes, folder / "results")
     with pytest.raises(SystemExit) as caught:
         main(["reproduce", "--from", str(folder)])
     assert caught.value.code == 0
@@ -189,7 +187,7 @@ def test_the_same_results_make_the_same_bytes(
     assert " hold, " in out
     written = (path for path in (tmp_path / "b").rglob("*") if path.stat().st_size)
     again = [path for path in written if path.suffix in (".png", ".svg", ".json")]
-    assert len(again) == 13
+    assert len(again) == 12
     assert len(list((tmp_path / "b" / "results" / "chunks").glob("*.npz"))) >= 1
     for path in again:
         assert path.read_bytes() == (report / path.relative_to(tmp_path / "b")).read_bytes()
@@ -276,26 +274,6 @@ def test_a_full_disk_leaves_no_half_report(
     assert [path for path in out.rglob("*") if path.is_file()] == []
     assert run(capsys, *words)[0] == 0
     assert (out / "report.html").stat().st_size > limit
-
-
-def test_a_damaged_record_of_episodes_is_refused(
-    report: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(report / "results", tmp_path / "results")
-    for content, message in (
-        ('{"schema": 1, "seed"', "not a whole record of a run"),
-        ('{"schema": 2, "seed": 1, "arms": []}', "written by another version"),
-        ('{"schema": 1, "seed": 0, "arms": []}', "written by another version, or for another seed"),
-        ('{"schema": 1, "seed": 1, "arms": []}', "not a whole record of a run"),
-        ('{"schema": 1, "seed": 1, "arms": [[0, 7]]}', "not a whole record of a run"),
-        ('{"schema": 1, "seed": 1, "arms": [["a"]]}', "not a whole record of a run"),
-    ):
-        (tmp_path / "results" / "episodes.json").write_text(content)
-        code, _, err = run(capsys, "reproduce", "--from", str(tmp_path))
-        assert code == 2
-        assert f"episodes.json: {message}" in err
-    (tmp_path / "results" / "episodes.json").unlink()
-    assert "there is no such file" in run(capsys, "reproduce", "--from", str(tmp_path))[2]
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -32,7 +32,7 @@ def test_what_is_missing_is_an_error(templates: dict[str, str]) -> None:
 
 
 def test_pictures_are_inside_the_page(templates: dict[str, str]) -> None:
-    templates["a.html.j2"] = '<img src="{{ svg | inside }}">'
+    templates["a.html.j2"] = '<img src="{{ svg | data_url }}">'
     start, content = fill("a.html.j2", svg=b"<svg/>").removesuffix('">').split(";base64,")
     assert start == '<img src="data:image/svg+xml'
     assert base64.b64decode(content) == b"<svg/>"

@@ -136,7 +136,7 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
             assert not follower.read()
             assert follower.events == Counter(decision=41, reward=40)
             assert follower.open == 1
-            standing = follower.standing()
+            standing = follower.summary()
             assert (standing.units, standing.settled) == (2, Counter(x=1))
             # What has happened since is found by going on from there, over a new connection.
             run(

@@ -43,7 +43,7 @@ from fpbandits.agent.state import (
     unpacked,
 )
 from fpbandits.core.checks import checked_path, known_name, whole_number
-from fpbandits.core.renamed import OldAttributesRefused
+from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.storage import check_kind, read_json, shown, write_aside
 from fpbandits.core.streams import HISTORY, PLANS, TOLD, agent_stream
 from fpbandits.engine.contract import COUNTERS, MISFITS, State
@@ -81,7 +81,7 @@ class Decision:
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
 
 
-class Agent(OldAttributesRefused):
+class Agent(RefusesOldAttributes):
     """Plays a problem live, by a policy.
 
     Parameters

@@ -41,7 +41,7 @@ def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
         f"{problem.name}, {agent.policy}",
         [*names, "rewards that count", "their mean", "pending", "blocked"],
         rows,
-        words=len(names),
+        text_columns=len(names),
         above=[repr(agent).rpartition(": ")[2].removesuffix(")")],
         below=[
             *and_more(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Counts
-from fpbandits.core.renamed import with_new_options
+from fpbandits.core.renamed import rename_old_options
 from fpbandits.engine.contract import COUNTERS, NOTHING, State
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import Ready
@@ -174,7 +174,7 @@ def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
     """Return the policy that a state was made by."""
     word, code = str(state["policy"]), state.get("code")
     if code is None:  # one of the package's own
-        word = with_new_options(word)
+        word = rename_old_options(word)
     if given is not None:
         check_policy(given)
         if str(given) != word:

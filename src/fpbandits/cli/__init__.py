@@ -1,8 +1,8 @@
 """The command line: ``fpbandits analyze | simulate | sweep | fit | …``.
 
-One command per file. A command turns words into calls of the library and results into text; its
-docstring and the options in its signature are what ``--help`` prints. Heavy imports stand inside
-the commands, so that ``--help`` answers at once.
+One command per file. A command parses its options, calls the library and prints the result.
+``--help`` prints its docstring and the options in its signature. Slow imports are inside the
+commands, so that ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit; see `fpbandits.cli.app.run`."""
     try:
-        # Here, so that Ctrl-C may come while it is imported.
+        # Imported here, so that Ctrl-C during the import is caught too.
         from fpbandits.cli.app import run
 
         run(arguments)

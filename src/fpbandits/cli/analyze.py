@@ -1,4 +1,4 @@
-"""``fpbandits analyze``: what a set of models allows."""
+"""``fpbandits analyze``: the structure of a set of models, and bounds on regret."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from fpbandits.cli.options import Json, ProblemName, which_truth
 
 def analyze(
     problem: ProblemName,
-    truth: Annotated[str | None, which_truth("each in turn")] = None,
+    truth: Annotated[str | None, which_truth("all, one by one")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the means and who is confused, as .png or .svg."),
+        typer.Option(
+            metavar="FILE", help="Draw the means and the confused models, as .png or .svg."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what can be learned for free, and what must cost."""
+    """Show what can be learned for free, and what must cost."""
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import tracked
     from fpbandits.core.storage import shown
@@ -35,7 +37,7 @@ def analyze(
     loaded = load_problem(problem)
     if truth == "all" and "all" not in loaded.models:
         truth = None
-    # Drawn first, written last: a failed drawing costs no analysis, a failed analysis no file.
+    # Drawn before the analysis, which may be long, and written after it has succeeded.
     figure = structure_figure(loaded) if plot is not None else None
     analysis = analyze(loaded, truth=truth, progress=tracked)
     if plot is not None and figure is not None:

@@ -1,4 +1,4 @@
-"""All commands in one application, and their exit codes and error messages."""
+"""The application with all commands, exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from fpbandits.cli import (
     sweep,
     verify,
 )
-from fpbandits.cli.lazily import group_of
 from fpbandits.errors import Error, nearest
 
 COMMANDS = {
@@ -53,9 +52,11 @@ _RENAMED = {
     "--exact": "--worst-case",
     "--out": "--save",
 }
-"""Options of earlier versions, and what they are called now."""
+"""Options of earlier versions, and their new names."""
 
-app = typer.Typer(cls=group_of(COMMANDS), rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+for _command in COMMANDS.values():
+    app.command()(_command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -82,9 +83,10 @@ def fpbandits(
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Run the command line, and exit: 0 for success, 2 for an error in one line, 130 for Ctrl-C.
+    """Run the command line, and exit.
 
-    Output that cannot be written (a full disk, a pipe that was closed) ends with exit code 1.
+    The exit code is 0 for success, 2 for an error, which is printed in one line, 130 for Ctrl-C,
+    and 1 if the output cannot be written (a full disk, a closed pipe).
     """
     words = sys.argv[1:] if arguments is None else arguments
     for name in ("stdout", "stderr"):
@@ -92,10 +94,10 @@ def run(arguments: list[str] | None = None) -> None:
         if stream is None:  # closed by the parent process
             setattr(sys, name, StringIO())
         elif isinstance(stream, TextIOWrapper):
-            # A terminal that lacks a letter shows a question mark, not a traceback.
+            # Characters that the terminal lacks are printed as question marks.
             stream.reconfigure(errors="replace")
     try:
-        # Typer returns an exit code only where it ends a command itself: --help, or Ctrl-C.
+        # Typer returns an exit code if it ends the command itself: --help, or Ctrl-C.
         code = app(words or ["--help"], prog_name="fpbandits", standalone_mode=False)
         sys.stdout.flush()
     except TyperException as error:
@@ -103,14 +105,14 @@ def run(arguments: list[str] | None = None) -> None:
     except Error as error:
         _fail(2, str(error))
     except OSError as error:
-        # The rest of the buffer would fail again when Python shuts down.
+        # The rest of the buffer would raise again at the exit of Python.
         sys.stdout = StringIO()
         _fail(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _with_choices(error: Any) -> str:
-    """Return Typer's message, with the known options or commands if one is unknown."""
+    """Return Typer's message; for an unknown option or command, with the known ones."""
     said: str = error.message
     if said.startswith("No such command") and "'replay'" in said:
         return "No such command 'replay': it is now verify"

@@ -1,7 +1,7 @@
 """Shell completion of problems, truths, policies and groups.
 
-``fpbandits --install-completion`` sets it up. A shell asks at every press of the key, so imports
-are as few as possible, and a file that cannot be read offers nothing.
+``fpbandits --install-completion`` sets it up. A shell runs this at every press of the tab key, so
+imports are as few as possible, and errors are ignored.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import typer
 from fpbandits.errors import Error
 
 
-def _fitting(names: Iterable[str], incomplete: str) -> list[str]:
+def _starting_with(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
 def problems(incomplete: str) -> list[str]:
-    """Offer the built-in problems, and problem files and folders."""
+    """Complete built-in problems, problem files and folders."""
     from fpbandits.problem.builtin import BUILT_IN
 
-    found = _fitting([*BUILT_IN, *_files(incomplete)], incomplete)
-    if len(found) == 1 and found[0].endswith("/"):  # alone, a shell would take it for the end
-        found += _fitting(_files(found[0]), incomplete)
+    found = _starting_with([*BUILT_IN, *_files(incomplete)], incomplete)
+    if len(found) == 1 and found[0].endswith("/"):  # a single match would end the completion
+        found += _starting_with(_files(found[0]), incomplete)
     return found
 
 
@@ -42,31 +42,31 @@ def _files(typed: str) -> Iterator[str]:
 
 
 def truths(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the models of the problem that is named, if it can be read."""
+    """Complete the models of the problem on the command line, if it can be read."""
     from fpbandits.problem.files import load_problem
 
-    # An option without its value ends the reading of words: then they are left over.
+    # After an incomplete option, Typer leaves the arguments in ``context.args``.
     given = [context.params.get("problem"), *context.args]
     with suppress(Error):
         known = load_problem(next(filter(None, given), "")).models
-        return _fitting(("all", *known), incomplete)
+        return _starting_with(("all", *known), incomplete)
     return []
 
 
 def groups(incomplete: str) -> list[str]:
-    """Offer the groups of the leaderboard."""
+    """Complete the groups of the leaderboard."""
     from fpbandits.leaderboard import GROUPS
 
-    return _fitting(GROUPS, incomplete)
+    return _starting_with(GROUPS, incomplete)
 
 
 def policy_names(incomplete: str) -> list[str]:
-    """Offer the policies."""
+    """Complete names of policies."""
     from fpbandits.policies import POLICIES
 
-    return _fitting(POLICIES, incomplete)
+    return _starting_with(POLICIES, incomplete)
 
 
 def policies_to_play(incomplete: str) -> list[str]:
-    """Offer the policies, and all of them."""
-    return [*_fitting(["all"], incomplete), *policy_names(incomplete)]
+    """Complete names of policies, and "all"."""
+    return [*_starting_with(["all"], incomplete), *policy_names(incomplete)]

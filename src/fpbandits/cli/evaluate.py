@@ -18,11 +18,11 @@ def evaluate(
     context: options.Context = None,
     propensity: Annotated[
         str | None,
-        options.column("--propensity", "How likely the arm that was played was to be chosen."),
+        options.column("--propensity", "The probability with which the arm was chosen."),
     ] = None,
     uniform: Annotated[
         bool,
-        typer.Option("--uniform", help="Every arm was as likely as any other, in every row."),
+        typer.Option("--uniform", help="All arms were chosen with equal probability."),
     ] = False,
     policy: options.PolicyWords = None,
     seed: options.Seed = 0,
@@ -30,8 +30,8 @@ def evaluate(
 ) -> None:
     """Estimate what policies would have earned on a log.
 
-    Its decisions must have been random. Each unit has an agent of its own. Rows that it would have
-    decided otherwise are passed over, so that what is left is as if the policy had played.
+    The decisions in the log must have been random. Each unit gets its own agent. Rows in which it
+    decides differently are skipped; the others are as if the policy had played.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing

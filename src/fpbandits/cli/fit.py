@@ -1,4 +1,4 @@
-"""``fpbandits fit``: from a log to models."""
+"""``fpbandits fit``: models from a log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fit(
     context: Context = None,
     family: Annotated[
         str,
-        typer.Option(metavar="NAME", help="What rewards are: bernoulli, gaussian, beta, discrete."),
+        typer.Option(metavar="NAME", help="Rewards: bernoulli, gaussian, beta or discrete."),
     ] = "bernoulli",
     range: Annotated[
         Sequence[float] | None,
@@ -30,31 +30,31 @@ def fit(
     ] = None,
     types: Annotated[
         int | None,
-        options.whole_number("--types", "N", "How many types.  [default: found by held-out units]"),
+        options.whole_number("--types", "N", "How many types.  [default: by cross-validation]"),
     ] = None,
     arms: Annotated[
         str | None,
-        typer.Option(metavar="A,B,..", help="The arms that there may be.  [default: the log's]"),
+        typer.Option(metavar="A,B,..", help="All possible arms.  [default: those in the log]"),
     ] = None,
     deviation: Annotated[
-        float | None, typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: found]")
+        float | None, typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: fitted]")
     ] = None,
     concentration: Annotated[
-        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: found]")
+        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
     ] = None,
     seed: Seed = 0,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the types as a problem file, .toml.")
     ] = None,
     report: Annotated[
-        Path | None, options.folder("--report", "Write a page with figures there.")
+        Path | None, options.folder("--report", "Write a page with figures to this folder.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Find the types of units in a log, as models.
 
-    A type says what every arm pays; how many units are of each becomes the prior. The problem file
-    goes to analyze, simulate or an agent.
+    A type is a mean reward for every arm; the shares of the types become the prior. The problem
+    file that --save writes can be used by analyze, simulate and agents.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing

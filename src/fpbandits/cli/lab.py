@@ -1,4 +1,4 @@
-"""``fpbandits lab``: a page where models are edited, analyzed, played and watched."""
+"""``fpbandits lab``: a local web page for editing, analyzing and playing models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from fpbandits.cli.options import ProblemName, whole_number
 
 def lab(
     problem: ProblemName = "paper:two",
-    port: Annotated[
-        int, whole_number("--port", "N", "Where to listen on this machine; 0 for any free port.")
-    ] = 0,
+    port: Annotated[int, whole_number("--port", "N", "The port; 0 for any free one.")] = 0,
     store: Annotated[
         str | None,
         typer.Option(
@@ -24,9 +22,9 @@ def lab(
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
 ) -> None:
-    """Edit, play and watch a set of models on a page.
+    """Edit, play and watch a set of models on a web page.
 
-    The page is served to this machine alone, and loads nothing from elsewhere. Ctrl-C ends it.
+    The page is served to this machine only, and loads nothing from elsewhere. Ctrl-C ends it.
     """
     from fpbandits.core.extras import needed_for
     from fpbandits.errors import InputError
@@ -34,7 +32,7 @@ def lab(
     from fpbandits.service.store import open_store
 
     if not 0 <= port <= 65535:
-        raise InputError(f"--port {port} is no port: give one from 1 to 65535, or 0 for any")
+        raise InputError(f"--port {port} is not a port: give 1 to 65535, or 0 for any free one")
     loaded = load_problem(problem)
     with needed_for("the lab", "lab"):
         from fpbandits.lab.server import serve

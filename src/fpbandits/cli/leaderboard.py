@@ -1,4 +1,4 @@
-"""``fpbandits leaderboard``: every policy on the same ground."""
+"""``fpbandits leaderboard``: all policies on the same problems."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def leaderboard(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="One group of built-in ones: paper, random, wrong or practice. Sets as people "
-            "have them are practice; --seed draws them, and they take many minutes.",
+            help="One group of built-in problems: paper, random, wrong or practice. Practice sets "
+            "resemble real ones; --seed draws them, and they take many minutes.",
             autocompletion=completion.groups,
         ),
     ] = None,
@@ -51,13 +51,13 @@ def leaderboard(
     dask: Dask = None,
     json: Json = False,
 ) -> None:
-    """Let every policy play the same problems, and rank them.
+    """Play every policy on the same problems, and rank them.
 
-    A problem is played under the truth that its file names, else under each of its models in
-    turn, which share the runs. For practice sets the truth is drawn in each run.
+    The truth is the one in the problem's file, or else each model in turn, which share the runs.
+    For practice sets it is drawn from the prior in each run.
 
-    With --out, it writes leaderboard.json, .png and .svg, and the same command goes on after an
-    interruption, and may ask for more runs.
+    With --out, leaderboard.json, .png and .svg are written, finished runs are kept, and the same
+    command resumes after an interruption, or adds more runs.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
@@ -66,7 +66,7 @@ def leaderboard(
     from fpbandits.problem.files import load_problem
 
     if problems and group is not None:
-        raise InputError("--group and problems of your own both say what to play: give one of them")
+        raise InputError("--group and problems of your own exclude each other: give one of them")
     own = own_contests(list(map(load_problem, problems or [])))
     among = own or contests(group, seed)
     with playing(out, workers, dask) as how:

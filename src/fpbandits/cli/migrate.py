@@ -1,4 +1,4 @@
-"""``fpbandits migrate``: new models for an experiment that has learned something."""
+"""``fpbandits migrate``: a new experiment, with other models, from the history of an old one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fpbandits.cli.verify import StoreName, counting
 def migrate(
     store: StoreName,
     problem: ProblemName,
-    old: Annotated[str, typer.Option("--from", metavar="NAME", help="Whose history.")],
-    new: Annotated[str, typer.Option("--to", metavar="NAME", help="What the new one is called.")],
+    old: Annotated[str, typer.Option("--from", metavar="NAME", help="The old experiment.")],
+    new: Annotated[str, typer.Option("--to", metavar="NAME", help="The new experiment.")],
     policy: Annotated[
         str | None, typer.Option(metavar="POLICY", help="[default: the old one's]")
     ] = None,
 ) -> None:
     """Begin an experiment with the history of another.
 
-    Every unit's rewards are observed under the new models. Stop asking the old one first.
+    Every unit's rewards are observed under the new models. Stop using the old experiment first.
     """
     from fpbandits.errors import counted
     from fpbandits.problem.files import load_problem, problem_to_toml

@@ -1,4 +1,4 @@
-"""Options that several commands share; numbers may be written as 1000, 1e12 or 2.5."""
+"""Options that several commands share, and parsers of numbers such as 1000, 1e12 or 2.5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_number(option: str, text: str) -> float:
-    """Return a number, whole if it is written so: long ones would lose digits as floats."""
+    """Return a number: an int if it is written as one, so that no digits are lost."""
     try:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
@@ -29,7 +29,7 @@ def read_number(option: str, text: str) -> float:
 
 
 def read_whole_number(option: str, given: str | int) -> int:
-    """Return a whole number; an option's default comes here too, and is one already."""
+    """Return a whole number; Typer passes an option's default, an int, as well."""
     number = read_number(option, str(given))
     if isinstance(number, float) and not number.is_integer():
         raise TyperException(f"{option} is {number}: it must be a whole number")
@@ -53,7 +53,7 @@ def floats(name: str, metavar: str, help: str) -> Any:
 
 
 def read_folder(option: str, text: str) -> Path:
-    """Return a folder; no name at all would be the one that the command runs in."""
+    """Return a folder; an empty name is an error, since it would mean the current one."""
     if not text:
         raise TyperException(f"{option} is empty: name a folder")
     return Path(text)
@@ -78,7 +78,7 @@ def column(name: str, help: str) -> Any:
 def chosen_policies(
     words: list[str] | None, problem: Problem, horizon: float | None = None
 ) -> tuple[dict[str, Policy], list[str]]:
-    """Return the policies by name, and for ``all`` why some policies are left out."""
+    """Return the policies by name and, for ``all``, notes on those that are left out."""
     from fpbandits.core.checks import checked_name
     from fpbandits.engine.ready import refusal
     from fpbandits.policies import DEFAULT, POLICIES, parse_policy
@@ -109,7 +109,7 @@ PolicyWords = Annotated[
     typer.Option(
         "--policy",
         metavar="NAME[:OPTION=VALUE]",
-        help="A policy, FILE.py:CLASS, or all; may be given again.  [default: frugal]",
+        help="A policy, FILE.py:CLASS, or all; may be repeated.  [default: frugal]",
         autocompletion=completion.policies_to_play,
     ),
 ]
@@ -132,20 +132,20 @@ Horizon = Annotated[
     int, whole_number("--horizon", "T", "Plays per run.  [default: 1e5]", show_default=False)
 ]
 Runs = Annotated[int, whole_number("--runs", "N", "Runs of each policy on each problem.")]
-Seed = Annotated[int, whole_number("--seed", "N", "What random streams come from.")]
+Seed = Annotated[int, whole_number("--seed", "N", "The seed of all random numbers.")]
 Workers = Annotated[int | None, whole_number("--workers", "N", "Threads.  [default: one per core]")]
 Dask = Annotated[
     str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler."),
+    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler."),
 ]
-Out = Annotated[Path | None, folder("--out", "Keep finished runs and results here.")]
+Out = Annotated[Path | None, folder("--out", "Write results and keep finished runs here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 LogName = Annotated[
     Path, typer.Argument(metavar="LOG", help="A .csv, .tsv or .parquet file, a row per reward.")
 ]
-Unit = Annotated[str, column("--unit", "Who: each unit has one type for good.")]
-Arm = Annotated[str, column("--arm", "Which arm was played.")]
-Reward = Annotated[str, column("--reward", "What came of it.")]
+Unit = Annotated[str, column("--unit", "The unit, for instance a user: its type never changes.")]
+Arm = Annotated[str, column("--arm", "The arm that was played.")]
+Reward = Annotated[str, column("--reward", "The reward.")]
 Context = Annotated[
-    str | None, column("--context", "What was seen before the decision, if anything.")
+    str | None, column("--context", "The context that was seen before the decision, if any.")
 ]

@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 
 def print_json(content: object) -> None:
-    """Print on one line."""
+    """Print JSON on one line."""
     sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
 
 
@@ -28,7 +28,7 @@ def print_result(
 
 
 def new_console(*, stderr: bool = False) -> Console:
-    """Return a console; COLUMNS=0, as some surroundings have it, is not a width to print in."""
+    """Return a console; where COLUMNS is 0, as in some CI systems, it is 80 wide."""
     console = Console(stderr=stderr)
     if console.width < 1:
         console.width = 80
@@ -36,7 +36,7 @@ def new_console(*, stderr: bool = False) -> Console:
 
 
 def print_table(table: RenderableType, least_width: int = 40) -> None:
-    """Print a table, or a text as it is; narrower than ``least_width``, a table would be cut."""
+    """Print a text, or a table at least ``least_width`` wide, so that no cell is cut off."""
     if isinstance(table, str):
         sys.stdout.write(f"{table}\n")
         return

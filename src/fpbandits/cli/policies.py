@@ -1,4 +1,4 @@
-"""``fpbandits policies``: the list of policies."""
+"""``fpbandits policies``: the list of policies, or one of them in detail."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from fpbandits.cli.options import Json
 
 def policies(
     name: Annotated[
-        str | None, typer.Argument(help="Tell all about this one.", autocompletion=policy_names)
+        str | None,
+        typer.Argument(help="Explain this policy and its options.", autocompletion=policy_names),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the policies, or tell all about one."""
+    """List the policies, or explain one."""
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.core.checks import known_name
     from fpbandits.policies import DEFAULT, POLICIES

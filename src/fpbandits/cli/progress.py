@@ -1,7 +1,4 @@
-"""Progress of long work: a bar on a terminal, notes that stay, and Ctrl-C.
-
-All of it goes to standard error, and never mixes with the output.
-"""
+"""Progress bars, notes and interruption by Ctrl-C, all on standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from fpbandits.simulation.cluster import dask_executor
 
 
 class How(TypedDict):
-    """The arguments that all long-running functions of the library take."""
+    """Keyword arguments of the library's long-running functions."""
 
     workers: int | None
     executor: Executor | None
@@ -39,10 +36,13 @@ def playing(
     titles: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
 ) -> Iterator[How]:
-    """Provide a progress bar and workers; print warnings as notes, and say what Ctrl-C keeps."""
+    """Provide a progress bar and workers.
+
+    Warnings are printed as notes. On Ctrl-C, a line says which results are kept.
+    """
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
-    if out is not None:  # figures will go there
+    if out is not None:  # figures will be written there
         check_drawing()
     with ExitStack() as stack:
         bar = stack.enter_context(Bar(titles or {}))
@@ -68,18 +68,18 @@ def playing(
 
 
 class Bar(Progress):
-    """Progress and time left on a terminal; elsewhere a line for each of ``titles``, if any."""
+    """A progress bar on a terminal; elsewhere, a line for each finished task in ``titles``."""
 
     def __init__(self, titles: Mapping[str, str]) -> None:
         columns = BarColumn(20), TextColumn("{task.description}"), TimeRemainingColumn()
         console = new_console(stderr=True)
         super().__init__(*columns, console=console, transient=True, disable=not console.is_terminal)
-        # Of no total: it pulses, until there is something to show.
+        # Without a total the bar pulses.
         self._task, self._titles = self.add_task("starting …", total=None), titles
         self.share, self._finished, self._compiling = 0.0, 0, 0
 
     def show(self, name: str, share: float, share_of_all: float) -> None:
-        """Show the progress of one task; its own share is 1 once, when it is finished."""
+        """Show the progress of a task; ``share`` is 1 once, when the task is finished."""
         title = self._titles.get(name, name)
         self.share = share_of_all
         if share_of_all > 0:
@@ -97,12 +97,12 @@ class Bar(Progress):
         self.update(self._task, description=words)
 
     def say(self, remark: str) -> None:
-        """Write a line that stays."""
+        """Print a line above the bar."""
         self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def tracked(cases: Iterable[int]) -> Iterable[int]:
-    """Show a bar for the cases of an analysis; it vanishes when they are done."""
+    """Show a progress bar while iterating over the cases of an analysis."""
     console = new_console(stderr=True)
     hidden = not console.is_terminal
     return track(cases, "analyzing", console=console, transient=True, disable=hidden)

@@ -12,17 +12,17 @@ from fpbandits.errors import InputError
 
 def reproduce(
     out: Annotated[
-        Path | None, folder("--out", "Where the report goes.  [default: report]")
+        Path | None, folder("--out", "The folder of the report.  [default: report]")
     ] = None,
     runs: Annotated[
         int | None, whole_number("--runs", "N", "Runs of most experiments.  [default: 1000]")
     ] = None,
     seed: Annotated[
-        int | None, whole_number("--seed", "N", "What random streams come from.  [default: 0]")
+        int | None, whole_number("--seed", "N", "The seed of all random numbers.  [default: 0]")
     ] = None,
     source: Annotated[
         Path | None,
-        folder("--from", "Run nothing: draw and judge the results in this report."),
+        folder("--from", "Simulate nothing: use the results in this report."),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -30,9 +30,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and judge its claims.
 
-    All of it goes to report.html.
-
-    Finished runs are kept: after an interruption the same command goes on from there.
+    The outcome is report.html. Finished runs are kept: after an interruption the same command
+    resumes.
     """
     from fpbandits.cli.progress import playing
     from fpbandits.paper.experiments import EXPERIMENTS, RUNS
@@ -48,7 +47,6 @@ def reproduce(
             runs=RUNS if runs is None else runs,
             seed=0 if seed is None else seed,
             source=source,
-            drawing=lambda share: how["progress"]("drawing the figures", 0.0, share),
             **how,
         )
     text = claims_json(report.claims).decode() if json else f"{report.summary()}\n"

@@ -16,16 +16,16 @@ def serve(
         str, typer.Option(metavar="URL", help="sqlite:///FILE, or postgresql://…")
     ] = "sqlite:///fpbandits.db",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, options.whole_number("--port", "N", "Where to listen; 0: any.")] = 8000,
+    port: Annotated[int, options.whole_number("--port", "N", "0 for any free port.")] = 8000,
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Who may; without it, only this machine."),
+        typer.Option(metavar="FILE", help="API tokens; without it, only this machine may connect."),
     ] = None,
 ) -> None:
     """Serve decisions over HTTP, until Ctrl-C.
 
-    What was answered is kept in the store, and survives whatever happens to this process. Several
-    servers may share a PostgreSQL.
+    Every answer is in the store before it is sent, so a crash loses none. Several servers may share
+    a PostgreSQL database.
     """
     from fpbandits.service.server import run_server
 
@@ -34,18 +34,18 @@ def serve(
         host,
         port,
         token_file,
-        lambda address: _say(f"serving at {address} from {_of(store)}"),
+        lambda address: _say(f"serving at {address} from {_without_password(store)}"),
     )
 
 
 def token(
-    file: Annotated[Path, typer.Argument(help="The file of tokens; made if it is not there.")],
+    file: Annotated[Path, typer.Argument(help="The file of tokens; created if it does not exist.")],
     role: Annotated[str, typer.Option(metavar="ROLE", help="decide or admin.")] = "decide",
-    remark: Annotated[str, typer.Option(metavar="TEXT", help="Whose it is, for people.")] = "",
+    remark: Annotated[str, typer.Option(metavar="TEXT", help="A note on whose token it is.")] = "",
 ) -> None:
-    """Make a token for who may ask a server.
+    """Make an API token for a server.
 
-    It is printed, and its hash is added to a file for serve --token-file.
+    The token is printed, and its hash is added to a file for serve --token-file.
     """
     from fpbandits.service.tokens import add_token
 
@@ -53,7 +53,7 @@ def token(
     _say(f"its hash is in {file}; the token itself is shown only now")
 
 
-def _of(store: str) -> str:
+def _without_password(store: str) -> str:
     """Return a store's address without a password."""
     kind, mark, rest = store.partition("://")
     return f"{kind}{mark}{rest.rpartition('@')[2]}" if "@" in rest else store

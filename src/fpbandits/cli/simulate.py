@@ -1,4 +1,4 @@
-"""``fpbandits simulate``: policies on a problem."""
+"""``fpbandits simulate``: Monte Carlo runs of policies on a problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def simulate(
     problem: options.ProblemName,
     truth: Annotated[
-        str | None, options.which_truth("the problem's own", "; all for each in turn")
+        str | None, options.which_truth("the problem's own", "; all: each model in turn")
     ] = None,
     truth_means: Annotated[
         Sequence[float] | None,
@@ -38,15 +38,16 @@ def simulate(
         options.floats(
             "--times",
             "T,T,..",
-            "When to record, for --json and --out.  [default: 100 times]",
+            "Times to record, for --json and --out.  [default: 100 times]",
         ),
     ] = None,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Reorder arms and models in each run.")
+        bool, typer.Option("--shuffle", help="Shuffle arms and models in each run.")
     ] = False,
     no_leap: Annotated[bool, typer.Option("--no-leap", help="Play step by step.")] = False,
     worst_case: Annotated[
-        bool, typer.Option("--worst-case", help="Leap only where no rewards could matter.")
+        bool,
+        typer.Option("--worst-case", help="Leap only where no rewards could change a decision."),
     ] = False,
     delay: options.Delay = "0",
     workers: options.Workers = None,
@@ -56,10 +57,8 @@ def simulate(
 ) -> None:
     """Play policies on a problem, and show their regret.
 
-    Each plays many runs, to any horizon.
-
-    With --out, it writes result.npz, regret.csv and regret.png, and the same command goes on after
-    an interruption, and may ask for more runs.
+    With --out, result.npz, regret.csv and regret.png are written, finished runs are kept, and the
+    same command resumes after an interruption, or adds more runs.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
@@ -69,7 +68,7 @@ def simulate(
     from fpbandits.simulation.tables import truths_table
 
     if truth is not None and truth_means is not None:
-        raise InputError("--truth and --truth-means both say what is true: give one of them")
+        raise InputError("--truth and --truth-means exclude each other: give one of them")
     if no_leap and worst_case:
         raise InputError("--no-leap and --worst-case exclude each other: give one of them")
     loaded = load_problem(problem)
@@ -111,7 +110,7 @@ def simulate(
 
 
 def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
-    """Return the means of each context, where there are any, from those of all."""
+    """Return a list of means as one list per context, if there are contexts."""
     if not problem.contexts:
         return means
     if len(means) != problem.pairs:
@@ -125,7 +124,7 @@ def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
 
 
 def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:
-    """Return the fields that all truths share, and the results by truth below "truths"."""
+    """Return the fields that are the same for all truths, and the results by truth."""
     by_truth = {truth: result.as_dict() for truth, result in results.items()}
     shared = dict(next(iter(by_truth.values())))
     del shared["truth"], shared["policies"]

@@ -1,4 +1,4 @@
-"""``fpbandits sweep``: a whole study from one file."""
+"""``fpbandits sweep``: a study of many combinations, from one file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sweep(
         int | None, whole_number("--runs", "N", "Runs of each combination.  [default: the file's]")
     ] = None,
     out: Annotated[
-        Path | None, folder("--out", "Where everything goes.  [default: STUDY-out]")
+        Path | None, folder("--out", "The folder of the results.  [default: STUDY-out]")
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -26,10 +26,10 @@ def sweep(
 ) -> None:
     """Play a whole study from one file.
 
-    It crosses problems, truths, policies with options, horizons and seeds.
+    It plays all combinations of problems, truths, policies with options, horizons and seeds.
 
     Writes study.csv, a row for each combination, and study.png and .svg, regret against what
-    varies. Finished runs are kept: after an interruption the same command goes on from there.
+    varies. Finished runs are kept: after an interruption the same command resumes.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing

@@ -20,13 +20,13 @@ StoreName = Annotated[
 def verify(
     store: StoreName,
     experiment: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this one.  [default: all]")
+        str | None, typer.Option(metavar="NAME", help="Only this experiment.  [default: all]")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Prove that a service decided as its log says.
+    """Check that a service decided as its log says.
 
-    The whole log is played again; exit code 1 if a decision differs.
+    All decisions in the log are made again; the exit code is 1 if one differs.
     """
     from fpbandits.cli.output import print_json
     from fpbandits.errors import counted
@@ -54,9 +54,9 @@ def verify(
 def export(
     store: StoreName,
     file: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
-    experiment: Annotated[str, typer.Option(metavar="NAME", help="Whose log.")],
+    experiment: Annotated[str, typer.Option(metavar="NAME", help="The experiment.")],
 ) -> None:
-    """Write a service's log as one that fit reads.
+    """Write a service's log as a file that fit reads.
 
     A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision.
     """
@@ -72,7 +72,7 @@ def export(
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Show on a terminal how many there were."""
+    """Show a running count on a terminal."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from fpbandits.cli.output import new_console

@@ -1,1 +1,1 @@
-"""Tools that do not depend on bandits: arrays, checks, files, statistics, streams, markup."""
+"""Code that knows nothing of bandits: arrays, argument checks, files, statistics, streams, HTML."""

@@ -1,4 +1,4 @@
-"""The arrays that everything is computed on, by their types, and when two numbers are equal."""
+"""Types of arrays, and the tolerance within which two numbers count as equal."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ Counts = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-12
-"""Means (and probabilities) this near to one another, on [0, 1], are equal."""
+"""Means and probabilities on [0, 1] that differ by at most this count as equal."""

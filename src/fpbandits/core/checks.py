@@ -1,7 +1,7 @@
 """Validation of the caller's arguments: numbers, names, ranges, paths.
 
-Arguments are validated here once, and nowhere else. Names are returned as plain `str` and arrays as
-plain `ndarray`, whatever subclass they were.
+Everything else trusts its arguments. Names are returned as plain `str` and arrays as plain
+`ndarray`, whatever subclass they were.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from fpbandits.core.arrays import TOLERANCE
 from fpbandits.errors import InputError, Name, quote, unknown, wrong_type, wrong_value
 
 Numbers = Sequence[Any] | np.ndarray[Any, Any]
-"""Nested sequences of numbers, or an array: every number is checked."""
+"""Nested sequences of numbers, or an array."""
 
 Range = tuple[float, float]
 """The lowest and the highest reward, in the user's units."""
 
 _LONGEST_NAME = 1_000
 _MOST_DIGITS = 1_000
-_TURNING = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_DIRECTION_MARKS = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 
 
 def is_list(value: object) -> TypeGuard[Numbers]:
-    """Tell whether a value is a list or an array: in order, of some length, and not a text."""
+    """Return whether a value is a sequence or an array, and not a text."""
     if isinstance(value, np.ndarray):
         return value.ndim > 0
-    unfit = str | bytes | bytearray | memoryview
-    return isinstance(value, Sequence) and not isinstance(value, unfit)
+    texts = str | bytes | bytearray | memoryview
+    return isinstance(value, Sequence) and not isinstance(value, texts)
 
 
 def plain_list(value: Numbers) -> Numbers:
@@ -60,24 +60,24 @@ def plain_text(text: str) -> str:
 
 
 def is_real(value: object) -> bool:
-    """Tell whether a value is a real number; a truth value or a span of time is none."""
+    """Return whether a value is a real number; booleans and time spans are not."""
     return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def flag(what: str, value: object) -> bool:
-    """Return a truth value as a bool."""
+    """Return True or False, or raise an error if the value is neither."""
     if not isinstance(value, bool | np.bool_):
         raise wrong_type(what, value, "True or False")
     return bool(value)
 
 
 def checked_path(given: object) -> Path:
-    """Return a path, or raise an error if no file system would take it."""
+    """Return a path, or raise an error if it is too long for any file system."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise InputError(f"expected the path of a file or folder, not {quote(given)}")
     checked = Path(plain_text(path))
-    # 255 bytes are what file systems take for a name, 4,095 what the system takes for a path.
+    # File systems allow 255 bytes for a name, and operating systems 4,095 for a path.
     lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
     if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
         longer = "this path is longer than any that a file can have"
@@ -88,7 +88,9 @@ def checked_path(given: object) -> Path:
 def whole_number(
     what: str, value: object, *, least: int = 0, most: int | None = None, why: str = ""
 ) -> int:
-    """Return ``value`` as an int, or say why it is not a whole number between two limits.
+    """Return ``value`` as an int, or raise an error if it is not a whole number within limits.
+
+    ``why`` explains the upper limit.
 
     >>> whole_number("horizon", 1e6, least=1)
     1000000
@@ -105,7 +107,7 @@ def whole_number(
         raise wrong_value(what, value, "be a whole number")
     if integer < least:
         raise wrong_value(what, value, f"be at least {least}")
-    # More cannot even be written down, as results and agents must be.
+    # Python does not convert longer integers to text, and results and agents are saved as text.
     if integer >= 10**_MOST_DIGITS:
         raise wrong_value(what, value, f"have at most {_MOST_DIGITS:,} digits")
     if most is not None and integer > most:
@@ -131,7 +133,7 @@ def number(value: object, *place: Name) -> float:
 
 
 def checked_name(owner: Name, name: object, *, most: int = _LONGEST_NAME) -> str:
-    """Return a name that can be shown anywhere, or say what is wrong with it."""
+    """Return a name that can be shown anywhere, or raise an error."""
     if not isinstance(name, str):
         raise InputError(f"its name must be a text, not {quote(name)}", place=(owner,))
     name = plain_text(name)
@@ -139,7 +141,7 @@ def checked_name(owner: Name, name: object, *, most: int = _LONGEST_NAME) -> str
         raise InputError("its name is empty", place=(owner,))
     if len(name) > most:
         raise InputError(f"its name has {len(name):,} of {most} letters", place=(owner,))
-    if visible(name) != name:
+    if printable(name) != name:
         raise InputError(f"its name {quote(name)} has a control character", place=(owner,))
     if name != name.strip():
         raise InputError(f"its name {quote(name)} has spaces around it", place=(owner,))
@@ -157,19 +159,19 @@ def known_name(kind: str, name: object, known: Collection[str]) -> str:
     return name
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     r"""Return a text with control and direction characters escaped.
 
-    >>> print(visible("a\x1b[2J"))
+    >>> print(printable("a\x1b[2J"))
     a\x1b[2J
     """
-    return text if text.isprintable() else "".join(map(_spelled_out, text))
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _spelled_out(letter: str) -> str:
-    # Unprintable need not be harmful: emoji are joined by format characters.
-    steers = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
-    return repr(letter)[1:-1] if steers or letter in _TURNING else letter
+def _escaped(letter: str) -> str:
+    # Other unprintable characters are harmless, such as those that join emoji.
+    harmful = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
+    return repr(letter)[1:-1] if harmful or letter in _DIRECTION_MARKS else letter
 
 
 def checked_range(given: object) -> Range:
@@ -182,7 +184,7 @@ def checked_range(given: object) -> Range:
     if not low < high:
         raise InputError(f"{found}: the lowest must be below the highest", about=("range",))
     width, size = high - low, max(-low, high)
-    # Regret is a multiple of the width, and must stay a number too.
+    # Regret is a multiple of the width, so the width must not be extreme either.
     if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
             f"{found}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
@@ -193,7 +195,7 @@ def checked_range(given: object) -> Range:
 
 
 def number_text(value: float) -> str:
-    """Return a number for a message: twelve digits, or all if those lose some."""
+    """Return a number for a message, to twelve digits, or to all that it has if those are more."""
     return f"{value:.12g}" if float(f"{value:.12g}") == value else repr(float(value))
 
 

@@ -10,7 +10,9 @@ from fpbandits.errors import InputError
 
 @contextmanager
 def needed_for(what: str, extra: str, otherwise: str = "") -> Iterator[None]:
-    """Import in this block; where a package is missing, say which extra of ours brings it.
+    """Turn a failed import in this block into an error that names the extra to install.
+
+    ``otherwise`` ends the message, with another way out.
 
     >>> with needed_for("drawing", "plot"):
     ...     import matplotlib_of_yore

@@ -1,7 +1,7 @@
-"""Objects as HTML tables, for notebooks: calm, and at home on a light page and on a dark one.
+"""HTML tables for notebooks and the lab, readable on a light and on a dark background.
 
-No colour is set but that of thin lines, a grey that shows on both; text and background are the
-notebook's own. Names come from users, so they are put in as text, never as markup.
+Text and background keep the page's own colours; only the thin lines have one, a grey. Names come
+from users, so they are escaped.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from fpbandits.core.checks import visible
+from fpbandits.core.checks import printable
 
 _LINE = "1px solid rgba(128, 128, 128, .45)"
 _CELL = "padding:.2em .8em .2em 0;vertical-align:top;background:none"
 
 
 class Strong(str):
-    """A cell that is set in bold."""
+    """The text of a cell in bold."""
 
     __slots__ = ()
 
@@ -26,21 +26,23 @@ def html_table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
-    words: int = 1,
+    text_columns: int = 1,
     above: Iterable[str] = (),
     below: Iterable[str] = (),
 ) -> str:
-    """Return a table under a title; its first ``words`` columns are text, the others numbers.
+    """Return a table under a title.
 
-    ``above`` and ``below`` are lines of text before and after it.
+    The first ``text_columns`` columns hold text, to the left, the others numbers, to the right.
+    ``above`` and ``below`` are lines of text before and after the table.
     """
     return "\n".join(
         [
             f"<div><strong>{_text(title)}</strong>",
             *(f"<div>{_text(line)}</div>" for line in above),
-            '<table style="border-collapse:collapse;border:none"><thead>' + _row(head, words, "th"),
+            '<table style="border-collapse:collapse;border:none"><thead>'
+            + _row(head, text_columns, "th"),
             "</thead><tbody>",
-            *(_row(row, words, "td") for row in rows),
+            *(_row(row, text_columns, "td") for row in rows),
             "</tbody></table>",
             *(f"<div>{_text(line)}</div>" for line in below),
             "</div>",
@@ -49,7 +51,7 @@ def html_table(
 
 
 def and_more(total: int, shown: int, what: str, where: str) -> list[str]:
-    """Return a line that counts what was left out and says where it is, if anything was.
+    """Return a line on the rows that a table leaves out, or none if it shows all.
 
     >>> and_more(256, 10, "truths", "in .cases")
     ['… and 246 truths more, in .cases']
@@ -57,14 +59,14 @@ def and_more(total: int, shown: int, what: str, where: str) -> list[str]:
     return [f"… and {total - shown:,} {what} more, {where}"] if total > shown else []
 
 
-def _row(cells: Sequence[str], words: int, tag: str) -> str:
+def _row(cells: Sequence[str], text_columns: int, tag: str) -> str:
     filled = []
     for column, cell in enumerate(cells):
-        style = f"{_CELL};text-align:{'left' if column < words else 'right'}"
+        style = f"{_CELL};text-align:{'left' if column < text_columns else 'right'}"
         text = f"<strong>{_text(cell)}</strong>" if isinstance(cell, Strong) else _text(cell)
         filled.append(f'<{tag} style="{style}">{text}</{tag}>')
     return f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(filled)}</tr>'
 
 
 def _text(text: str) -> str:
-    return escape(visible(text))
+    return escape(printable(text))

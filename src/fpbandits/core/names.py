@@ -59,7 +59,7 @@ class Names:
 
     @classmethod
     def of(cls, rows: Numbers, naming: Naming) -> Names:
-        """Check all names; without names, number the rows and the arms in the first."""
+        """Validate all names; models and arms without names are numbered."""
         contexts, models = naming.get("contexts"), naming.get("models")
         arms, truth = naming.get("arms"), naming.get("truth")
         context_names = () if contexts is None else _checked_names("context", contexts)
@@ -98,13 +98,13 @@ class Names:
         return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> Place:
-        """Return the location of a cell, for errors."""
+        """Return the place of a cell, for errors."""
         context, arm = divmod(int(column), len(self.arms))
         inside: Place = (("context", self.contexts[context]),) if self.contexts else ()
         return ("model", self.models[row]), *inside, ("arm", self.arms[arm])
 
     def flat(self, rows: Numbers) -> Numbers:
-        """Return rows of one value per column from rows of one list per context."""
+        """Return the rows with the lists of each context joined; without contexts, as they are."""
         if not self.contexts:
             return rows
         shape = len(self.models), len(self.contexts), len(self.arms)
@@ -121,9 +121,9 @@ class Names:
         return flat
 
     def check_count(self, row: int, values: object) -> Numbers:
-        """Return one model's values if there is one for each column."""
+        """Return the values of a model, or raise an error if they are not one per column."""
         if self.contexts and is_list(values) and len(values) == self.columns:
-            return values  # by `flat`, which found one for each arm in every context
+            return values  # `flat` has checked each context
         return self._one_for_each_arm((("model", self.models[row]),), values)
 
     def _one_for_each_arm(self, whose: Place, values: object) -> Numbers:
@@ -171,8 +171,7 @@ def there_are(count: int, what: str) -> str:
 
 def _checked_names(kind: str, names: object) -> tuple[str, ...]:
     given: Any = names
-    # Whatever has an order will do, such as a dictionary, its keys or a generator; the names of a
-    # set would land on any column.
+    # Anything ordered will do, such as a dictionary, its keys or a generator. A set has no order.
     unordered = isinstance(names, Set) and not isinstance(names, KeysView)
     lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
     if not isinstance(names, Iterable) or lone or unordered:
@@ -184,7 +183,7 @@ def _checked_names(kind: str, names: object) -> tuple[str, ...]:
 
 
 def wrong_names(kind: str, names: Iterable[object], seen: dict[str, int]) -> Iterator[InputError]:
-    """Yield an error for each bad name; the good ones are put into ``seen``, with numbers."""
+    """Yield an error for each bad name; add the good ones to ``seen``, with their numbers."""
     for number, name in enumerate(names, 1):
         try:
             checked = checked_name((kind, number), name)

@@ -1,6 +1,6 @@
-"""Names of earlier versions, for errors that give the new ones.
+"""Names of earlier versions: refused in code, with the new name in the error, and read from files.
 
-The old words are errors in Python and on the command line. Files that hold them are still read.
+`errors.RENAMED` lists them.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def with_old_keywords_refused(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a function refuse keywords of earlier versions, and give the new ones."""
+def refuses_old_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorate a function: an old keyword is an error that gives the new one."""
 
     @wraps(function)
-    def checked(*values: _P.args, **keywords: _P.kwargs) -> _R:
+    def checked(*arguments: _P.args, **keywords: _P.kwargs) -> _R:
         refuse_old_keywords(function.__name__, keywords)
-        return function(*values, **keywords)
+        return function(*arguments, **keywords)
 
     return checked
 
 
 def refuse_old_keywords(name: str, keywords: dict[str, Any]) -> None:
-    """Raise an error that gives the new name, if a keyword is of an earlier version."""
-    for word in RENAMED.keys() & keywords.keys():
-        raise InputError(f"{word}= is now {RENAMED[word]}=", place=(name,), about=(word,))
+    """Raise an error if one of a function's keywords is an old one."""
+    for old in RENAMED.keys() & keywords.keys():
+        raise InputError(f"{old}= is now {RENAMED[old]}=", place=(name,), about=(old,))
 
 
-class OldAttributesRefused:
-    """A class some of whose attributes had other names in earlier versions."""
+class RefusesOldAttributes:
+    """A base class: using the old name of an attribute is an error that gives the new one."""
 
     __slots__ = ()
 
@@ -44,31 +44,31 @@ class OldAttributesRefused:
         raise AttributeError(f"{own!r} object has no attribute {name!r}{now}", name=name, obj=self)
 
 
-def with_new_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table from a file with the keys of an earlier version renamed.
+def rename_old_keys(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table read from a file, with new names for the old ones among its keys.
 
-    >>> with_new_keys({"true": "x", "arms": ["a"]})
+    >>> rename_old_keys({"true": "x", "arms": ["a"]})
     {'truth': 'x', 'arms': ['a']}
     """
-    for key in table.keys() & RENAMED.keys():
-        if RENAMED[key] in table:
-            alone = f"{key} and {RENAMED[key]} mean the same: give {RENAMED[key]} alone"
-            raise InputError(alone, about=(key,))
+    for old in table.keys() & RENAMED.keys():
+        if RENAMED[old] in table:
+            twice = f"{old} and {RENAMED[old]} mean the same: give {RENAMED[old]} alone"
+            raise InputError(twice, about=(old,))
     return {RENAMED.get(key, key): value for key, value in table.items()}
 
 
-def with_new_options(word: str) -> str:
-    """Return a policy, as a file of an earlier version names it, as it is named now.
+def rename_old_options(policy: str) -> str:
+    """Return a policy's name and options, read from a file, with new names for old options.
 
-    >>> with_new_options("frugal:safe=7:switch=0.1")
+    >>> rename_old_options("frugal:safe=7:switch=0.1")
     'frugal:false_alarm=0.0009118819655545162:change_rate=0.1'
     """
-    name, *options = word.split(":")
-    return ":".join([name, *map(_new_option, options)])
+    name, *options = policy.split(":")
+    return ":".join([name, *map(_rename_old_option, options)])
 
 
-def _new_option(option: str) -> str:
-    key, _, text = option.partition("=")
-    if key == "safe":  # it was −ln of the probability
-        return f"false_alarm={exp(-float(text)) if float(text) > 0 else 0.0!r}"
-    return f"change_rate={text}" if key == "switch" else option
+def _rename_old_option(option: str) -> str:
+    key, _, value = option.partition("=")
+    if key == "safe":  # safe was −ln of the false-alarm probability, 0 for none
+        return f"false_alarm={exp(-float(value)) if float(value) > 0 else 0.0!r}"
+    return f"change_rate={value}" if key == "switch" else option

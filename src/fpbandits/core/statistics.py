@@ -11,20 +11,17 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import is_real
 from fpbandits.errors import InputError, quote
 
-_AT_ONCE = 2**20
-"""How many pull counts are converted to floats at a time."""
+_MOST_PULLS = 2**20
+"""How many pull counts are converted to floats at a time, to save memory."""
 
 
 def regret_of(pulls: Counts, gaps: Floats) -> Floats:
-    """Return the regret of pulls[run, …, arm], some runs at a time to save memory.
-
-    The gaps are those of each arm, or of each run and arm.
-    """
+    """Return the regret[run, …] of pulls[run, …, arm], given gaps[arm] or gaps[run, arm]."""
     regret = np.empty(pulls.shape[:-1])
-    # In blocks of 64: BLAS takes the rest of a block by another kernel, which rounds differently.
-    some = 64 * max(1, _AT_ONCE // (64 * math.prod(pulls.shape[1:])))
-    for start in range(0, len(pulls), some):
-        part = slice(start, start + some)
+    # A multiple of 64 runs: BLAS computes the rest by another kernel, which rounds differently.
+    block = 64 * max(1, _MOST_PULLS // (64 * math.prod(pulls.shape[1:])))
+    for start in range(0, len(pulls), block):
+        part = slice(start, start + block)
         if gaps.ndim == 1:
             regret[part] = pulls[part] @ gaps
         else:
@@ -39,38 +36,38 @@ def std_of(sample: Floats, axis: int = 0) -> Any:
     return sample.std(axis=axis, ddof=1)
 
 
-def students_t(runs: int, chance: float) -> float:
+def students_t(runs: int, probability: float) -> float:
     """Return the quantile of Student's t with R − 1 degrees of freedom; NaN for a single run."""
     if runs == 1:
         return math.nan
     from scipy.special import stdtrit
 
-    return float(stdtrit(runs - 1, chance))
+    return float(stdtrit(runs - 1, probability))
 
 
-def margin(std: Any, runs: int, chance: float) -> Any:
-    """Return t·s/√R, with t of `students_t`.
+def margin(std: Any, runs: int, probability: float) -> Any:
+    """Return t·s/√R, where t is the quantile of `students_t`.
 
-    The expected value is above the mean plus that, or below the mean less that, with probability
-    1 − ``chance`` each.
+    With probability 1 − ``probability`` the expected value is above mean + margin, and as often it
+    is below mean − margin.
     """
-    return students_t(runs, chance) * std / math.sqrt(runs)
+    return students_t(runs, probability) * std / math.sqrt(runs)
 
 
 def two_sided(level: float) -> float:
-    """Return the chance of lying below the upper end of an interval: 0.975 for one of 95 %."""
+    """Return the quantile at the upper end of an interval: 0.975 for one of 95 %."""
     if not is_real(level) or not 0 < level < 1:
         raise InputError(f"a level is between 0 and 1, not {quote(level)}")
     return (1 + float(level)) / 2
 
 
 def half_width(sample: Floats, level: float = 0.95, axis: int = 0) -> Any:
-    """Return half of the interval for the expected value; NaN for a single run."""
+    """Return half the width of the mean's confidence interval; NaN for a single run."""
     return margin(std_of(sample, axis), sample.shape[axis], two_sided(level))
 
 
 def summary(sample: Floats, axis: int = 0) -> dict[str, Floats]:
-    """Return the statistics of regret that tables show."""
+    """Return mean, standard deviation, 95 % interval and quantiles of regret."""
     mean = sample.mean(axis=axis)
     half = half_width(sample, axis=axis)
     low, median, high = np.quantile(sample, (0.05, 0.5, 0.95), axis=axis)

@@ -1,8 +1,8 @@
-"""Files, whole or not at all: written aside and renamed, read with care, locked while in use.
+"""Atomic writes, careful reads, and locks on folders.
 
-Files of the package carry a *kind* and a *schema*, which `check_kind` compares. A file of another
-program is refused; one of ours that is cut off or altered is a `DamagedError`, so that callers can
-compute it again.
+A file is written under a temporary name and then renamed. Files of the package hold a *kind* and a
+*schema*, which `check_kind` compares. A file of another program is refused; one of ours that is cut
+off or altered raises `DamagedError`, so that callers can compute it again.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _failed(what: str, error: Exception) -> StorageError:
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears whole when its block is left, or not at all if by an exception."""
-    # A file name has 255 bytes at the most, and a letter takes up to four of them.
+    """Open a file that appears when the block ends, or not at all if the block raises."""
+    # A file name has at most 255 bytes, and a character takes up to four.
     aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
     try:
         if path.is_dir():
             raise IsADirectoryError(21, "Is a directory")
-        # "x" follows no link, and leaves the permissions to the system.
+        # "x" does not follow links, and leaves the permissions to the system.
         with aside.open("xb") as file:
             yield file
             _sync(file)
@@ -75,7 +75,7 @@ def write_aside(path: Path, content: bytes) -> None:
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write files so that none of them appears before all of them are safely on disk."""
+    """Write several files; none appears before the contents of all are on disk."""
     with ExitStack() as stack:
         for path, content in contents.items():
             file = stack.enter_context(written_aside(path))
@@ -91,7 +91,7 @@ def remove_asides(folder: Path, name: str = "*") -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make sure that files can be written to a folder, before any work is done for them."""
+    """Make a folder, or raise an error if files cannot be written to it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
@@ -108,10 +108,10 @@ def refuse_link(path: Path) -> None:
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
-    """Return the content of a regular file, ``most`` bytes at the most, or say why not."""
+    """Return the content of a regular file of at most ``most`` bytes."""
     with within(shown(path)):
         try:
-            # A pipe or a device could keep us waiting for ever.
+            # Reading a pipe or a device could block for ever.
             if not stat.S_ISREG(path.stat().st_mode):
                 raise InputError("not a regular file")
             with path.open("rb") as file:
@@ -136,7 +136,7 @@ def check_size(content: bytes, most: int | None, ending: str) -> None:
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
-    """Return a file's content if it has this kind and a schema that this version reads."""
+    """Return a file's content, or raise an error if its kind or its schema is another."""
     if not isinstance(content, dict) or content.get("kind") != f"fpbandits {kind}":
         raise StorageError(f"this holds no {kind} of fpbandits")
     if content.get("schema") not in schemas:
@@ -158,7 +158,7 @@ def read_json(path: Path, kind: str, schemas: Collection[int]) -> dict[str, Any]
 
 
 def text_to_cell(text: str) -> str:
-    """Return a text as a cell of CSV: an apostrophe before one that a spreadsheet would compute.
+    """Return a text as a cell of CSV, with an apostrophe if a spreadsheet would compute it.
 
     >>> text_to_cell("=1+1"), text_to_cell("12 EUR")
     ("'=1+1", '12 EUR')
@@ -167,7 +167,7 @@ def text_to_cell(text: str) -> str:
 
 
 def cell_to_text(cell: str) -> str:
-    """Return what `text_to_cell` was given."""
+    """Return the text of a cell written by `text_to_cell`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
@@ -212,7 +212,7 @@ def locked(folder: Path) -> Iterator[None]:
         raise _failed("cannot be locked", error).at(shown(folder)) from None
     try:
         remove_asides(folder, owner.name)
-        with suppress(StorageError):  # it is for people only
+        with suppress(StorageError):  # the owner only serves messages
             write_aside(owner, f"process {os.getpid()} on {platform.node()}".encode())
         yield
     finally:

@@ -1,8 +1,8 @@
-"""Random streams: which numbers a run gets depends on the seed and its number, and on nothing else.
+"""Random streams: a run's numbers depend on the seed and on the number of the run alone.
 
-Each run has a stream of its own, spawned from the seed by the run's number: it does not matter who
-computes it, when, or which other runs or policies are beside it. The order of arms and models
-in a shuffled run comes from a stream of its own too, so that all policies meet the same order.
+Each run has streams of its own, spawned from the seed by the run's number, so results do not depend
+on workers, batches, or other runs and policies. Shuffling arms and drawing the truth use streams of
+their own, so all policies meet the same order and the same truth.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import numpy as np
 
 _REWARDS, _ORDER, _TRUTH, _DELAY = range(4)
 PLANS, TOLD, HISTORY = range(3)
-"""Purposes of an agent's draws: plans, rewards by `tell`, and rewards by `observe`."""
+"""What an agent draws for: plans, rewards given to `tell`, and rewards given to `observe`."""
 
 
 def run_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream of a run's rewards and of its policy's own randomness."""
+    """Return the stream of a run's rewards and of its policy's random choices."""
     return _stream(seed, run, _REWARDS)
 
 
@@ -35,7 +35,7 @@ def delay_stream(seed: int, run: int) -> np.random.Generator:
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the stream of one plan or one reward of an agent, which keeps no stream itself."""
+    """Return the stream of one plan or one reward of an agent."""
     return _stream(seed, number, purpose)
 
 

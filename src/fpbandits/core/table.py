@@ -1,6 +1,6 @@
-"""The table of a problem, checked once: a row per model, a column per arm.
+"""Validation of a problem's table of means: a row per model, a column per arm.
 
-Compiled code trusts it to the last dimension, so it comes out as a plain array of floats.
+Compiled code does not check it again, so the result is a plain array of floats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fpbandits.errors import InputError, wrong_type
 
 
 def checked_rows(given: object) -> Numbers:
-    """Return the rows of a table, as yet unchecked, as a plain list or array."""
+    """Return the rows of a table as a plain list or array; their values are not checked yet."""
     if not is_list(given):
         raise wrong_type("the rows of models", given, "a list or an array")
     return plain_list(given)
@@ -38,15 +38,15 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
         matrix = from_array(given, names, 2)
     else:
         matrix = np.empty((len(names.models), names.columns))
-        for row, figures in enumerate(given):
-            values = names.check_count(row, figures)
+        for row, given_row in enumerate(given):
+            values = names.check_count(row, given_row)
             if set(map(type, values)) == {float}:
                 matrix[row] = values
             else:
                 matrix[row] = [
                     number(value, *names.place(row, column)) for column, value in enumerate(values)
                 ]
-    # Not a number fails both comparisons, so this finds it too.
+    # NaN fails both comparisons, so this finds it too.
     for row, column in np.argwhere(~((matrix >= low) & (matrix <= high)))[:1]:
         place, mean = names.place(row, column), float(matrix[row, column])
         number(mean, *place)
@@ -64,7 +64,7 @@ def other_units(limits: Range) -> str:
 
 
 def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Floats:
-    """Return an array of one value per model and arm as floats of its own."""
+    """Return a copy of an array as floats, or raise an error if its shape or type is wrong."""
     if given.dtype.kind not in "fiu":
         raise InputError(f"expected an array of numbers, not of type {given.dtype}")
     if given.ndim != dimensions:

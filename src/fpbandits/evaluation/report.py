@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from fpbandits.core.checks import visible
+from fpbandits.core.checks import printable
 from fpbandits.errors import counted
-from fpbandits.report.text import laid_out
+from fpbandits.report.text import text_table
 
 if TYPE_CHECKING:
     from fpbandits.evaluation.estimates import Estimate
@@ -27,11 +27,11 @@ def evaluation_table(evaluation: Evaluation) -> str:
     ]
     for name, earned in evaluation.policies.items():
         cells = *_rounded(earned.mean), *_rounded(earned.difference)
-        lines.append((visible(name), *cells, f"{earned.decisions:,}"))
-    source, models = map(visible, (evaluation.source, evaluation.problem))
+        lines.append((printable(name), *cells, f"{earned.decisions:,}"))
+    source, models = map(printable, (evaluation.source, evaluation.problem))
     units = counted(evaluation.units, "unit")
     title = f"{source}: reward per decision of {units}, models of {models}"
-    return "\n".join([laid_out(title, lines, words=1), "", *_remarks(evaluation)])
+    return "\n".join([text_table(title, lines, text_columns=1), "", *_remarks(evaluation)])
 
 
 def _rounded(estimate: Estimate) -> tuple[str, str]:
@@ -51,6 +51,6 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     remarks = [
         f"{usable:,} of {counted(events, 'row')} usable. Each unit has an agent of its own, which "
         f"made about {young:,.1f} decisions: a policy that learns earns more later.",
-        *(f"Note: {visible(warning)}" for warning in evaluation.warnings),
+        *(f"Note: {printable(warning)}" for warning in evaluation.warnings),
     ]
     return [line for remark in remarks for line in wrap(remark, _WIDTH)]

@@ -1,8 +1,8 @@
 """The experiments of a service, read from its store and never written to.
 
-A `Follower` reads the log of an experiment from where it left off, some events at a time, and
-counts them. For the units with the latest events it loads the agents: which models are plausible,
-and which rewards are blocked. There may be millions of units, so it loads at most `MOST_UNITS`.
+A `Follower` reads the new events of an experiment's log, some at a time, and counts them. For the
+units with the latest events it loads the agents, to see which models are plausible and how many
+rewards are blocked. There may be millions of units, so it loads at most `MOST_UNITS`.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from fpbandits.service.step import DECISION, EXPIRED, FORGOT, REWARD, Event, unp
 from fpbandits.service.store import Kept, Store
 
 MOST_UNITS = 1_000
-"""Units whose agents are loaded: those with the latest events."""
+"""How many agents are loaded: those of the units with the latest events."""
 
 _AT_ONCE = 20_000
 """Events read at a time."""
 
 _MOST_SPANS = 120
-"""Most spans of time in which events are counted; then each becomes twice as long."""
+"""Events are counted in at most so many spans of time; beyond that, spans double in length."""
 
 
-class Look(NamedTuple):
-    """A unit when its agent was loaded: the plausible models, the best first, and two alarms."""
+class UnitState(NamedTuple):
+    """What the agent of a unit says: the plausible models, the best first, and two alarms."""
 
-    models: tuple[str, ...]
+    plausible: tuple[str, ...]
     misfits: bool
     blocked: int
 
 
 @dataclass
-class Standing:
+class Summary:
     """A summary of the units whose agents were loaded.
 
     Attributes
@@ -46,9 +46,9 @@ class Standing:
     likeliest
         For each model, how many units it fits best.
     misfits
-        Units whose rewards no model fitted, in some plan.
+        Units for which, at some decision, no model fitted.
     blocked
-        Rewards that cannot count before earlier ones come.
+        Rewards that do not count before earlier ones arrive.
     """
 
     units: int = 0
@@ -59,18 +59,18 @@ class Standing:
 
 
 class Follower:
-    """Follows one experiment.
+    """Reads the log of one experiment.
 
     Attributes
     ----------
     experiment
-        Which one.
+        The experiment.
     events
         The number of events of each kind.
     seconds
         The length of a span of time.
     spans
-        Events of each kind in each span, by its number since 1970.
+        Events of each kind in each span; span k begins k · ``seconds`` after 1970.
     """
 
     def __init__(self, store: Store, kept: Kept) -> None:
@@ -79,7 +79,7 @@ class Follower:
         self.seconds = 1.0
         self.spans: dict[int, Counter[str]] = {}
         self._store, self._upto = store, 0
-        self._looks: OrderedDict[str, Look | None] = OrderedDict()
+        self._units: OrderedDict[str, UnitState | None] = OrderedDict()
 
     def read(self) -> bool:
         """Read some new events, and return whether there may be more."""
@@ -87,11 +87,11 @@ class Follower:
         for seq, unit, event in events:
             self._upto = seq
             self.events[event.kind] += 1
-            self._looks[unit] = None
-            self._looks.move_to_end(unit)
+            self._units[unit] = None
+            self._units.move_to_end(unit)
             self._count(event)
-        while len(self._looks) > MOST_UNITS:
-            self._looks.popitem(last=False)
+        while len(self._units) > MOST_UNITS:
+            self._units.popitem(last=False)
         return len(events) == _AT_ONCE
 
     def _count(self, event: Event) -> None:
@@ -103,30 +103,30 @@ class Follower:
 
     @property
     def open(self) -> int:
-        """Decisions without a reward so far."""
+        """The number of decisions that have no reward yet."""
         resolved = sum(self.events[kind] for kind in (REWARD, FORGOT, EXPIRED))
         return self.events[DECISION] - resolved
 
-    def standing(self) -> Standing:
+    def summary(self) -> Summary:
         """Return a summary of the units with the latest events; loads those that have changed."""
-        found = Standing()
-        for unit, look in self._looks.items():
-            look = look or self._look(unit)
-            if look is None:
+        summary = Summary()
+        for unit, state in self._units.items():
+            state = state or self._load(unit)
+            if state is None:
                 continue
-            self._looks[unit] = look
-            found.units += 1
-            found.misfits += look.misfits
-            found.blocked += look.blocked
-            found.likeliest.update(look.models[:1])
-            if len(look.models) == 1:
-                found.settled.update(look.models)
-        return found
+            self._units[unit] = state
+            summary.units += 1
+            summary.misfits += state.misfits
+            summary.blocked += state.blocked
+            summary.likeliest.update(state.plausible[:1])
+            if len(state.plausible) == 1:
+                summary.settled.update(state.plausible)
+        return summary
 
-    def _look(self, unit: str) -> Look | None:
+    def _load(self, unit: str) -> UnitState | None:
         row = self._store.unit((self.experiment.id, unit))
         if row is None:
             return None
         agent, _ = unpacked(self.experiment, unit, row.state)
         blocked = sum(each.rewards for each in agent.blocked.values())
-        return Look(tuple(agent.plausible()), agent.misfits > 0, blocked)
+        return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked)

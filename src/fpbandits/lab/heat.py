@@ -1,21 +1,21 @@
-"""Means and confusion as small SVG pictures for the page, drawn in milliseconds.
+"""Heat maps of means and of confusion, as SVG for the page, drawn in milliseconds.
 
-`structure_figure` shows the same, and takes 0.7 s for 24 models. Here each cell is one pixel of an
-image that the browser enlarges, which is as fast for 1,000 models; the names are text of the page.
+Each cell is one pixel of an image that the browser enlarges, so 1,000 models are as fast as 10.
+(`structure_figure` shows the same as a figure for print, and takes 0.7 s for 24 models.)
 """
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
-from fpbandits.core.checks import number_text, visible
+from fpbandits.core.checks import number_text, printable
 from fpbandits.problem.problem import Problem
 from fpbandits.report.figures import ORANGE, SKY, short
+from fpbandits.report.html import data_url
 from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.structure import Structure
 
@@ -24,10 +24,12 @@ _SMALLEST = 2
 _MOST_NAMES = 40
 _LONGEST_NAME = 22
 _LETTER = 7.2
-"""How wide a letter is, at the size in which names are written."""
+"""The width of a letter in the names, in pixels."""
 
 Kinds = np.ndarray[tuple[int, int], np.dtype[np.int8]]
-NOT, MUST, NEED_NOT = range(3)
+"""How each truth and each model, [truth, model], look alike: one of the three numbers below."""
+
+NOT_ALIKE, MUST, NEED_NOT = range(3)
 KINDS = {
     MUST: ("looks like it and has a better arm: must be told apart", ORANGE),
     NEED_NOT: ("looks like it, but need not be told apart", SKY),
@@ -35,9 +37,9 @@ KINDS = {
 
 
 def confusion(problem: Problem) -> Kinds:
-    """Return for every truth which models look like it under optimal play: [truth, model]."""
+    """Return which models look like which truth while its best arms are played."""
     structure = PairStructure(problem)
-    kinds = np.full((len(problem.models),) * 2, NOT, np.int8)
+    kinds = np.full((len(problem.models),) * 2, NOT_ALIKE, np.int8)
     by_arm = None if problem.contexts else Structure(problem)
     for truth in range(len(kinds)):
         if by_arm is not None:
@@ -47,7 +49,7 @@ def confusion(problem: Problem) -> Kinds:
 
 
 def means_picture(problem: Problem) -> str:
-    """Return the heat map of the means as SVG, the best arm of every model marked."""
+    """Return a heat map of the means as SVG, with the best arms marked."""
     means = problem.rewards.means
     low, high = float(means.min()), float(means.max())
     best = PairStructure(problem).best_arms.reshape(means.shape)
@@ -66,9 +68,9 @@ def means_picture(problem: Problem) -> str:
 
 
 def confusion_picture(problem: Problem, kinds: Kinds) -> str:
-    """Return which model looks like which as SVG: a row per truth, a column per model."""
+    """Return a heat map of `confusion` as SVG: a row per truth, a column per model."""
     colours = np.zeros((*kinds.shape, 4), np.uint8)
-    colours[kinds == NOT] = (128, 128, 128, 56)
+    colours[kinds == NOT_ALIKE] = (128, 128, 128, 56)
     for kind, (_, colour) in KINDS.items():
         colours[kinds == kind] = (*bytes.fromhex(colour[1:]), 255)
     names = problem.models
@@ -86,15 +88,14 @@ def _picture(
     words: str,
     marks: Sequence[str] = (),
 ) -> str:
-    """Return an image of one pixel per cell with names at its sides, and a title in words.
+    """Return an SVG with an image of one pixel per cell, names at its sides and a title.
 
-    A cell is a share of 1, drawn in cividis, or a colour of four bytes.
+    A cell is a number in [0, 1], drawn in the colours of cividis, or a colour of four bytes.
     """
     from matplotlib.image import imsave
 
     png = io.BytesIO()
     imsave(png, cells, format="png", cmap="cividis", vmin=0, vmax=1, origin="upper")
-    data = base64.b64encode(png.getvalue()).decode()
     longest = max(len(rows), len(columns))
     size = _CELL if longest <= _MOST_NAMES else max(_SMALLEST, _CELL * _MOST_NAMES / longest)
     height, width = size * len(rows), size * len(columns)
@@ -102,8 +103,8 @@ def _picture(
     parts = [
         f'<svg class="heat" viewBox="{-left:.0f} {-top:.0f} {left + width:.0f} '
         f'{top + height:.0f}" width="{left + width:.0f}" role="img">',
-        f"<title>{escape(visible(words))}</title>",
-        f'<image href="data:image/png;base64,{data}" width="{width}" height="{height}" '
+        f"<title>{escape(printable(words))}</title>",
+        f'<image href="{data_url(png.getvalue(), "png")}" width="{width}" height="{height}" '
         'preserveAspectRatio="none" style="image-rendering:pixelated"/>',
         *marks,
     ]
@@ -113,12 +114,12 @@ def _picture(
 
 
 def svg_text(name: str, most: int = _LONGEST_NAME) -> str:
-    """Return a user's name for an SVG, ``most`` letters of it at the most."""
-    return escape(short(visible(name), most))
+    """Return a name from the user as text of an SVG, shortened to ``most`` letters."""
+    return escape(short(printable(name), most))
 
 
 def _labels(names: tuple[str, ...], position: str, size: float) -> list[str]:
-    """Return names as text, each in the middle of its row or column, if there are not too many."""
+    """Return names as SVG text, each in the middle of its row or column; none if too many."""
     if len(names) > _MOST_NAMES:
         return []
     return [

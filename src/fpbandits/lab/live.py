@@ -1,30 +1,28 @@
-"""Live: the experiments of a service, as they go on; read only."""
+"""Live: what the experiments of a service are doing, read from its store."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from html import escape
 
 from nicegui import run, ui
 
-from fpbandits.core.checks import visible
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted
-from fpbandits.lab.following import MOST_UNITS, Follower, Standing
+from fpbandits.lab.following import MOST_UNITS, Follower, Summary
 from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.step import DECISION, EXPIRED, LATE, REWARD
 from fpbandits.service.store import Kept, Store
 
 _EVERY = 2.0
-"""Seconds between two readings of the store."""
+"""Seconds between two reads of the store."""
 
 _MOST_ROWS = 30
 _WIDTH, _HEIGHT, _BELOW = 720, 140, 20
 
 
 class LivePart:
-    """An experiment as it goes on."""
+    """The part of the page that shows an experiment."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,13 +47,13 @@ class LivePart:
             self._follower = None if kept is None else Follower(self._store, kept)
 
     async def _look(self) -> None:
-        """Read new events, some at a time, and show them."""
+        """Read some new events and show them."""
         if self._busy:
             return
         self._busy = True
         try:
             found = await run.io_bound(self._store.experiments)
-            if found is None:  # the lab is about to end
+            if found is None:  # the lab is shutting down
                 return
             self._kept = {kept.name: kept for kept in found}
             if list(self._kept) != list(self._choice.options):
@@ -65,15 +63,15 @@ class LivePart:
                 self._notice.say("There are no experiments in this store yet.")
                 return
             more = await run.io_bound(follower.read)
-            standing = await run.io_bound(follower.standing)
-            if standing is not None and follower is self._follower:
-                self._show(follower, standing, bool(more))
+            summary = await run.io_bound(follower.summary)
+            if summary is not None and follower is self._follower:
+                self._show(follower, summary, bool(more))
         except Error as error:
             self._notice.warn(f"{error}; looking again in {_EVERY:g} s")
         finally:
             self._busy = False
 
-    def _show(self, follower: Follower, standing: Standing, more: bool) -> None:
+    def _show(self, follower: Follower, summary: Summary, more: bool) -> None:
         experiment = follower.experiment
         read = "still reading the log" if more else "up to date"
         now = datetime.now().strftime("%H:%M:%S")
@@ -81,40 +79,40 @@ class LivePart:
             f"{experiment.name}: {experiment.policy} on "
             f"{counted(len(experiment.problem.models), 'model')}; {read} at {now}"
         )
-        self._counts.content = counts_table(follower, standing)
+        self._counts.content = counts_table(follower, summary)
         self._events.content = events_picture(follower)
         words = f"Decisions (blue) and rewards (orange) per {_length(follower.seconds)}."
         self._span.text = words if follower.spans else ""
-        self._units.content = types_table(standing)
+        self._units.content = types_table(summary)
 
 
-def counts_table(follower: Follower, standing: Standing) -> str:
+def counts_table(follower: Follower, summary: Summary) -> str:
     """Return the numbers of events, and an alarm if no model fits some units."""
-    settled = sum(standing.settled.values())
-    latest = f"of {counted(standing.units, 'unit')} with the latest events"
+    settled = sum(summary.settled.values())
+    latest = f"of {counted(summary.units, 'unit')} with the latest events"
     rows = [
         ["decisions", "", f"{follower.events[DECISION]:,}"],
-        ["decisions still open", "", f"{follower.open:,}"],
-        ["rewards told in time", "", f"{follower.events[REWARD]:,}"],
-        ["rewards told too late", "they do not count", f"{follower.events[LATE]:,}"],
-        ["rewards waiting for earlier ones", latest, f"{standing.blocked:,}"],
-        ["units settled on one model", latest, f"{settled:,}"],
-        ["units that no model fits", latest, f"{standing.misfits:,}"],
+        ["decisions without a reward yet", "", f"{follower.open:,}"],
+        ["rewards in time", "", f"{follower.events[REWARD]:,}"],
+        ["rewards too late", "they do not count", f"{follower.events[LATE]:,}"],
+        ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
+        ["units with one plausible model", latest, f"{settled:,}"],
+        ["units that no model fits", latest, f"{summary.misfits:,}"],
     ]
-    if standing.misfits:
+    if summary.misfits:
         rows[-1] = [Strong(f"Alarm: {rows[-1][0]}"), *rows[-1][1:]]
-    return html_table("What has happened", ["", "", "how many"], rows, words=2)
+    return html_table("What has happened", ["", "", "how many"], rows, text_columns=2)
 
 
-def types_table(standing: Standing) -> str:
-    """Return which models fit the units best, and on which they have settled."""
+def types_table(summary: Summary) -> str:
+    """Return which models fit the units best, and which are the only plausible ones."""
     rows = [
-        [model, f"{units:,}", f"{standing.settled[model]:,}"]
-        for model, units in standing.likeliest.most_common(_MOST_ROWS)
+        [model, f"{units:,}", f"{summary.settled[model]:,}"]
+        for model, units in summary.likeliest.most_common(_MOST_ROWS)
     ]
-    head = ["model", "units that it fits best", "settled on it"]
+    head = ["model", "units that it fits best", "units with no other plausible one"]
     above = [f"Of the units with the latest events, {MOST_UNITS:,} at the most."]
-    return html_table("Which types units turn out to be", head, rows, above=above)
+    return html_table("Which model fits which units", head, rows, above=above)
 
 
 def events_picture(follower: Follower) -> str:
@@ -137,18 +135,15 @@ def events_picture(follower: Follower) -> str:
                 f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
-    ends = [_clock(number * follower.seconds) for number in (first, last + 1)]
+    moments = (datetime.fromtimestamp(span * follower.seconds) for span in (first, last + 1))
+    ends = [moment.strftime("%Y-%m-%d %H:%M:%S") for moment in moments]
     return (
         f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
-        f"<title>{escape(f'decisions and rewards from {ends[0]} to {ends[1]}')}</title>"
+        f"<title>decisions and rewards from {ends[0]} to {ends[1]}</title>"
         f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
         f'<text x="0" y="-2">{most:,}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
         f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
     )
-
-
-def _clock(moment: float) -> str:
-    return visible(datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def _length(seconds: float) -> str:

@@ -1,7 +1,8 @@
 """Models: the table Θ, edited in place.
 
-The grid holds one context of the sheet. Its first row, which stays in view, holds the names of the
-arms. An edit goes to the session, and only rows that differ are sent back, with bad cells marked.
+The grid shows one context of the sheet. Its first row, which does not scroll, holds the names of
+the arms. An edit goes to the session, which validates it. Only rows that changed are sent to the
+browser, with bad cells marked.
 """
 
 from __future__ import annotations
@@ -42,17 +43,17 @@ _PASTE = """(event) => {
 }"""
 
 _EDITABLE = "p => !(p.node.rowPinned && ['name', 'prior'].includes(p.colDef.field))"
-_TOLD = "p => p.data && p.data.bad ? p.data.bad[p.colDef.field] : null"
+_MISTAKE = "p => p.data && p.data.bad ? p.data.bad[p.colDef.field] : null"
 
-_SHORT = (
+_FOUR_DIGITS = (
     "p => p.value && p.value.length > 8 && isFinite(p.value) ? "
     "String(Number(Number(p.value).toPrecision(4))) : p.value"
 )
-"""Long numbers are shown to four digits, and edited to the last."""
+"""Shows long numbers to four digits; the editor has all of them."""
 
 
 class ModelsPart:
-    """The table of models with its tools."""
+    """The part of the page with the table of models, its fields and its buttons."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._context = session, 0
@@ -89,11 +90,11 @@ class ModelsPart:
             self._family = ui.select(list(FAMILIES), label="rewards are")
             self._family.on_value_change(self._change_family)
             self._fields = {name: self._field(words, name) for name, words in _FIELDS.items()}
-            self._contexts = self._field("contexts, if any, by commas", "contexts")
+            self._contexts = self._field("contexts, separated by commas", "contexts")
 
     def _field(self, words: str, name: str) -> ui.input:
         field = ui.input(words).props("stack-label hide-bottom-space").classes("field")
-        # Not at every key: half a value is a mistake as a rule.
+        # Not at every key press: half a value would be reported as a mistake.
         field.on("change", lambda: self._change(sheets.with_field, name, str(field.value or "")))
         return field
 
@@ -109,8 +110,8 @@ class ModelsPart:
                 ":getRowId": "p => String(p.data.key)",
                 "defaultColDef": {
                     ":editable": _EDITABLE,
-                    ":tooltipValueGetter": _TOLD,
-                    ":valueFormatter": _SHORT,
+                    ":tooltipValueGetter": _MISTAKE,
+                    ":valueFormatter": _FOUR_DIGITS,
                     "cellClassRules": {
                         "bad": "data.bad && data.bad[colDef.field]",
                         "headed": "node.rowPinned",
@@ -134,8 +135,8 @@ class ModelsPart:
         self._grid.on(
             "cellValueChanged", self._edit, ["rowIndex", "rowPinned", "colId", "newValue"]
         )
-        # A click on a tab of another context ends the edit of a cell: the event of the tab arrives
-        # before that of the edit, which belongs to the context where it began.
+        # A click on the tab of another context ends the edit of a cell. The tab's event arrives
+        # before that of the edit, so the context in which the edit began is stored.
         self._grid.on("cellEditingStarted", lambda: self._note_editing(self._context), [])
         self._grid.on("cellEditingStopped", lambda: self._note_editing(None), [])
         self._grid.on("cellFocused", self._note_focus, ["rowIndex", "rowPinned", "colId"])
@@ -151,12 +152,12 @@ class ModelsPart:
             button("Remove this model", self._remove_model)
             button("Remove this arm", self._remove_arm)
         ui.label(
-            "Type into a cell, or paste cells of a spreadsheet: they go in from the cell that you "
-            "are on; on the corner, a whole table."
+            "Type into a cell, or paste cells of a spreadsheet, from the selected cell on. At the "
+            "top left corner you can paste a whole table."
         ).classes("quiet")
 
     def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-        """Return columns, rows and the row of arms for the context on the screen."""
+        """Return the grid's columns, its rows and the row of arms, for the context on screen."""
         sheet, context = self._session.sheet, self._context
         start, arms = sheet.start(context), range(len(sheet.arms))
         columns: list[dict[str, Any]] = [
@@ -190,12 +191,12 @@ class ModelsPart:
                 "prior": "prior",
             }
             row, field = head if mark.part == "arm" else rows[mark.row], fields.get(mark.part)
-            if field in row:  # else it is in another context, or not in the grid
+            if field in row:  # otherwise it is in another context, or not in the grid
                 row["bad"][field] = mark.message
         return columns, rows, head
 
     def _show(self) -> None:
-        """Update the screen, sending only the differences."""
+        """Update the page, sending only what has changed."""
         self._context = min(self._context, max(0, len(self._session.sheet.contexts) - 1))
         columns, rows, head = self._content()
         if columns != self._columns:
@@ -267,7 +268,7 @@ class ModelsPart:
             self._session.change(edit(self._session.sheet, *arguments))
 
     def _position(self, row: Any, pinned: Any, field: str) -> tuple[int, int]:
-        """Return the row and the column on the screen, as `sheet` counts them."""
+        """Return the row and the column of a grid cell, as `sheet` counts them."""
         ends = {"name": 0, "prior": len(self._session.sheet.arms) + 1}
         column = ends[field] if field in ends else int(field[1:]) + 1
         return (sheets.HEAD if pinned else int(row)), column
@@ -279,11 +280,13 @@ class ModelsPart:
         sheet, context = self._session.sheet, self._context
         if self._editing is not None and self._editing < len(sheet.contexts):
             context = self._editing
-        if row < len(sheet.models) and column <= len(sheet.arms) + 1:  # else it has gone since
+        if (
+            row < len(sheet.models) and column <= len(sheet.arms) + 1
+        ):  # otherwise it has been removed
             self._change(sheets.edited, row, column, text, context)
 
     def _note_editing(self, context: int | None) -> None:
-        """Note the context of the cell that is being edited, if one is."""
+        """Store the context of the cell that is being edited, if one is."""
         self._editing = context
 
     def _note_focus(self, event: events.GenericEventArguments) -> None:
@@ -319,7 +322,7 @@ class ModelsPart:
         self._notice.say(f"reading {event.file.name} …")
         with self._notice.refusals():
             problem = await run.io_bound(problem_from_upload, event.file.name, content)
-            if problem is not None:  # None where the lab is about to end
+            if problem is not None:  # None if the lab is shutting down
                 self._session.change(sheets.sheet_of(problem))
                 self._say()
 

@@ -1,7 +1,7 @@
-"""The page: its head, its tabs, and their parts, built anew for each browser tab.
+"""The page with its tabs and parts, built for each browser tab.
 
 The sheet of a browser tab is kept while the lab runs, so reloading the page loses only the undo
-steps and what was played.
+steps and the simulations.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from nicegui import app, ui
 
 from fpbandits import __version__
-from fpbandits.lab.free import FreePart
+from fpbandits.lab.analysis import AnalysisPart
 from fpbandits.lab.live import LivePart
 from fpbandits.lab.models import ModelsPart
 from fpbandits.lab.parts import STYLE, section
@@ -53,7 +53,7 @@ async def build(problem: Problem, store: Store | None) -> None:
             with section("Models"):
                 ModelsPart(session)
             with section("What can be learned for free"):
-                FreePart(session)
+                AnalysisPart(session)
         with ui.tab_panel(play), section("Play"):
             PlayPart(session)
         with ui.tab_panel(watch), section("Watch"):

@@ -1,4 +1,4 @@
-"""What the parts of the page share: notices, buttons, choices, and how they look."""
+"""Building blocks of the page: notices, buttons, sections, tables, choices."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ STYLE = Path(__file__).parent / "lab.css"
 
 
 class Notice:
-    """A status line; its space stays reserved while it is empty."""
+    """A status line, which takes up its space even if it is empty."""
 
     def __init__(self) -> None:
         self._line = ui.label().classes("notice").props('role="status" aria-live="polite"')
 
     def say(self, words: str) -> None:
-        """Show the status."""
+        """Show a status."""
         self._line.classes(remove="wrong").set_text(words)
 
     def warn(self, words: str) -> None:
-        """Show what is wrong."""
+        """Show a mistake."""
         self._line.classes(add="wrong").set_text(words)
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show the library's errors in this block here."""
+        """Show errors that are raised in this block."""
         try:
             yield
         except Error as error:
@@ -39,7 +39,7 @@ class Notice:
 
 
 def button(words: str, action: Callable[[], object], *, main: bool = False) -> ui.button:
-    """Return a button; the ``main`` one of a part stands out."""
+    """Return a button; ``main`` makes it stand out."""
     made = ui.button(words, on_click=action, color="primary" if main else None)
     return made.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
 
@@ -58,18 +58,18 @@ def tools() -> ui.element:
 
 
 def table() -> ui.html:
-    """Return an empty element for a table of `html_table`, which escapes names."""
+    """Return an empty element for the output of `html_table`."""
     return ui.html(sanitize=False).classes("words")
 
 
 def offer(choice: ui.select, options: Sequence[str] | dict[str, str], default: str | None) -> None:
-    """Offer other options; the value stays if it is one of them."""
+    """Replace the options of a choice; its value stays if it is one of them."""
     options = options if isinstance(options, dict) else list(options)
     choice.set_options(options, value=choice.value if choice.value in options else default)
 
 
 def number_of(text: Any) -> Any:
-    """Return the number in a text such as 1000 or 1e3, or the text itself if it holds none."""
+    """Return the number that a text such as 1000 or 1e3 stands for, or the text itself."""
     try:
         value = float(str(text))
     except ValueError:

@@ -1,8 +1,7 @@
-"""Play: simulations of policies, with curves that grow while they run."""
+"""Play: simulations of policies, drawn while they run."""
 
 from __future__ import annotations
 
-import base64
 from functools import partial
 from html import escape
 
@@ -10,33 +9,34 @@ from nicegui import run, ui
 
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
-from fpbandits.lab.ahead import STARTERS, compile_ahead
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
-from fpbandits.lab.playing import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.precompile import STARTERS, compile_ahead
 from fpbandits.lab.session import Session
+from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
+from fpbandits.report.html import data_url
 from fpbandits.report.times import as_written
 from fpbandits.simulation.figure import BANDS
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.tables import regret_html
 
-_FURTHEST = 15
+_MOST_DECADES = 15
 _PRIOR = "drawn from the prior in each run"
 
 _PAGE_FIRST = 1.0
-"""Seconds after which compilation begins, so that the page is built first."""
+"""Seconds before compiling starts, so that the page is built first."""
 
 
-class _Slider(ui.slider):
-    """A slider that moves in the browser: through the server, fast key presses would be lost."""
+class _LocalSlider(ui.slider):
+    """A slider that moves in the browser; through the server, fast key presses would be lost."""
 
     LOOPBACK = False
 
 
 class PlayPart:
-    """Choose, play, look, take home."""
+    """The part of the page that simulates policies and offers the results for download."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -86,7 +86,7 @@ class PlayPart:
         with tools():
             with ui.element("div").classes("slide"):
                 words = ui.label().props('id="horizon"')
-                self._horizon = _Slider(min=1, max=_FURTHEST, step=1, value=6)
+                self._horizon = _LocalSlider(min=1, max=_MOST_DECADES, step=1, value=6)
                 self._horizon.props('aria-label="horizon: ten to the power of"')
                 words.bind_text_from(
                     self._horizon, "value", lambda power: as_written(f"horizon T = 1e{power} plays")
@@ -131,7 +131,7 @@ class PlayPart:
             except StoppedError:
                 self._finish("stopped after")
             finally:
-                if work.result is None:  # the page still shows the one before
+                if work.result is None:  # the page still shows the work before this one
                     self._work = before
                 self._timer.deactivate()
                 self._play.set_enabled(True)
@@ -173,7 +173,7 @@ class PlayPart:
         self._lines.set_visibility(visible)
 
     async def _redraw(self) -> None:
-        """Draw the same result in another way."""
+        """Draw the same result with another band, or with bounds."""
         work = self._work
         if work is None or work.result is None:
             return
@@ -197,7 +197,7 @@ class PlayPart:
 
 
 def _progress(work: Work) -> str:
-    """Say what a running simulation is doing."""
+    """Return what a running simulation is doing, for the status line."""
     if work.being_compiled:
         return f"compiling {work.being_compiled} …: some seconds, and once per machine"
     if work.result is None:
@@ -206,8 +206,7 @@ def _progress(work: Work) -> str:
 
 
 def _image(picture: bytes, result: Result) -> str:
-    """Return the figure as an image: its ids and styles stay its own."""
-    data = base64.b64encode(picture).decode()
+    """Return a figure as an image, so that its ids and styles do not affect the page."""
     finals = [f"{name} {result.mean_regret(name)[-1]:.4g}" for name in result.policies]
     words = f"mean regret over time; at the end: {', '.join(finals)}"
-    return f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="{escape(words)}" src="{data_url(picture)}">'

@@ -1,7 +1,7 @@
-"""A sheet read by the library: a problem, or a mark for each mistake.
+"""Reads a sheet: the result is a problem, or a mark for each mistake.
 
-Every check is the library's own, and the location in its error tells where the mark goes. To find
-all bad cells and not only the first, rows and then cells are given to the library one by one.
+The checks are those of `Problem`, and the place of an error says where its mark goes. To find all
+bad cells and not only the first, rows and then cells are checked one by one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from fpbandits.lab.sheet import Sheet
 from fpbandits.problem.problem import Problem
 
 MOST_MARKS = 100
-"""More bad cells than this are not read one by one."""
+"""The search for bad cells ends after this many."""
 
 Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
 
 
 class Mark(NamedTuple):
-    """What is wrong, and where: ``column`` of a cell is a pair; ``name`` is that of a field."""
+    """A mistake and its location; the ``column`` of a cell is that of its pair."""
 
     part: Part
     message: str
@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
 
 def field_names(family: str) -> tuple[str, ...]:
-    """Return the fields that a family takes beside its table, those that it must have first."""
+    """Return the fields of a family besides its table, the required ones first."""
     kind = FAMILIES[family]
     return *kind.fields, *kind.optional, *(["range"] if kind.takes_range else [])
 
@@ -61,7 +61,7 @@ def read(sheet: Sheet) -> Reading:
 
 
 def _mark(sheet: Sheet, error: InputError) -> Mark:
-    """Mark the location of an error: a cell, a name, a weight, a field, or the whole table."""
+    """Return the mark of an error: at a cell, a name, a weight, a field, or the whole table."""
     message = str(error)
     match error.place:
         case (("model", str(model)), ("arm", str(arm))):
@@ -104,13 +104,13 @@ def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> 
 
 
 def _field(name: str, text: str) -> Any:
-    """Return the value of a field; all but these two are lists, even of one number."""
+    """Return the value of a field: a number for these two, for all others a list."""
     value = _value(text)
     return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
 
 
 def _value(text: str) -> Any:
-    """Return a number, or a list of several, or the text itself if it holds anything else."""
+    """Return the number in a text, a list if there are several, or the text if it has others."""
     parts = [_number(part) for part in re.split(r"[,;\s]+", text.strip())]
     if any(part is None for part in parts):
         return text
@@ -119,7 +119,7 @@ def _value(text: str) -> Any:
 
 def _number(text: str) -> float | None:
     try:
-        # Python alone takes 1_000 for a number.
+        # float() would accept 1_000, which is not a number for users.
         return None if "_" in text else float(text)
     except ValueError:
         return None
@@ -133,7 +133,7 @@ def _prior(sheet: Sheet) -> dict[str, Any] | None:
 def _bad_weights(sheet: Sheet) -> Iterator[InputError]:
     for name, weight in (_prior(sheet) or {}).items():
         try:
-            # Beside another model, since a weight of 0 is wrong for all together only.
+            # With a second model, since a weight of 0 is wrong only if all weights are 0.
             checked_prior({name: weight}, (name, f"other than {name}"))
         except InputError as error:
             yield error
@@ -150,7 +150,7 @@ def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[InputError]:
             continue
         for column, value in enumerate(values):
             error = _refusal(_one_cell(alone, column), [[value]])
-            # Where a field is wrong, every cell is refused for it.
+            # If a field is wrong, every cell fails because of it.
             if error is not None and _mark(sheet, error).part == "cell":
                 errors.append(error)
     return errors

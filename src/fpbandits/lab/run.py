@@ -1,9 +1,8 @@
-"""One run, play by play: the plausible models, the policy's next arm, what would rule a model out.
+"""One run, play by play, by a policy or by the user.
 
 An `Agent` plays a problem whose truth is known. Each pair of a context and an arm has a seeded
-stream of rewards, so the n-th play of an arm pays the same whether the user or the policy plays it.
-If the user plays another arm than the policy would, the agent forgets its own decision and observes
-the user's.
+stream of rewards, so the n-th play of an arm pays the same whoever plays it. If the user plays
+another arm than the policy suggests, the agent forgets its decision and observes the user's.
 """
 
 from __future__ import annotations
@@ -23,34 +22,34 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.contexts import PairStructure
 
 MOST_STEPS = 160
-"""How many of the last plays are kept one by one."""
+"""How many of the last plays are stored."""
 
-_MOST_REWARDS = 32
-_MOST_PAIRS = 24
-"""The most equal rewards, and the most pairs, that are tried to rule a model out."""
+_MOST_REWARDS, _MOST_PAIRS = 32, 24
+"""Limits of the search for rewards that rule a model out: equal rewards in a row, pairs."""
 
 _DRAWS, _MODELS = 64, 16
+"""Extreme rewards are found among so many draws under each of so many models."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One play: the arm, its reward in the user's units, and what the policy would have played."""
+    """One play: the arm, its reward in the user's units, and the arm that the policy suggested."""
 
     t: int
     context: str | None
     arm: str
     reward: float
-    policys: str
+    suggested: str
 
     @property
     def is_yours(self) -> bool:
-        """Whether it was not what the policy would have played."""
-        return self.arm != self.policys
+        """Whether the user chose another arm than the policy suggested."""
+        return self.arm != self.suggested
 
 
 @dataclass(frozen=True)
 class RulingOut:
-    """``rewards`` times ``reward`` from ``pair`` would rule a model out."""
+    """``rewards`` rewards in a row of value ``reward`` from ``pair`` would rule a model out."""
 
     pair: str
     reward: float
@@ -70,7 +69,7 @@ class Run:
         row = problem.index(self.truth)
         self._law, self._seed = problem.rewards.law(row), seed
         self._streams = [np.random.default_rng([seed, pair]) for pair in range(problem.pairs)]
-        self._coming = np.random.default_rng([seed, problem.pairs])
+        self._contexts = np.random.default_rng([seed, problem.pairs])
         self._gaps = PairStructure(problem).gaps(row) * problem.rewards.width
         self.plays = np.zeros(problem.pairs, np.int64)
         self.sums = np.zeros(problem.pairs)
@@ -82,7 +81,7 @@ class Run:
 
     def _ask(self) -> None:
         if self.problem.contexts:
-            self.context = str(self._coming.choice(self.problem.contexts, p=self.problem.shares))
+            self.context = str(self._contexts.choice(self.problem.contexts, p=self.problem.shares))
         self.suggestion = self.agent.ask(self.context)
 
     def play(self, arm: str | None = None) -> Step:
@@ -94,7 +93,7 @@ class Run:
             pair += len(self.problem.arms) * self.problem.contexts.index(self.context)
         reward = self._draw(self._law, pair, self._streams[pair])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rewards that pile up: none does
+            warnings.simplefilter("ignore")  # about blocked rewards: none stays blocked here
             if arm == suggested:
                 self.agent.tell(self.suggestion, reward)
             else:
@@ -114,19 +113,16 @@ class Run:
         unit = rewards.draw_sum(law, pair, 1, random, np.zeros(rewards.statistics))
         return float(f"{rewards.zero + rewards.width * unit:.12g}")
 
-    def alive(self) -> dict[str, float]:
-        """Return the plausible models, the best first, with their margins."""
-        return self.agent.plausible()
+    def next_ruled_out(self) -> tuple[str, RulingOut | None] | None:
+        """Return the plausible model with the least margin, and what would rule it out.
 
-    def next_out(self) -> tuple[str, RulingOut | None] | None:
-        """Return the model with the least margin, and the fewest equal rewards to rule it out.
-
-        None if only one is left; no rewards if a few dozen from any single arm are not enough.
+        That is the fewest equal rewards from one arm, or None if `_MOST_REWARDS` are not enough.
+        None alone if fewer than two models are plausible.
         """
-        alive = self.alive()
-        if len(alive) < 2:
+        plausible = self.agent.plausible()
+        if len(plausible) < 2:
             return None
-        best, *_, model = alive
+        best, *_, model = plausible
         means = self.problem.rewards.means
         apart = np.abs(means[self.problem.index(model)] - means[self.problem.index(best)])
         pairs = np.argsort(-apart, kind="stable")[:_MOST_PAIRS].tolist()
@@ -153,7 +149,7 @@ class Run:
 
     @cached_property
     def _extremes(self) -> list[tuple[float, float]]:
-        """The least and the largest of many rewards of each pair, drawn from several models."""
+        """The least and the largest of many rewards of each pair, drawn under several models."""
         rewards, models = self.problem.rewards, range(min(len(self.problem.models), _MODELS))
         laws, random = [rewards.law(model) for model in models], np.random.default_rng(0)
         drawn = [
@@ -163,15 +159,15 @@ class Run:
         return [(min(each), max(each)) for each in drawn]
 
 
-def described(run: Run) -> str:
-    """Say how many models are left, and what would rule the next one out."""
-    alive, following = run.alive(), run.next_out()
-    if not alive:
+def describe(run: Run) -> str:
+    """Return a sentence on how many models are plausible, and what would rule out the next."""
+    plausible, following = run.agent.plausible(), run.next_ruled_out()
+    if not plausible:
         return "No model fits any more."
     if following is None:
-        return f"Only {next(iter(alive))} is left."
+        return f"Only {next(iter(plausible))} is left."
     model, ruling_out = following
-    left = f"{counted(len(alive), 'model')} of {len(run.problem.models):,} left."
+    left = f"{counted(len(plausible), 'model')} of {len(run.problem.models):,} left."
     if ruling_out is None:
         few = f"no {_MOST_REWARDS} equal rewards of a single arm would rule it out"
         return f"{left} Next to go is {model}, but {few}."

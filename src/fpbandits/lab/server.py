@@ -1,7 +1,7 @@
-"""The lab's server, for this machine alone.
+"""The lab's web server, for this machine only.
 
-It listens on 127.0.0.1, answers only to that name, and every byte of the page comes from installed
-packages. Each browser tab has a session of its own, which ends when the tab is closed.
+It listens on 127.0.0.1 and answers requests for that host or for localhost only. The page loads
+nothing from elsewhere. Each browser tab has its own session, which ends when the tab is closed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from fpbandits.errors import InputError
 from fpbandits.lab import page
-from fpbandits.lab.free import answer
+from fpbandits.lab.analysis import analyze_as_html
 from fpbandits.lab.sheet import sheet_of
 from fpbandits.lab.tasks import leave, stop_all
 from fpbandits.problem.builtin import built_in
@@ -30,10 +30,10 @@ from fpbandits.service.store import Store
 HOST = "127.0.0.1"
 
 _PATIENCE = 3.0
-"""Seconds that running work has to end when the lab ends."""
+"""Seconds that running work has to stop when the lab shuts down."""
 
 _FORGET = 300.0
-"""Seconds after which a disconnected tab is given up, and its simulation stopped."""
+"""Seconds after which a disconnected tab is dropped and its simulation stopped."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -43,25 +43,25 @@ _ICON = (
 
 
 def serve(problem: Problem, port: int, *, store: Store | None, open_browser: bool) -> None:
-    """Serve the lab until Ctrl-C, and say on standard output where it is."""
-    sheet_of(problem)  # refuses a problem that is too large for the page
+    """Serve the lab until Ctrl-C; print its address on standard output."""
+    sheet_of(problem)  # raises an error if the problem is too large for the page
     with listening(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}/"
         config = uvicorn.Config(
             application(problem, store),
             log_level="warning",
-            timeout_graceful_shutdown=1,  # a tab keeps its connection as long as it is open
+            timeout_graceful_shutdown=1,  # open tabs keep their connections
         )
         try:
-            # The port takes connections already, and the server will answer them.
+            # The port accepts connections already, and the server will answer them.
             sys.stdout.write(f"lab at {address}\n")
             sys.stdout.flush()
             if open_browser:
-                # In a thread, since a browser in the terminal does not return.
+                # In a thread, since a terminal browser does not return.
                 threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
-            # Imports what the first answer needs while the browser loads the page.
+            # Imports the modules of the first analysis while the browser loads the page.
             small = built_in("paper:two")
-            threading.Thread(target=answer, args=[small, small.truth], daemon=True).start()
+            threading.Thread(target=analyze_as_html, args=[small, small.truth], daemon=True).start()
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             leave(_PATIENCE, 130)
@@ -69,20 +69,19 @@ def serve(problem: Problem, port: int, *, store: Store | None, open_browser: boo
 
 
 def listening(port: int) -> socket.socket:
-    """Listen on a port of this machine: a free one for 0."""
+    """Listen on a port of this machine; 0 is any free one."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
         raise InputError(
-            f"--port {port} cannot be had ({error.strerror}): name another, or 0 for any that "
-            "is free"
+            f"--port {port} cannot be used ({error.strerror}): give another, or 0 for any free one"
         ) from None
 
 
 def application(problem: Problem, store: Store | None = None) -> FastAPI:
     """Return the lab as an ASGI application."""
     lab = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    # Refuses requests by another site's name that was made to point here (DNS rebinding).
+    # Refuses requests for other host names that resolve to this machine (DNS rebinding).
     lab.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
 
     @ui.page("/")
@@ -90,7 +89,7 @@ def application(problem: Problem, store: Store | None = None) -> FastAPI:
         await page.build(problem, store)
 
     pages.on_shutdown(stop_all)
-    # A browser that disconnects during an answer is no error.
+    # A browser may disconnect at any time: do not log that.
     logging.getLogger("uvicorn.error").addFilter(
         lambda record: "timeout" not in record.getMessage()
     )

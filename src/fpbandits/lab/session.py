@@ -1,7 +1,7 @@
 """The session of one browser tab: its sheet, the problem read from it, and the undo steps.
 
 Parts of the page `listen` for changes, and read `Session.problem`, the last valid problem, and
-`Session.marks`, the mistakes in the sheet as it is now.
+`Session.marks`, the mistakes in the present sheet.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from fpbandits.problem.problem import Problem
 LARGEST = max(SIZE_LIMITS.values())
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
 
-_MOST_KEPT = 100
-"""How many changes can be undone."""
+_MOST_UNDO_STEPS = 100
+"""The number of changes that can be undone."""
 
 
 class Session:
-    """A sheet that is being edited; `problem` is the last valid one."""
+    """The sheet of a browser tab, its mistakes, and the last valid problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.sheet, self.problem = sheet_of(problem), problem
         self.marks: tuple[Mark, ...] = ()
-        self._before: list[Sheet] = []
+        self._undo_steps: list[Sheet] = []
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -38,21 +38,22 @@ class Session:
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to undo."""
-        return bool(self._before)
+        return bool(self._undo_steps)
 
     def change(self, sheet: Sheet) -> None:
-        """Replace the sheet; `undo` brings the old one back."""
+        """Replace the sheet; `undo` restores the old one."""
         if sheet == self.sheet:
             return
-        self._before = [*self._before[1 - _MOST_KEPT :], self.sheet]
-        self._show(sheet)
+        self._undo_steps = [*self._undo_steps[1 - _MOST_UNDO_STEPS :], self.sheet]
+        self._set(sheet)
 
     def undo(self) -> None:
-        """Take back the last change, if there is one."""
-        if self._before:
-            self._show(self._before.pop())
+        """Undo the last change, if there is one."""
+        if self._undo_steps:
+            self._set(self._undo_steps.pop())
 
-    def _show(self, sheet: Sheet) -> None:
+    def _set(self, sheet: Sheet) -> None:
+        """Read a sheet, and call the listeners."""
         self.sheet = sheet
         problem, self.marks = read(sheet)
         self.problem = problem or self.problem
@@ -60,7 +61,7 @@ class Session:
             listener()
 
     def to_file(self) -> tuple[str, bytes]:
-        """Return the name and the content of a problem file; a sheet with mistakes has none."""
+        """Return the name and the content of a problem file, or raise an error on mistakes."""
         if self.marks:
             raise InputError(f"not saved, because something is wrong: {self.marks[0].message}")
         return f"{file_name(self.problem.name)}.toml", problem_to_toml(self.problem).encode()

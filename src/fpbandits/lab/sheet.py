@@ -1,7 +1,7 @@
-"""A set of models as a user types it: cells of text, and how they are edited.
+"""A set of models as the user types it: cells of text, and functions that edit them.
 
-A `Sheet` is immutable: an edit returns another one, and undo takes the one before. `reading` turns
-it into a problem.
+A `Sheet` is immutable: an edit returns a new one, and undo goes back to the one before. `reading`
+turns it into a problem.
 
 As in a `Problem`, the columns of a model are pairs of a context and an arm. The screen shows one
 context: its first row holds the names of the arms, its first column those of the models, and its
@@ -63,7 +63,7 @@ class Sheet:
 
 
 def sheet_of(problem: Problem) -> Sheet:
-    """Return a problem as text that reads as the same problem bit for bit."""
+    """Return the sheet of a problem; reading it gives the same problem, bit for bit."""
     _check_size(len(problem.models), problem.pairs)
     rewards = problem.rewards
     fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
@@ -85,7 +85,7 @@ def sheet_of(problem: Problem) -> Sheet:
 
 
 def _texts(values: Any) -> str:
-    """Return one number or several as text, to the last digit."""
+    """Return one number or several as text, with all their digits."""
     given = np.asarray(values).tolist()
     numbers = given if isinstance(given, list) else [given]
     return ", ".join(repr(each).removesuffix(".0") for each in numbers)
@@ -110,7 +110,7 @@ def edited(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
 
 
 def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
-    """Return the sheet with another name, family, contexts (by commas) or field."""
+    """Return the sheet with a changed field: name, family, contexts (by commas), or any other."""
     text = text.strip()
     if name == "name":
         return replace(sheet, name=text)
@@ -122,9 +122,10 @@ def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
 
 
 def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
-    """Return the sheet with cells of a spreadsheet from one cell on, grown to hold them.
+    """Return the sheet with cells of a spreadsheet pasted at one cell, enlarged if needed.
 
-    Cells pasted on the corner, `HEAD` and 0, replace the whole table if there are no contexts.
+    Pasting at the top left corner (row `HEAD`, column 0) replaces the whole table, if there are no
+    contexts.
     """
     lines = [line for line in csv.reader(io.StringIO(text, newline=""), "excel-tab") if line]
     if not lines:
@@ -155,23 +156,23 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
 def _filled(
     sheet: Sheet, row: int, column: int, lines: Sequence[Sequence[str]], context: int
 ) -> Sheet:
-    """Return the sheet with these texts from one cell of the screen on; they must fit."""
+    """Return the sheet with texts filled in from one cell on; they must fit."""
     cells = [list(own) for own in sheet.cells]
     arms, models, prior = list(sheet.arms), list(sheet.models), list(sheet.prior)
     truth, start = sheet.truth, sheet.start(context)
     for down, line in enumerate(lines, row):
         for across, text in enumerate(line, column):
-            word = text.strip()
+            text = text.strip()
             if down == HEAD:
                 if 0 < across <= len(arms):
-                    arms[across - 1] = word
+                    arms[across - 1] = text
             elif across == 0:
-                truth = word if models[down] == truth else truth
-                models[down] = word
+                truth = text if models[down] == truth else truth
+                models[down] = text
             elif across > len(arms):
-                prior[down] = word
+                prior[down] = text
             else:
-                cells[down][start + across - 1] = word
+                cells[down][start + across - 1] = text
     return replace(
         sheet,
         arms=tuple(arms),
@@ -188,7 +189,7 @@ def _new_name(stem: str, names: Iterable[str]) -> str:
 
 
 def with_model(sheet: Sheet) -> Sheet:
-    """Return the sheet with one more model, a copy of the last one."""
+    """Return the sheet with a copy of the last model added."""
     return replace(
         sheet,
         models=(*sheet.models, _new_name("theta", sheet.models)),
@@ -198,7 +199,7 @@ def with_model(sheet: Sheet) -> Sheet:
 
 
 def without_model(sheet: Sheet, row: int) -> Sheet:
-    """Return the sheet without one model; the last one stays."""
+    """Return the sheet without one model; a single model cannot be removed."""
     if len(sheet.models) == 1:
         raise InputError("this is the only model: a problem needs at least one")
     models = _dropped(sheet.models, row)
@@ -216,7 +217,7 @@ def _dropped(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
 
 
 def with_arm(sheet: Sheet) -> Sheet:
-    """Return the sheet with one more arm, a copy of the last one."""
+    """Return the sheet with a copy of the last arm added."""
     arms = len(sheet.arms)
     starts = range(0, len(sheet.cells[0]), arms)
     columns = [c for start in starts for c in (*range(start, start + arms), start + arms - 1)]
@@ -233,7 +234,7 @@ def _with_columns(sheet: Sheet, columns: Iterable[int]) -> tuple[tuple[str, ...]
 
 
 def without_arm(sheet: Sheet, arm: int) -> Sheet:
-    """Return the sheet without one arm; the last one stays."""
+    """Return the sheet without one arm; a single arm cannot be removed."""
     if len(sheet.arms) == 1:
         raise InputError("this is the only arm: a problem needs at least one")
     arms = len(sheet.arms)
@@ -242,10 +243,10 @@ def without_arm(sheet: Sheet, arm: int) -> Sheet:
 
 
 def with_contexts(sheet: Sheet, names: Sequence[str]) -> Sheet:
-    """Return the sheet with these contexts, in this order; no names: without contexts.
+    """Return the sheet with these contexts, in this order, or without contexts.
 
-    A context keeps its table by its name, or, if the number of contexts stays, by its index. A new
-    one is a copy of the last.
+    A context keeps its table if its name stays, or if its index and the number of contexts stay. A
+    new context is a copy of the last one.
     """
     arms, last = len(sheet.arms), max(1, len(sheet.contexts)) - 1
     renamed = len(names) == len(sheet.contexts)

@@ -1,6 +1,7 @@
-"""Long work in threads that can be stopped.
+"""Stopping long work in threads.
 
-A compilation cannot: when the lab ends, it is waited for a moment, and then no longer.
+A compilation cannot be stopped: when the lab shuts down, `leave` waits for it a moment, and then
+ends the process.
 """
 
 from __future__ import annotations
@@ -17,29 +18,29 @@ class StoppedError(Exception):
 
 
 class Stop(threading.Event):
-    """An event that stops work; `stop_all` sets all of them."""
+    """An event that tells work to stop; `stop_all` sets all such events."""
 
     def __init__(self) -> None:
         super().__init__()
-        _under_way.add(self)
+        _events.add(self)
 
     def check(self) -> None:
-        """Raise `StoppedError` if it is set."""
+        """Raise `StoppedError` if the event is set."""
         if self.is_set():
             raise StoppedError
 
 
-_under_way: WeakSet[Stop] = WeakSet()
+_events: WeakSet[Stop] = WeakSet()
 
 
 def stop_all() -> None:
-    """Stop all work, since the lab ends."""
-    for stop in list(_under_way):
+    """Tell all work to stop."""
+    for stop in list(_events):
         stop.set()
 
 
 def leave(seconds: float, code: int) -> None:
-    """Give threads some time to end; if one does not, end the process with an exit code."""
+    """Wait for threads to end; if one does not in time, end the process with an exit code."""
     stop_all()
     until = time.monotonic() + seconds
     for thread in threading.enumerate():

@@ -8,26 +8,26 @@ from html import escape
 
 from nicegui import events, run, ui
 
-from fpbandits.core.checks import amount, visible, whole_number
+from fpbandits.core.checks import amount, printable, whole_number
 from fpbandits.core.markup import html_table
 from fpbandits.errors import Error
-from fpbandits.lab.ahead import STARTERS
 from fpbandits.lab.heat import svg_text
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
-from fpbandits.lab.run import MOST_STEPS, Run, described
+from fpbandits.lab.precompile import STARTERS
+from fpbandits.lab.run import MOST_STEPS, Run, describe
 from fpbandits.lab.session import Session
 from fpbandits.policies import POLICIES
 from fpbandits.report.figures import PALETTE
 
 _MOST_ROWS = 30
 _MOST_BUTTONS = 12
-_MOST_TOLD = 8
+_MOST_STEPS_SHOWN = 8
 _WIDTH, _HEIGHT = 5, 16
 _SPEEDS = {1: "1 play per second", 5: "5 plays per second", 50: "50 plays per second"}
 
 
 class WatchPart:
-    """A run under one truth, and its buttons."""
+    """The part of the page that plays a run step by step."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -74,7 +74,7 @@ class WatchPart:
                 button("Play it", lambda: self._play(1, str(choice.value)))
 
     def _forget(self) -> None:
-        """Begin a new run with the next step."""
+        """Drop the run; the next step begins a new one."""
         self._halt()
         self._run = None
         self._notice.say("Not begun: take a step, or play an arm.")
@@ -87,7 +87,7 @@ class WatchPart:
         await self._play(0)
 
     async def _play(self, plays: int, arm: str | None = None) -> None:
-        """Play the policy's arms or this one, and show the run."""
+        """Play the policy's arms, or this arm, and show the run."""
         if self._busy:
             return
         self._busy = True
@@ -98,10 +98,10 @@ class WatchPart:
                 policy, truth = str(self._policy.value), str(self._truth.value)
                 self._run = await run.io_bound(Run, self._session.problem, policy, truth, seed)
             now = self._run
-            if now is None:  # the lab is about to end
+            if now is None:  # the lab is shutting down
                 return
             await run.io_bound(lambda: [now.play(arm) for _ in range(plays)])
-            words = await run.io_bound(described, now)
+            words = await run.io_bound(describe, now)
             if now is self._run and words is not None:
                 self._show(now, words)
         except Error as error:
@@ -134,14 +134,14 @@ class WatchPart:
         self._go.text = "Go on by itself"
 
     def _set_speed(self, event: events.ValueChangeEventArguments[int | None]) -> None:
-        # Nobody sees more than ten changes per second: beyond that, several plays at a time.
+        # At most ten updates per second: beyond that, several plays per update.
         speed = int(event.value or 5)
         self._timer.interval = max(0.1, 1 / speed)
         self._timer.callback = partial(self._play, max(1, speed // 10))
 
 
 def roll(now: Run) -> str:
-    """Return the last plays as a picture: a line per arm, a mark per play, framed if yours."""
+    """Return a picture of the last plays: a row per arm, a mark per play, framed if yours."""
     played = {step.arm for step in now.steps}
     arms = [arm for arm in now.problem.arms if arm in played or len(now.problem.arms) <= _MOST_ROWS]
     rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
@@ -171,28 +171,28 @@ def roll(now: Run) -> str:
 
 def models_table(now: Run) -> str:
     """Return the plausible models with their margins, the best first."""
-    alive = now.alive()
-    most = max([margin for margin in alive.values() if math.isfinite(margin)], default=1.0) or 1.0
+    plausible = now.agent.plausible()
+    most = max(filter(math.isfinite, plausible.values()), default=1.0) or 1.0
     rows = []
-    for model, margin in list(alive.items())[:_MOST_ROWS]:
+    for model, margin in list(plausible.items())[:_MOST_ROWS]:
         size = min(1.0, max(0.0, margin / most)) if math.isfinite(margin) else 1.0
         text = f"{margin:.3g}" if math.isfinite(margin) else "∞"
         truth = " (the truth)" if model == now.truth else ""
         rows.append(
-            f"<tr><td>{escape(visible(model))}{truth}</td><td class='number'>{text}</td><td>"
+            f"<tr><td>{escape(printable(model))}{truth}</td><td class='number'>{text}</td><td>"
             f"<div class='bar'><i style='width:{100 * size:.1f}%'></i></div></td></tr>"
         )
-    more = len(alive) - len(rows)
+    more = len(plausible) - len(rows)
     below = f"<div>… and {more:,} models more</div>" if more > 0 else ""
     return (
-        f"<div><strong>Models alive: {len(alive):,}</strong><table class='bars'><thead><tr>"
-        f"<th>model</th><th class='number'>margin (nats)</th><th></th></tr></thead>"
+        f"<div><strong>Plausible models: {len(plausible):,}</strong><table class='bars'><thead><tr>"
+        "<th>model</th><th class='number'>margin (nats)</th><th></th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>{below}</div>"
     )
 
 
 def counts_table(now: Run) -> str:
-    """Return the number of plays and the mean reward of each arm."""
+    """Return the plays and the mean reward of each arm."""
     pairs = list(zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True))
     left_out = len(pairs) - _MOST_ROWS
     if left_out > 0:
@@ -207,13 +207,13 @@ def counts_table(now: Run) -> str:
 
 
 def steps_table(now: Run) -> str:
-    """Return the last plays in words, the newest first."""
+    """Return the last plays, the newest first."""
     head, rows = ["t", "context", "arm", "reward", "who decided"], []
-    for step in list(now.steps)[: -_MOST_TOLD - 1 : -1]:
-        yours = f"you; the policy would have played {step.policys}"
+    for step in list(now.steps)[: -_MOST_STEPS_SHOWN - 1 : -1]:
+        yours = f"you; the policy would have played {step.suggested}"
         who = yours if step.is_yours else "the policy"
         rows.append([f"{step.t:,}", step.context or "", step.arm, f"{step.reward:.4g}", who])
     if not now.problem.contexts:
         for line in (head, *rows):
             del line[1]
-    return html_table("The last plays", head, rows, words=len(head))
+    return html_table("The last plays", head, rows, text_columns=len(head))

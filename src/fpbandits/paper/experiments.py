@@ -1,10 +1,10 @@
-"""What is simulated, and how finished simulations are stored.
+"""The simulations behind the report, and where their results are stored.
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
-experiment here is one policy under one truth. *Near* ones go to T = 10⁶ and are what the paper's
-own figures show; *far* ones go to T = 10¹² for UCB1 and 10¹⁵ for the others, among them the
-default policy, which the paper does not know. Six more settings are problems on which a statement
-of the paper fails.
+experiment here is one policy under one truth. *Near* experiments go to T = 10⁶, for the paper's own
+figures; *far* ones go to T = 10¹² for UCB1 and to 10¹⁵ for the others, among them our default
+policy, which the paper does not have. Six more settings are counterexamples: problems on which a
+statement of the paper fails.
 
 Finished runs are stored in the folder of results, so an interrupted reproduction can be resumed.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,16 +33,14 @@ from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.store import load_results
 
 RUNS = 1_000
-"""How many runs an experiment has, unless it says otherwise."""
+"""Runs of an experiment whose ``share`` is 1, by default."""
 
 LEAST_RUNS = 10
-"""How many runs the paper's own figures show."""
+"""Runs in the paper's own figures; no experiment has fewer."""
 
 Distance = Literal["near", "far"]
 """How far an experiment goes."""
 
-NEAR: Final = "near"
-FAR: Final = "far"
 _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 
 
@@ -50,7 +48,7 @@ _NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
 class Setting:
     """A set of models and the truth among them.
 
-    ``horizon`` is how far this report takes the paper's figure of it.
+    ``horizon`` is the last time in the report's version of the paper's figure.
     """
 
     name: str
@@ -104,7 +102,7 @@ BEYOND = (
 SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
 
 SAME_TRUTH = {"grid-6": "permutations"}
-"""Settings that differ from another in Θ only: there, policies without models play the same."""
+"""Settings with the same truth as another and a different Θ: policies without models play alike."""
 
 WITHOUT_MODELS = (UCB1.name, Thompson.name)
 """The policies that do not use Θ."""
@@ -112,7 +110,7 @@ WITHOUT_MODELS = (UCB1.name, Thompson.name)
 
 @dataclass(frozen=True)
 class Experiment:
-    """One policy in one setting: ``share`` is its part of the runs that are asked for."""
+    """One policy in one setting; it gets ``share`` of the runs that the user asks for."""
 
     setting: Setting
     policy: Policy
@@ -122,33 +120,33 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """What the experiment is called, and its file."""
+        """The name of the experiment."""
         return experiment_name(self.setting.name, self.policy.name, self.distance)
 
     @property
     def title(self) -> str:
-        """What the experiment is, for people."""
+        """The name of the experiment for people."""
         return (
             f"{self.setting.title}: {self.policy.name} to T = 1e{round(math.log10(self.horizon))}"
         )
 
     @property
     def times(self) -> list[int]:
-        """When to record: evenly in log t, powers of ten among them; near, evenly in t as well."""
+        """Recorded times: evenly spaced in log t, with all powers of ten; near, also in t."""
         decades = round(math.log10(self.horizon))
-        per_decade = 16 if self.distance == NEAR else 8
+        per_decade = 16 if self.distance == "near" else 8
         times = {round(10 ** (step / per_decade)) for step in range(decades * per_decade + 1)}
-        if self.distance == NEAR:
+        if self.distance == "near":
             end = min(self.setting.horizon, self.horizon)
             times.update(np.linspace(end / 100, end, 100).astype(int).tolist())
         return sorted(times)
 
     def runs(self, asked: int) -> int:
-        """Return how many runs it has if most experiments have ``asked``."""
+        """Return its number of runs if the user asks for ``asked``."""
         return max(LEAST_RUNS, math.ceil(asked * self.share))
 
     def cell(self, runs: int, seed: int) -> Cell:
-        """Return the cell to be played if most experiments have this many runs."""
+        """Return the cell to play if the user asks for ``runs`` runs."""
         spec = RunSpec(
             horizon=self.horizon,
             times=self.times,
@@ -158,8 +156,8 @@ class Experiment:
         )
         return make_cell(self.setting.problem, self.policy, spec)
 
-    def answered_by(self, result: Result) -> bool:
-        """Tell whether a result is of this very experiment, whatever its seed and runs."""
+    def has_result(self, result: Result) -> bool:
+        """Return whether a result is of this experiment, with any seed and number of runs."""
         return (
             result.problem == self.setting.problem
             and result.truth == self.setting.truth
@@ -174,7 +172,7 @@ def experiment_name(setting: str, policy: str, distance: Distance) -> str:
 
 
 def _experiments() -> dict[str, Experiment]:
-    everything = []
+    near_and_far = []
     for setting in PAPER:
         for policy, end, share in (
             (FPUCB(), _FURTHEST_END, 1.0),
@@ -182,10 +180,10 @@ def _experiments() -> dict[str, Experiment]:
             (Thompson(), _FURTHEST_END, 1.0),
         ):
             if policy.name not in WITHOUT_MODELS or setting.name not in SAME_TRUTH:
-                everything.append(Experiment(setting, policy, NEAR, _NEAR_END))
-                everything.append(Experiment(setting, policy, FAR, end, share))
+                near_and_far.append(Experiment(setting, policy, "near", _NEAR_END))
+                near_and_far.append(Experiment(setting, policy, "far", end, share))
     minimum, forgotten, constants, certain, laws, tied = BEYOND
-    beyond: list[tuple[Setting, Policy, int, float]] = [
+    far_only: list[tuple[Setting, Policy, int, float]] = [
         (minimum, FPUCB(), _FAR_END, 0.2),
         (forgotten, FPUCB(), _FAR_END, 0.2),
         (constants, FPUCB(), _FAR_END, 0.2),
@@ -196,17 +194,17 @@ def _experiments() -> dict[str, Experiment]:
         (tied, FPUCB(), _FURTHEST_END, 0.2),
         *((setting, DEFAULT(), _FURTHEST_END, 0.2) for setting in PAPER),
     ]
-    everything += [
-        Experiment(setting, policy, FAR, end, share) for setting, policy, end, share in beyond
+    more = [
+        Experiment(setting, policy, "far", end, share) for setting, policy, end, share in far_only
     ]
-    return {experiment.name: experiment for experiment in everything}
+    return {experiment.name: experiment for experiment in (*near_and_far, *more)}
 
 
 EXPERIMENTS = _experiments()
 
 
 def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[str, Result]:
-    """Return a result for every experiment: what the folder keeps already, and the rest anew.
+    """Return the result of every experiment; runs that the folder holds are not played again.
 
     ``how``: workers, executor and progress, as in `play_cells`.
     """
@@ -215,10 +213,10 @@ def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[s
 
 
 def find_experiments(folder: Path) -> dict[str, Result]:
-    """Return the stored result of every experiment, of any version of the package."""
+    """Return the results in a folder, which any version of the package may have written."""
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
-        experiment.answered_by(results[name]) for name, experiment in EXPERIMENTS.items()
+        experiment.has_result(results[name]) for name, experiment in EXPERIMENTS.items()
     ):
         raise ConflictError("holds other experiments than this version has", place=(shown(folder),))
     return results
@@ -226,9 +224,9 @@ def find_experiments(folder: Path) -> dict[str, Result]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """A run of FP-UCB on the 24 permutations, episode by episode.
+    """One run of FP-UCB on the 24 permutations: ``arms[k]`` are the arms played in episode k.
 
-    ``arms[0]`` are the arms of the initialisation, ``arms[k]`` those of episode k, by index.
+    ``arms[0]`` are those of the initialisation.
     """
 
     seed: int
@@ -236,7 +234,7 @@ class Episodes:
 
 
 def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
-    """Play Algorithm 1 to the end of the first episode after which there are ``plays`` plays."""
+    """Play Algorithm 1 until an episode ends with at least ``plays`` plays."""
     setting = SETTINGS["permutations"]
     problem, stream = setting.problem, run_stream(seed, 0)
     own, means = ready(FPUCB(), problem), problem.means[problem.index(setting.truth)]

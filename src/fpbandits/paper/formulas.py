@@ -1,6 +1,6 @@
-"""The numbers behind statements that are about neither a run nor a problem.
+"""Numbers that the paper's proofs rely on: sums of series, sides of inequalities.
 
-They are what the paper's proofs claim of series and inequalities, computed.
+They depend on no simulation.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from fpbandits.theory.structure import Structure
 
 
 def numbers() -> dict[str, float]:
-    """Compute them all, by name."""
+    """Compute all of these numbers, by name."""
     alphas = np.linspace(0.01, 1, 991)
-    worst, crudest = 0.0, 1.0
+    largest, least = 0.0, 1.0
     for candidates in (2, 4, 16):
         times = separation(alphas, candidates)
         ratio = times.episodes / times.lemma2_printed
-        worst, crudest = max(worst, float(ratio.max())), min(crudest, float(ratio.min()))
+        largest, least = max(largest, float(ratio.max())), min(least, float(ratio.min()))
     alpha_2 = separation(np.array([0.2]), 4)
     k = np.arange(alpha_2.k[0], 10**5, dtype=float)
     radius = math.sqrt(3 * math.log(60) / 60)
@@ -32,8 +32,8 @@ def numbers() -> dict[str, float]:
         "margin of θ°": radius - (1 - 0.5),
         "margin of a stand-in": radius - (1 - 0.9),
         "lemma 1: least β − Δ": _least_beta_less_gap(),
-        "lemma 2: largest share of the bound": worst,
-        "lemma 2: least share of the bound": crudest,
+        "lemma 2: largest share of the bound": largest,
+        "lemma 2: least share of the bound": least,
         # α²√k − 12 at α = .2 and k = E + 1 = 90,001, which Lemma 2's proof takes to exceed 1
         "lemma 2: step (a)": 0.2**2 * math.sqrt(90_001) - 12,
         "lemma 2: step (b)": _step_b(),
@@ -44,7 +44,7 @@ def numbers() -> dict[str, float]:
 
 
 def _least_beta_less_gap() -> float:
-    """Return the least β_i − Δ_i over 2,000 random sets of models with unique best arms."""
+    """Return the least β_i − Δ_i in 2,000 random sets of models with unique best arms."""
     random = np.random.default_rng(1)
     least = math.inf
     for _ in range(2_000):
@@ -64,14 +64,14 @@ def _least_beta_less_gap() -> float:
 
 
 def _step_b() -> float:
-    """Return Σ_{k≥4} k^{7/2}/(k − 1)⁵; beyond N the terms are k^{−3/2}(1 + 5/k + …)."""
+    """Return Σ_{k≥4} k^{7/2}/(k − 1)⁵: summed to N, and ∫ k^{−3/2} for the rest."""
     N = 10**6
     k = np.arange(4, N, dtype=float)
     return float((k**3.5 / (k - 1) ** 5).sum()) + 2 / math.sqrt(N - 0.5)
 
 
 def _first_episode(alpha: float) -> int:
-    """Return min{k ≥ 3 : k > ⌈12 ln k/α²⌉}, by trying."""
+    """Return min{k ≥ 3 : k > ⌈12 ln k/α²⌉}, by trying 3, 4, and so on."""
     k = 3
     while k <= math.ceil(12 * math.log(k) / alpha**2):
         k += 1

@@ -1,8 +1,8 @@
-"""One-sided confidence limits, which decide wherever chance is involved; level `ERROR_CHANCE`.
+"""One-sided confidence limits, each wrong with probability `ERROR_CHANCE`.
 
-Limits of an expected value are Student's, those of a share binomial. Policies are compared run by
-run: both play run r on the same random stream, so differences are taken within runs, and are
-independent from run to run.
+Limits of an expected value are Student's t, those of a probability binomial. Policies are compared
+run by run: both play run r with the same random stream, so the differences within runs are
+independent of one another.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ ERROR_CHANCE = 0.001
 
 
 def paired(first: Floats, second: Floats) -> Floats:
-    """Return the differences within the runs that both have."""
+    """Return first − second, run by run, for the runs that both have."""
     runs = min(len(first), len(second))
     difference: Floats = first[:runs] - second[:runs]
     return difference
 
 
 def limits(sample: Floats) -> tuple[float, float]:
-    """Return a lower and an upper limit of the expected value, each of level `ERROR_CHANCE`."""
+    """Return the lower and the upper limit of the expected value."""
     mean, half = float(sample.mean()), float(margin(std_of(sample), len(sample), 1 - ERROR_CHANCE))
     return mean - half, mean + half
 
 
 def most_of(count: int, runs: int) -> float:
-    """Return the upper limit of a probability whose event was seen in ``count`` of ``runs``."""
+    """Return the upper limit of an event's probability, if it happened in ``count`` of ``runs``."""
     from scipy.special import betaincinv
 
     return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - ERROR_CHANCE))

@@ -1,8 +1,6 @@
-"""`Material`: the data that claims are judged by and figures are drawn from.
+"""`Material`: the data behind all claims and figures, and the measurements that they share.
 
-It holds results of simulations, the theory of each problem, numbers, and one run episode by
-episode, and computes the measurements that claims and figures share. Verdicts depend on nothing
-else, so tests can change the data and see the verdict change.
+Verdicts depend on nothing else, so tests can change the data and see the verdict change.
 """
 
 from __future__ import annotations
@@ -17,8 +15,6 @@ from scipy.special import rel_entr
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.paper.experiments import (
-    FAR,
-    NEAR,
     SAME_TRUTH,
     SETTINGS,
     WITHOUT_MODELS,
@@ -33,7 +29,7 @@ from fpbandits.theory.analysis import Analysis, analyze
 from fpbandits.theory.cases import Case
 
 INFORMATIVE = Problem.bernoulli([[0.5, 0.4, 0.49], [0.5, 0.6, 0.01]], name="informative")
-"""A problem in which an arm outside A, the third, tells the two models apart."""
+"""A problem whose third arm is best under no model, and tells the two models apart."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +39,13 @@ class Material:
     Attributes
     ----------
     results
-        What was simulated, by the experiment's name.
+        Results of the simulations, by the experiment's name.
     analyses
-        The theory of every problem, by the problem's name.
+        The output of `analyze`, by the problem's name.
     numbers
-        What the remaining statements are about; see `formulas`.
+        Numbers of the paper's proofs; see `formulas`.
     episodes
-        One run, episode by episode.
+        The arms of one run of FP-UCB, episode by episode.
     """
 
     results: Mapping[str, Result]
@@ -58,19 +54,19 @@ class Material:
     episodes: Episodes
 
     def case(self, setting: str) -> Case:
-        """Return the theory of a setting."""
+        """Return the analysis of a setting's problem under its truth."""
         chosen = SETTINGS[setting]
         cases = self.analyses[chosen.problem.name].cases
         return next(case for case in cases if case.truth == chosen.truth)
 
     def constant(self, setting: str, version: Literal["printed", "corrected"]) -> float:
-        """Return the constant of Theorem 1, printed (where B(θ°) is empty) or corrected."""
+        """Return the constant of Theorem 1; the printed one exists where B(θ°) is empty."""
         constant = getattr(self.case(setting).theorem1, version).constant
         assert constant is not None
         return float(constant)
 
     def result(self, setting: str, policy: str, distance: Distance) -> Result:
-        """Return what was simulated in a setting."""
+        """Return the result of a policy in a setting."""
         if policy in WITHOUT_MODELS:
             setting = SAME_TRUTH.get(setting, setting)
         return self.results[experiment_name(setting, policy, distance)]
@@ -78,14 +74,14 @@ class Material:
     def regret(
         self, setting: str, policy: str, time: int, distance: Distance | None = None
     ) -> Floats:
-        """Return each run's regret at a recorded time; of the near experiment, if it goes there."""
+        """Return each run's regret at a recorded time; from the near experiment, if it has it."""
         result = self.result(setting, policy, distance or _nearest(time))
         regret: Floats = result.regret(policy)[:, result.times == time][:, 0]
         return regret
 
-    def plays(self, setting: str, arm: str, time: int, distance: Distance = NEAR) -> Floats:
-        """Return how often FP-UCB played an arm up to a recorded time, in each run."""
-        result = self.result(setting, "fp-ucb", distance)
+    def plays(self, setting: str, arm: str, time: int) -> Floats:
+        """Return how often FP-UCB played an arm up to a recorded time, in each far run."""
+        result = self.result(setting, "fp-ucb", "far")
         index = result.problem.arms.index(arm)
         plays: Floats = result.pulls["fp-ucb"][:, result.times == time, index][:, 0].astype(float)
         return plays
@@ -93,7 +89,7 @@ class Material:
     def slope(
         self, setting: str, policy: str, start: int, end: int, distance: Distance | None = None
     ) -> Floats:
-        """Return what each run lost per unit of ln t between two recorded times."""
+        """Return each run's growth of regret per unit of ln t between two recorded times."""
         distance = distance or _nearest(end)
         growth = self.regret(setting, policy, end, distance)
         growth = growth - self.regret(setting, policy, start, distance)
@@ -103,7 +99,7 @@ class Material:
     def difference(
         self, setting: str, first: str, second: str, distance: Distance
     ) -> tuple[Counts, Floats]:
-        """Return the times that two policies share, and their difference[run, time] in regret."""
+        """Return the recorded times of both policies, and first − second in regret[run, time]."""
         ours, theirs = (self.result(setting, policy, distance) for policy in (first, second))
         times = np.intersect1d(ours.times, theirs.times)
         return times, paired(
@@ -118,7 +114,8 @@ class Material:
         below 0. None if there is no such time.
         """
         found: dict[int, bool] = {}
-        for distance in (FAR, NEAR):  # where both were recorded, near counts
+        distances: tuple[Distance, ...] = ("far", "near")
+        for distance in distances:  # near replaces far at times that both recorded
             times, differences = self.difference(setting, first, second, distance)
             below = (limits(sample)[1] < 0 for sample in differences.T)
             found |= zip(times.tolist(), below, strict=True)
@@ -129,16 +126,19 @@ class Material:
 
         In each of them the lower limit of the growth is above 0. None if there is no such time.
         """
-        end = self.result(setting, "fp-ucb", FAR).horizon
+        end = self.result(setting, "fp-ucb", "far").horizon
         found = {}
         for time in (10**power for power in range(4, round(math.log10(end)))):
-            slope = self.slope(setting, "fp-ucb", time, 10 * time, FAR)
+            slope = self.slope(setting, "fp-ucb", time, 10 * time, "far")
             found[time] = limits(slope)[0] > 0
         return _since(found)
 
     def crossing(self, setting: str, first: str, second: str) -> float | None:
-        """Return where the mean regret of ``first`` last falls below that of ``second``, near."""
-        times, differences = self.difference(setting, first, second, NEAR)
+        """Return the time at which the mean regret of ``first`` falls below that of ``second``.
+
+        The last such time in the near experiments, interpolated in ln t; None if there is none.
+        """
+        times, differences = self.difference(setting, first, second, "near")
         difference = differences.mean(axis=0)
         above = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
         if not len(above) or difference[-1] >= 0:
@@ -149,7 +149,7 @@ class Material:
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def lai_robbins(self, setting: str) -> float:
-        """Return Σ Δ_i/kl(μ_i, μ*): how Thompson sampling grows with ln t."""
+        """Return Σ Δ_i/kl(μ_i, μ*), the growth of Thompson sampling per unit of ln t."""
         chosen = SETTINGS[setting]
         means = chosen.problem.means[chosen.problem.index(chosen.truth)]
         best = means.max()
@@ -158,27 +158,27 @@ class Material:
         return float(((best - others) / divergence).sum())
 
     def meeting(self, setting: str) -> float:
-        """Return log10 of the time at which Thompson sampling would meet a flat FP-UCB.
+        """Return log10 of the time at which Thompson sampling would reach FP-UCB's regret.
 
-        From the last time simulated it is taken to grow as it does in the long run.
+        Extrapolated from the last time simulated: FP-UCB flat, Thompson sampling by `lai_robbins`.
         """
-        end = self.result(setting, "thompson", FAR).horizon
+        end = self.result(setting, "thompson", "far").horizon
         gap = paired(self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end))
         return math.log10(end) + float(gap.mean()) / self.lai_robbins(setting) / math.log(10)
 
 
 def _since(found: Mapping[int, bool]) -> int | None:
-    """Return the first time from which on all values are true, if there is any."""
+    """Return the first time from which on all values are true, or None."""
     false = [time for time, holds in found.items() if not holds]
     return min((time for time in found if time > max(false, default=0)), default=None)
 
 
 def _nearest(time: int) -> Distance:
-    return NEAR if time <= 10**6 else FAR
+    return "near" if time <= 10**6 else "far"
 
 
 def analyses() -> dict[str, Analysis]:
-    """Analyze every problem that a statement is about."""
+    """Analyze every problem that a claim is about."""
     problems = {setting.problem.name: setting.problem for setting in SETTINGS.values()}
     problems[INFORMATIVE.name] = INFORMATIVE
     return {name: analyze(problem) for name, problem in problems.items()}

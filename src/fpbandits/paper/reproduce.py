@@ -1,15 +1,14 @@
-"""`reproduce`: every experiment and every claim of the paper, measured, on one page.
+"""`reproduce`: run the paper's experiments, judge its claims, write the report.
 
-Runs are kept as they are finished, in ``results/`` of the report's folder; the report
-itself, ``report.html`` with ``claims.json`` and ``figures/``, is made from them in memory and
-appears all at once or not at all.
+Finished runs are stored in ``results/`` of the report's folder. The report itself, ``report.html``
+with ``claims.json`` and ``figures/``, is made in memory, and written all at once or not at all.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -17,13 +16,12 @@ from time import time
 from typing import Any
 
 from fpbandits.core.checks import whole_number
-from fpbandits.core.storage import make_folder, read_whole, shown, write_aside, write_together
-from fpbandits.errors import ConflictError, Error, InputError, StorageError
+from fpbandits.core.storage import make_folder, shown, write_together
+from fpbandits.errors import ConflictError, InputError, within
 from fpbandits.paper.claims import Claim, judge, verdict_counts
 from fpbandits.paper.experiments import (
     LEAST_RUNS,
     RUNS,
-    Episodes,
     find_experiments,
     play_episodes,
     run_experiments,
@@ -35,19 +33,17 @@ from fpbandits.paper.report.page import PLURALS, report_page
 from fpbandits.report.figures import own_style, rendered
 from fpbandits.simulation.store import files_to_copy, holds_runs
 
-_SCHEMA = 1
-
 
 @dataclass(frozen=True)
 class Report:
-    """What was written: the page's path, the claims with their verdicts, and the number of runs."""
+    """The path of the page, the claims with their verdicts, and the number of runs."""
 
     path: Path
     claims: Sequence[Claim]
     runs: int
 
     def summary(self) -> str:
-        """Count the verdicts on the paper's statements in a line."""
+        """Return a line that counts the verdicts on the paper's statements."""
         counts = verdict_counts(self.claims)
         listed = ", ".join(f"{counts[kind]} {plural}" for kind, plural in PLURALS.items())
         words = f"of {sum(counts.values())} statements of the paper {listed}"
@@ -65,7 +61,6 @@ def reproduce(
     runs: float = RUNS,
     seed: int = 0,
     source: Path | None = None,
-    drawing: Callable[[float], None] | None = None,
     **how: Any,
 ) -> Report:
     """Run what is not yet stored, judge every claim, draw every figure, write the report.
@@ -75,11 +70,9 @@ def reproduce(
     out
         The report's folder. Results in it of the same experiments are resumed.
     runs, seed
-        Runs of most experiments (the longest have a fifth of them), and the seed of all.
+        Runs of most experiments (the longest have a fifth of them), and the seed.
     source
         The folder of an earlier report, whose results are used as they are; nothing is run.
-    drawing
-        Called with the fraction of figures drawn so far.
     how
         Workers, executor and progress, as in `play_cells`.
     """
@@ -92,14 +85,12 @@ def reproduce(
         count = whole_number("runs", runs, least=LEAST_RUNS)
         seed = whole_number("seed", seed)
         results = run_experiments(folder, runs=count, seed=seed, **how)
-        episodes = play_episodes(seed)
-        _keep(episodes, folder)
     else:
         if not folder.is_dir():
             raise InputError("there is no folder results in it, as reports have").at(shown(source))
         results = find_experiments(folder)
-        episodes = _find_episodes(folder, next(iter(results.values())).seed)
-    material = Material(results, analyses(), numbers(), episodes)
+        seed = next(iter(results.values())).seed
+    material = Material(results, analyses(), numbers(), play_episodes(seed))
     claims = judge(material)
     make_folder(out / "figures")
     contents = _copied(folder, out) if source is not None else {}
@@ -109,8 +100,8 @@ def reproduce(
             drawn = draw(material)
         contents |= rendered(drawn, out / "figures" / name)
         pictures[name] = contents[out / "figures" / f"{name}.svg"]
-        if drawing:
-            drawing(index / len(FIGURES))
+        if "progress" in how:
+            how["progress"]("drawing the figures", 0.0, index / len(FIGURES))
     contents[out / "claims.json"] = claims_json(claims)
     contents[out / "report.html"] = report_page(material, claims, pictures, _today()).encode()
     write_together(contents)
@@ -118,46 +109,21 @@ def reproduce(
 
 
 def _today() -> date:
-    """Return the day, or that of SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    """Return the date of SOURCE_DATE_EPOCH, for reproducible builds, or else today's."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(given) if given.isdecimal() else time(), UTC).date()
 
 
 def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
-    """Return the result files that a report copies from another one, by their new paths."""
+    """Return the result files to copy from another report, by their new paths."""
     kept = out / "results"
     if folder.resolve() == kept.resolve():
         return {}
-    try:
-        runs = files_to_copy(folder, kept)
-    except ConflictError as error:
-        raise error.at(shown(out)) from None
-    return {**runs, kept / "episodes.json": read_whole(folder / "episodes.json")}
+    with within(shown(out)):
+        return files_to_copy(folder, kept)
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
     """Return the claims as they stand in claims.json."""
     text = json.dumps(list(map(asdict, claims)), indent=1, ensure_ascii=False)
     return f"{text}\n".encode()
-
-
-def _keep(episodes: Episodes, folder: Path) -> None:
-    content = {"schema": _SCHEMA, "seed": episodes.seed, "arms": episodes.arms}
-    write_aside(folder / "episodes.json", json.dumps(content).encode())
-
-
-def _find_episodes(folder: Path, seed: int) -> Episodes:
-    path = folder / "episodes.json"
-    try:
-        content = json.loads(read_whole(path))
-        arms = tuple(tuple(int(arm) for arm in cycle) for cycle in content["arms"])
-        if content["schema"] != _SCHEMA or content["seed"] != seed:
-            raise StorageError("written by another version, or for another seed").at(shown(path))
-        played = {arm for cycle in arms for arm in cycle}
-        if len(played) < 2 or not played <= {0, 1, 2, 3}:
-            raise ValueError
-        return Episodes(seed, arms)
-    except Error:
-        raise
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise StorageError("not a whole record of a run", place=(shown(path),)) from None

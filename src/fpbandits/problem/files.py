@@ -38,7 +38,7 @@ import numpy as np
 
 from fpbandits.core.checks import checked_path
 from fpbandits.core.names import Naming
-from fpbandits.core.renamed import with_new_keys
+from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import check_size, read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote, unknown, within, wrong_type
 from fpbandits.families import FAMILIES
@@ -165,7 +165,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     """Make a problem of the fields of a TOML table."""
-    table = with_new_keys(table)
+    table = rename_old_keys(table)
     name_of_family = table.get("reward", "bernoulli")
     if not isinstance(name_of_family, str):
         raise wrong_type("reward", name_of_family, "a family's name")

@@ -18,7 +18,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, checked_range, known_name
 from fpbandits.core.names import Names, Naming
-from fpbandits.core.renamed import OldAttributesRefused
+from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
 from fpbandits.errors import InputError, counted, quote
@@ -28,7 +28,7 @@ from fpbandits.problem.vectors import logistic, products
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem(OldAttributesRefused):
+class Problem(RefusesOldAttributes):
     """A bandit whose unknown environment is one of the models in Θ.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Results for people: tables for the terminal, figures and pages.
+"""What all tables, figures and pages share: layout, style, number formats.
 
-It knows results by their types only, so that every other package can use it.
+It imports only `core`, so every other package can use it.
 """

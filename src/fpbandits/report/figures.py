@@ -1,7 +1,7 @@
-"""What all figures share: style, colours, labels, and how they are saved.
+"""Style and colours of all figures, and how they are saved.
 
-A figure is written whole or not at all, and equal figures are equal files: whatever a user's own
-matplotlibrc or MPLBACKEND says, they are drawn in `own_style`, and need no backend.
+Equal figures are equal files: they are drawn in matplotlib's default style whatever the user's
+matplotlibrc or MPLBACKEND says. No backend is needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
 
 @contextmanager
 def own_style() -> Iterator[None]:
-    """Draw with matplotlib's defaults; also a decorator."""
+    """Draw with matplotlib's default style in this block; also works as a decorator."""
     with needed_for("drawing", "plot"):
         _import_matplotlib()
         import matplotlib.style
@@ -42,14 +42,14 @@ def own_style() -> Iterator[None]:
 
 
 def blank(width: float, height: float) -> Figure:
-    """Return an empty figure of this size in inches, which shows itself in a notebook."""
+    """Return an empty figure of this size in inches; a notebook displays it."""
     from fpbandits.report.notebook import NotebookFigure
 
     return NotebookFigure(figsize=(width, height), layout="constrained")
 
 
 def _import_matplotlib() -> None:
-    """Import it even if MPLBACKEND names an unknown backend."""
+    """Import matplotlib even if MPLBACKEND names an unknown backend."""
     if "matplotlib" in sys.modules or "MPLBACKEND" not in os.environ:
         return
     backend = os.environ.pop("MPLBACKEND")
@@ -62,12 +62,12 @@ def _import_matplotlib() -> None:
 
 
 def short(text: str, most: int) -> str:
-    """Return a text cut to ``most`` letters."""
+    """Return a text shortened to ``most`` letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def as_plain_text(legend: Legend) -> None:
-    """Draw names as they are: dollar signs in them do not make a formula."""
+    """Show the names in a legend as they are, with dollar signs and not as formulas."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -79,13 +79,13 @@ def footnote(figure: Figure, text: str) -> Figure:
 
 
 def check_drawing() -> None:
-    """Refuse to draw without Matplotlib, before any work is done for it."""
+    """Raise an error now if matplotlib is missing, before work that ends in a figure."""
     with own_style():
         pass
 
 
 def check_figure_path(path: Path) -> None:
-    """Refuse a figure that could not be written, before any work is done for it."""
+    """Raise an error now if a figure cannot be drawn, or not be written to this path."""
     check_drawing()
     if path.suffix.lower() not in FORMATS:
         raise InputError(
@@ -104,20 +104,20 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def rendered(figure: Figure, stem: Path) -> dict[Path, bytes]:
-    """Return a figure as the content of two files, ``stem``.png and ``stem``.svg."""
+    """Return the contents of ``stem``.png and ``stem``.svg for a figure, by path."""
     return {stem.with_name(stem.name + kind): render(figure, kind[1:]) for kind in FORMATS}
 
 
 @own_style()
 def render(figure: Figure, kind: str) -> bytes:
-    """Return a figure as the content of a "png" or "svg" file."""
+    """Return the content of a "png" or "svg" file of a figure."""
     import matplotlib
 
     stream = io.BytesIO()
-    # Dates and random ids would make equal figures differ.
+    # Dates, versions and random ids would make the files of equal figures differ.
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "fpbandits"}), warnings.catch_warnings():
-        # A name in a script that the font lacks is drawn as boxes; nothing else can be done.
+        # Characters that the font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.savefig(stream, format=kind, dpi=150, metadata=metadata)
     return stream.getvalue()

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 
-def laid_out(title: str, lines: Sequence[Sequence[str]], words: int) -> str:
-    """Put the cells of lines below each other, the first ``words`` to the left."""
+def text_table(title: str, lines: Sequence[Sequence[str]], text_columns: int) -> str:
+    """Return a table under a title; the first line is its head.
+
+    The first ``text_columns`` columns are aligned to the left, the others to the right.
+    """
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    widths[words:] = [-width for width in widths[words:]]
+    widths[text_columns:] = [-width for width in widths[text_columns:]]
     rows = [aligned(line, widths) for line in lines]
     rule = "─" * max(map(cell_len, rows))
     return "\n".join([title, rows[0], rule, *rows[1:]])
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells side by side; to the right where a width is negative.
+    """Return cells side by side; a negative width aligns a cell to the right.
 
     >>> aligned(["a", "1", "b"], [3, -4, 2])
     'a       1  b'

@@ -1,7 +1,7 @@
-"""Times as people type and write them.
+"""Times and large numbers as text.
 
-They go to 10¹⁵ in simulations, and far beyond in formulas. What is typed, 3.5e4, can be read back;
-what is written, 35,000, reads better.
+Times go to 10¹⁵ in simulations, and far beyond in formulas. Options and JSON have them as people
+type them, 3.5e4; pages and figures as people print them, 35,000.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import math
 import re
 
 _MOST = 100
-"""Beyond this power of ten, numbers say no more than that they are beyond it."""
+"""Numbers beyond this power of ten are printed as "beyond 10¹⁰⁰"."""
 
 _TYPED = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
 _POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def time_text(time: float) -> str:
-    """Return a time to two digits, as people type it.
+    """Return a time to two digits, as people type it; see also `as_written`.
 
     >>> time_text(42), time_text(35_000), time_text(1e6)
     ('42', '3.5e4', '1e6')
@@ -26,7 +26,7 @@ def time_text(time: float) -> str:
 
 
 def power_text(log: float) -> str:
-    """Return 10^log, which may be too large for a number, to two digits.
+    """Return 10^log to two digits; it may be too large for a float.
 
     >>> power_text(193.61), power_text(6)
     ('4.1e193', '1e6')
@@ -38,7 +38,7 @@ def power_text(log: float) -> str:
 
 
 def as_written(text: str) -> str:
-    """Return a text with the powers of ten in it as people write them.
+    """Return a text with its powers of ten as people print them.
 
     >>> as_written("3.5e4, 1e6, 1.19e+07, 8.9e-15 and 4.1e193")
     '35,000, 10⁶, 1.19 · 10⁷, 8.9 · 10⁻¹⁵ and beyond 10¹⁰⁰'

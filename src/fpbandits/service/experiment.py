@@ -17,7 +17,7 @@ from functools import cached_property
 
 from fpbandits.agent.agent import Agent, Late
 from fpbandits.core.checks import known_name
-from fpbandits.core.renamed import with_new_options
+from fpbandits.core.renamed import rename_old_options
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, quote, within
 from fpbandits.policies import DEFAULT, POLICIES
@@ -61,7 +61,7 @@ class Experiment:
         """Return the experiment that a store holds."""
         fields = json.loads(definition)
         fields["problem"] = problem_from_toml(fields["problem"], name)
-        fields["policy"] = policy_of(with_new_options(fields["policy"]))
+        fields["policy"] = policy_of(rename_old_options(fields["policy"]))
         return cls(id=id, name=name, definition=definition, **fields)
 
     def stored(self, id: int) -> Experiment:

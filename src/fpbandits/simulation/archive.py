@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.renamed import with_new_keys
+from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
 from fpbandits.errors import StorageError, said
 from fpbandits.problem.files import problem_from_toml, problem_to_toml
@@ -99,10 +99,10 @@ def load_result(path: Path) -> Result:
     content = read_whole(path)
     try:
         header, arrays = from_npz(content, _KIND, _READ)
-        header, arrays = with_new_keys(header), with_new_keys(arrays)
+        header, arrays = rename_old_keys(header), rename_old_keys(arrays)
         names = header["policies"]
         _check("policies", isinstance(names, list))
-        settings = with_new_keys(header["settings"])
+        settings = rename_old_keys(header["settings"])
         _check("settings", RunSpec(**settings).settings == settings)
         result = Result(
             problem=problem_from_toml(header["problem"], "result"),

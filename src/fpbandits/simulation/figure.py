@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import Range, range_text, visible
+from fpbandits.core.checks import Range, printable, range_text
 from fpbandits.errors import InputError
 from fpbandits.report.figures import (
     PALETTE,
@@ -67,7 +67,7 @@ def regret_figure(
         With contexts there is no Theorem 1, and UCB1's bound is added up over them.
         Where they are far above what happens, regret is drawn on a logarithmic scale.
     """
-    names = [short(visible(policy), _LONGEST_NAME) for policy in result.policies]
+    names = [short(printable(policy), _LONGEST_NAME) for policy in result.policies]
     limits = _bounds(result) if bounds else []
     names += [bound.name for bound in limits]
     columns = 1 if max(map(len, names)) > 44 else 2 if max(map(len, names)) > 24 else 3
@@ -109,7 +109,7 @@ def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int)
 
 def _title(result: Result) -> str:
     """Name problem and truth, on two lines where one is too short."""
-    names = [short(visible(name), _LONGEST_NAME) for name in (result.problem.name, result.truth)]
+    names = [short(printable(name), _LONGEST_NAME) for name in (result.problem.name, result.truth)]
     return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}"
 
 
@@ -151,7 +151,7 @@ def draw_policy(
     scale = np.log(times) if over_log else 1.0
     mean = result.mean_regret(policy)[shown] / scale
     marker = "o" if len(times) == 1 else ""  # a single point makes no line
-    label = label or visible(policy)
+    label = label or printable(policy)
     axes.plot(times, mean, style, marker=marker, color=colour, label=label, linewidth=1.8)
     if result.runs > 1 and band is not None:
         low, high = (limit[shown] / scale for limit in _band(result, policy, band))

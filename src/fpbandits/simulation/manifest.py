@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fpbandits.core.renamed import with_new_keys
+from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import DamagedError, read_json, shown
 from fpbandits.errors import InputError, StorageError, quote
 from fpbandits.policies.own import code_of
@@ -81,7 +81,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if not _is_whole(manifest):
         raise DamagedError("damaged (its checksum is another)", place=(shown(path),))
     if manifest["schema"] == 1 and _are(dict, manifest.get("cells")):
-        manifest["cells"] = [with_new_keys(cell) for cell in manifest["cells"]]
+        manifest["cells"] = [rename_old_keys(cell) for cell in manifest["cells"]]
     if not _is_sound(manifest):
         raise StorageError("fields are missing, or are not what they should be").at(shown(path))
     return manifest

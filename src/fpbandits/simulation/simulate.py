@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-from fpbandits.core.renamed import with_old_keywords_refused
+from fpbandits.core.renamed import refuses_old_keywords
 from fpbandits.engine.policy import Policy
 from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.files import the_problem
@@ -21,7 +21,7 @@ from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.truths import Truth
 
 
-@with_old_keywords_refused
+@refuses_old_keywords
 def simulate(
     problem: Problem | str | os.PathLike[str],
     policies: Policies | None = None,

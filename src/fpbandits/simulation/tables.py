@@ -1,6 +1,6 @@
 """Regret as a table: in plain text, for any terminal or log, and for notebooks.
 
-A result may come from someone else's file, so its names are made `visible`.
+A result may come from someone else's file, so its names are made `printable`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from fpbandits.core.checks import amount, visible
+from fpbandits.core.checks import amount, printable
 from fpbandits.core.markup import html_table
 from fpbandits.core.statistics import summary
 from fpbandits.errors import counted
-from fpbandits.report.text import laid_out
+from fpbandits.report.text import text_table
 
 if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
@@ -24,8 +24,8 @@ HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantil
 
 def regret_table(result: Result) -> str:
     """Return the regret of every policy at T; a single run has no spread, and leaves it empty."""
-    lines = [HEAD, *((visible(policy), *rest) for policy, *rest in regret_rows(result))]
-    return laid_out(f"{_title(result)}: {_setting(result)}", lines, words=1)
+    lines = [HEAD, *((printable(policy), *rest) for policy, *rest in regret_rows(result))]
+    return text_table(f"{_title(result)}: {_setting(result)}", lines, text_columns=1)
 
 
 def regret_html(result: Result) -> str:
@@ -48,15 +48,15 @@ def truths_table(results: Mapping[str, Result]) -> str:
     lines = [("truth", "policy", "mean regret", "95 % interval", "95 % quantile")]
     for truth, result in results.items():
         for index, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
-            own = visible(truth) if index == 0 else ""
-            lines.append((own, visible(policy), mean, interval, most))
+            own = printable(truth) if index == 0 else ""
+            lines.append((own, printable(policy), mean, interval, most))
     first = next(iter(results.values()))
-    title = visible(f"{first.problem.name}, each truth in turn")
-    return laid_out(f"{title}: {_setting(first)}", lines, words=2)
+    title = printable(f"{first.problem.name}, each truth in turn")
+    return text_table(f"{title}: {_setting(first)}", lines, text_columns=2)
 
 
 def _title(result: Result) -> str:
-    return visible(f"{result.problem.name}, truth {result.truth}")
+    return printable(f"{result.problem.name}, truth {result.truth}")
 
 
 def _setting(result: Result) -> str:

@@ -1,9 +1,9 @@
 """The points of a study's figure and printed table: mean regret by panel, line and value.
 
-Lines are policies; panels are problems and truths, or one for all of them where they are many.
-A *point* is an average. Runs of several seeds are independent. Runs on several problems or under
+A line is a policy. A panel is a problem and a truth, or all of them if they are too many. A *point*
+is a mean over runs. Runs of several seeds are independent. Runs on several problems or under
 several truths are not, since they share their random streams: the standard error of their average
-is at most the average of their standard errors, and that bound is given.
+is at most the average of their standard errors, and that bound is reported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_PANELS = 12
 
 @dataclass
 class Part:
-    """Runs of one policy on one problem under one truth, of all seeds."""
+    """Statistics of the runs of one policy on one problem under one truth, of all seeds."""
 
     runs: int = 0
     mean: float = 0.0
@@ -55,13 +55,13 @@ class Part:
 
 @dataclass
 class Point:
-    """The average of some parts, each by its number of runs."""
+    """The average of some parts, weighted by their numbers of runs."""
 
     parts: dict[tuple[str, str], Part] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:
-        """How many runs all parts have."""
+        """The number of runs of all parts."""
         return sum(part.runs for part in self.parts.values())
 
     @property
@@ -71,7 +71,7 @@ class Point:
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the mean, or a bound on it where parts are several."""
+        """The standard error of the mean; if there are several parts, an upper bound on it."""
         return self._average("standard_error")
 
     @property
@@ -85,10 +85,10 @@ class Point:
 
 
 Panel = dict[str, dict[Any, Point]]
-"""panel[line][value]; the value is None for a policy that does not have the option."""
+"""Points as panel[line][value]; the value is None for a policy without the option."""
 
 Points = dict[str, Panel]
-"""points[title]: the panels."""
+"""Panels by title."""
 
 
 def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
@@ -107,7 +107,7 @@ def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
         point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
         part = point.parts.setdefault((row["problem"], row["truth"]), Part())
         part.add(row["runs"], row["mean_regret"], row["std_regret"])
-    # A policy left out of some problems is not compared on equal terms: say so.
+    # Mark a policy that was left out of some problems: it is not compared on equal terms.
     for lines in found.values():
         counts = {
             line: len({case for point in own.values() for case in point.parts})
@@ -120,7 +120,7 @@ def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
 
 
 def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> str:
-    """Say how many runs, seeds and problems the points are means of."""
+    """Return the number of runs, seeds and problems behind each point, in words."""
     drawn = [point for panel in found.values() for own in panel.values() for point in own.values()]
     fewest, most = (choose(point.runs for point in drawn) for choose in (min, max))
     parts = max(len(point.parts) for point in drawn)
@@ -136,7 +136,7 @@ def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> s
 
 
 def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the columns that tell panels apart: none if they are what is drawn, or too many."""
+    """Return the columns whose values make up panels; none if there would be too many."""
     columns: tuple[str, ...] = ()
     if study.against in ("horizon", "policy", *study.options):
         columns = ("problem", "truth")
@@ -147,6 +147,6 @@ def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _without(policy: str, option: str) -> str:
-    """Return a policy's name without one option: what its points have in common."""
+    """Return a policy's name without one option, for the line that varies it."""
     name, *options = policy.split(":")
     return ":".join([name, *(each for each in options if not each.startswith(f"{option}="))])

@@ -1,4 +1,4 @@
-"""Regret against what a study varies, drawn: a line per policy, a panel per problem and truth."""
+"""The figure of a study: regret against what it varies, by policy, problem and truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fpbandits.sweep.points import Panel
+    from fpbandits.sweep.points import Panel, Point
     from fpbandits.sweep.sweep import Sweep
 
 MOST_NAMES = 24
@@ -34,21 +34,21 @@ def sweep_figure(sweep: Sweep) -> Figure:
     """Draw regret against what the study varies, with 95 % intervals."""
     study, panels = sweep.study, sweep.points()
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
-    down = math.ceil(len(panels) / columns)
+    rows = math.ceil(len(panels) / columns)
     lines = list(dict.fromkeys(line for panel in panels.values() for line in panel))
     width = 7.5 if columns == 1 else 1.2 + 4.1 * columns
-    height = max(1.2 + 3.6 * down, 0.8 + 0.17 * len(lines))
+    height = max(1.2 + 3.6 * rows, 0.8 + 0.17 * len(lines))
     figure = blank(width, height)
-    # Problems in different units are not to be compared by height.
+    # Panels share the vertical axis only if their rewards have the same units.
     ranges = {cell.problem.name: cell.problem.range for cell in study.cells.values()}
     same_units = len(set(ranges.values())) == 1
-    grid = figure.subplots(down, columns, squeeze=False, sharey=same_units)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=same_units)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    drawn: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for index, (title, panel) in enumerate(panels.items()):
         axes = grid.flat[index]
-        drawn = _draw_panel(axes, panel, lines) | drawn
+        handles = _draw_panel(axes, panel, lines) | handles
         _scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
@@ -56,24 +56,26 @@ def sweep_figure(sweep: Sweep) -> Figure:
         if index % columns == 0 or not same_units:
             label_regret(axes, "mean regret", {ranges[name] for name in _problems(panel)})
     if lines != [""]:
-        handles = [drawn[line] for line in lines]
         names = [short(line, _LONGEST_NAME) for line in lines]
         style: dict[str, Any] = {"loc": "outside right upper", "fontsize": 8, "frameon": False}
-        as_plain_text(figure.legend(handles, names, **style))
+        as_plain_text(figure.legend([handles[line] for line in lines], names, **style))
     figure.suptitle(short(study.name, 90), fontsize=11, parse_math=False)
     footnote(figure, f"{sweep.caption}; 95 % intervals")
     return figure
 
 
+def _points(panels: Iterable[Panel]) -> list[Point]:
+    return [point for panel in panels for line in panel.values() for point in line.values()]
+
+
 def _problems(panel: Panel) -> set[str]:
     """Return the names of the problems that a panel's points come from."""
-    drawn = (point for own in panel.values() for point in own.values())
-    return {problem for point in drawn for problem, _ in point.parts}
+    return {problem for point in _points([panel]) for problem, _ in point.parts}
 
 
 def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
-    """Draw regret on a logarithmic scale where it spans decades in these panels, else from 0."""
-    means = [point.mean for panel in panels for own in panel.values() for point in own.values()]
+    """Choose the scale of regret: logarithmic if it spans decades in these panels."""
+    means = [point.mean for point in _points(panels)]
     least = min((mean for mean in means if mean > 0), default=1.0)
     if max(means) <= 30 * least:
         axes.set_ylim(bottom=0)
@@ -81,7 +83,7 @@ def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
     if min(means) > 0:
         axes.set_yscale("log")
         axes.set_ylim(least / 2, 1.5 * max(means))
-    else:  # some lose nothing at all: linear next to 0, so that they show
+    else:  # some regret is 0, which a logarithmic scale cannot show
         axes.set_yscale("symlog", linthresh=least)
         axes.set_ylim(-least / 5, 1.5 * max(means))
     axes.yaxis.set_major_formatter("{x:g}")
@@ -90,24 +92,24 @@ def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
 
 def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any]:
     """Draw a panel, and return the legend handle of each line."""
-    values = [value for own in panel.values() for value in own if value is not None]
+    values = [value for points in panel.values() for value in points if value is not None]
     numeric = not any(isinstance(value, str) for value in values)
     distinct = list(dict.fromkeys(values))
-    x = {value: value if numeric else index for index, value in enumerate(distinct)}
-    drawn: dict[str, Any] = {}
+    positions = {value: value if numeric else index for index, value in enumerate(distinct)}
+    handles: dict[str, Any] = {}
     for number, line in enumerate(lines):
         colour = PALETTE[number % len(PALETTE)]
-        own = panel.get(line, {})
-        if None in own:  # without the option: the same for every value
-            mean, half = own[None].mean, own[None].half_width
-            drawn[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
+        points = panel.get(line, {})
+        if None in points:  # a policy without the option has the same regret for every value
+            mean, half = points[None].mean, points[None].half_width
+            handles[line] = axes.axhline(mean, linestyle="--", linewidth=1.3, color=colour)
             if not math.isnan(half):
                 axes.axhspan(mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
-        elif own:
-            ordered = sorted(own.items(), key=lambda item: x[item[0]])
+        elif points:
+            ordered = sorted(points.items(), key=lambda item: positions[item[0]])
             half_widths = [point.half_width for _, point in ordered]
-            drawn[line] = axes.errorbar(
-                [x[value] for value, _ in ordered],
+            handles[line] = axes.errorbar(
+                [positions[value] for value, _ in ordered],
                 [point.mean for _, point in ordered],
                 yerr=None if any(map(math.isnan, half_widths)) else half_widths,
                 marker=_MARKERS[number % len(_MARKERS)],
@@ -124,4 +126,4 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
         axes.margins(x=0.1)
     elif values and min(values) > 0 and max(values) >= 10 * min(values):
         axes.set_xscale("log")
-    return drawn
+    return handles

@@ -1,4 +1,4 @@
-"""`Study`: a study file as cells with labels.
+"""`Study`: reads a study file into cells with labels.
 
 A study file is TOML. Every combination of its values is played::
 
@@ -11,13 +11,13 @@ A study file is TOML. Every combination of its values is played::
     delay = "geometric:30"           # default 0; see `simulate`
     against = "slack"                # what regret is drawn against; default: what is varied
 
-A problem is a built-in name, a file (``*`` stands for any letters), or a table: of a ``problem``
-and what is ``truth``, or of the fields of a problem file. ``truth`` is a name, a list of names, a
-list of lists of means, "all", "prior" (drawn for each run), or a table of when each truth begins:
-``{ 0 = "loyal", 50000 = "thrifty" }``. An option of a policy may be a list. Paths of problem files,
-and of policies of your own ("mine.py:EpsilonGreedy"), start from the folder that the study is in.
+A problem is a built-in name, a file (``*`` matches any letters), or a table, either with the keys
+``problem`` and ``truth`` or with the fields of a problem file. ``truth`` is a name, a list of
+names, a list of lists of means, "all", "prior" (drawn for each run), or a table of when each truth
+begins: ``{ 0 = "loyal", 50000 = "thrifty" }``. An option of a policy may be a list. Paths of
+problem files and of your own policies ("mine.py:EpsilonGreedy") are relative to the study's folder.
 
-Horizons are times at which the same runs are recorded: no policy knows when it will end.
+The same runs are recorded at all horizons, since no policy knows when its run will end.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from fpbandits.core.checks import checked_name, whole_number
-from fpbandits.core.renamed import with_new_keys, with_new_options
+from fpbandits.core.checks import checked_name, flag, whole_number
+from fpbandits.core.renamed import rename_old_keys, rename_old_options
 from fpbandits.core.storage import shown
 from fpbandits.engine.ready import refusal
 from fpbandits.errors import InputError, quote, unknown, within
@@ -59,12 +59,12 @@ _NAMES = ("problem", "truth", "policy")
 
 @dataclass(frozen=True)
 class Study:
-    """Cells by name, what each is labelled with, and what regret is drawn against.
+    """The cells of a study, their labels, and the column that regret is drawn against.
 
     Attributes
     ----------
     name
-        What to call the study.
+        The name of the study.
     cells, labels
         The cells to play and the columns that describe each, both by the cells' names.
     options
@@ -72,11 +72,11 @@ class Study:
     against
         A column: "horizon", "models", "arms", "gap", "problem", "truth", "policy" or an option.
     horizons
-        At which times regret is compared.
+        The times at which regret is reported.
     remarks
-        Which policies do not apply to which problems, and why.
+        Which policies are left out of which problems, and why.
     text
-        The file as it was read.
+        The content of the file.
     """
 
     name: str
@@ -112,16 +112,11 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     if "problems" not in table:
         missing = "the field 'problems' is missing: a list of files or built-in names"
         raise InputError(missing, about=("problems",))
-    name = table.get("name", file.stem)
-    if not isinstance(name, str):
-        raise InputError(f"name is a text, not {quote(name)}", about=("name",))
-    checked_name("the study", name)
+    name = checked_name("the study", table.get("name", file.stem))
     policies, options = _policies(_as_list("policies", table.get("policies", DEFAULT.name)), file)
     horizons = _whole_numbers("horizon", table.get("horizons", 10**5), least=1)
     seeds = _whole_numbers("seed", table.get("seeds", 0), least=0)
-    shuffle = table.get("shuffle", False)
-    if not isinstance(shuffle, bool):
-        raise InputError(f"shuffle is true or false, not {quote(shuffle)}", about=("shuffle",))
+    shuffle = flag("shuffle", table.get("shuffle", False))
     runs = table.get("runs", 100) if runs is None else runs
     delay = table.get("delay", 0)
     spec = RunSpec(horizon=max(horizons), times=horizons, runs=runs, shuffle=shuffle, delay=delay)
@@ -161,7 +156,7 @@ def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
         "models": len(cell.problem.models),
         "arms": len(cell.problem.arms),
         "truth": cell.truth,
-        # Rounded, lest equal gaps differ by how they were computed.
+        # Rounded, so that equal gaps do not differ by rounding errors.
         "gap": float(f"{gaps[gaps > 0].min():.12g}") if gaps.any() else 0.0,
         "policy": str(cell.policy),
         **{option: _plain(getattr(cell.policy, option, None)) for option in options},
@@ -170,7 +165,7 @@ def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an option's value as a table shows it: numbers are what can be an axis."""
+    """Return an option's value for the table: numbers, which can be an axis, or text."""
     return value if value is None or isinstance(value, int | float) else str(value)
 
 
@@ -182,7 +177,7 @@ def _varied(
         column: len({label[column] for label in labels.values()} - {None})
         for column in (*options, "models", "arms", "truth", "problem")
     }
-    for option in options:  # two values of an option may just be two policies
+    for option in options:  # two values may just be two policies
         if counts[option] > 2:
             return option
     if len(horizons) > 1:
@@ -211,18 +206,18 @@ def _as_list(what: str, value: Any) -> list[Any]:
 
 
 def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]]:
-    """Return every policy, and the options that are set anywhere."""
+    """Return all policies, and the names of the options that any of them sets."""
     found: dict[str, Policy] = {}
     options: dict[str, None] = {}
-    for word in (word for entry in given for word in _words(entry)):
-        word = with_new_options(word)
-        policy = parse_policy(_from_folder_of(file, word))
-        # A policy's own name for itself is the same however its options were written.
+    for name in (name for entry in given for name in _policy_names(entry)):
+        name = rename_old_options(name)
+        policy = parse_policy(_from_folder_of(file, name))
+        # str(policy) does not depend on how its options were written.
         if str(policy) in found:
             twice = f"the policy {quote(str(policy))} is given twice"
             raise InputError(twice, about=(("policy", str(policy)),))
         found[str(policy)] = policy
-        options |= {field.name: None for field in fields(policy) if f":{field.name}=" in word}
+        options |= {field.name: None for field in fields(policy) if f":{field.name}=" in name}
     for option in options:
         if option in (*_NUMBERS, *_NAMES, "seed", "runs"):
             raise InputError(
@@ -232,8 +227,8 @@ def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]
     return list(found.values()), list(options)
 
 
-def _words(entry: Any) -> Iterator[str]:
-    """Yield the policies that an entry stands for, in words that `parse_policy` reads."""
+def _policy_names(entry: Any) -> Iterator[str]:
+    """Yield the policies of an entry, as names with options for `parse_policy`."""
     if isinstance(entry, str):
         yield entry
         return
@@ -254,25 +249,25 @@ def _words(entry: Any) -> Iterator[str]:
         yield ":".join([entry["policy"], *settings])
 
 
-def _from_folder_of(file: Path, word: str) -> str:
-    """Return a policy's word with the path of its own file, if it has one, from a study's folder.
+def _from_folder_of(file: Path, name: str) -> str:
+    """Return a policy's name; if it is one from a file, with the path relative to the study.
 
     >>> _from_folder_of(Path("studies/a.toml"), "mine.py:EpsilonGreedy:epsilon=0.2")
     'studies/mine.py:EpsilonGreedy:epsilon=0.2'
     """
-    own = re.fullmatch(r"(.+?\.py)(:.*)?", word)
-    return f"{file.parent / own[1]}{own[2] or ''}" if own else word
+    own = re.fullmatch(r"(.+?\.py)(:.*)?", name)
+    return f"{file.parent / own[1]}{own[2] or ''}" if own else name
 
 
 def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
-    """Yield every problem with every truth that it is to be played under."""
+    """Yield every problem with each of its truths."""
     for index, entry in enumerate(_as_list("problems", given), 1):
         table = {"problem": entry} if isinstance(entry, str) else entry
         with within(("problem", index)):
             if not isinstance(table, dict):
                 wanted = "it must be a file, a built-in name or a table"
                 raise InputError(f"{wanted}, not {quote(entry)}")
-            table = with_new_keys(table)
+            table = rename_old_keys(table)
             rest = {key: value for key, value in table.items() if key != "truth"}
             for problem in _loaded(rest, f"problem {index}", file):
                 for truth in _truths(problem, table.get("truth")):

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from fpbandits.core.markup import and_more, html_table
-from fpbandits.core.renamed import with_old_keywords_refused
+from fpbandits.core.renamed import refuses_old_keywords
 from fpbandits.errors import InputError, counted
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
@@ -108,7 +108,7 @@ class Analysis:
             ]
         name, _, rest = self.summary.partition(": ")
         above, below = [rest, *self._notices], self._left_out
-        return html_table(name, head, rows, words=len(head), above=above, below=below)
+        return html_table(name, head, rows, text_columns=len(head), above=above, below=below)
 
     @property
     def _notices(self) -> list[str]:
@@ -135,7 +135,7 @@ class ContextAnalysis(Analysis):
         )
 
 
-@with_old_keywords_refused
+@refuses_old_keywords
 def analyze(
     problem: Problem | str | os.PathLike[str],
     truth: str | None = None,

@@ -19,7 +19,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import FAILS, HOLDS, Claim
-from fpbandits.paper.claims.introduction import SECTION
 from fpbandits.paper.material import Material
 
 VERDICTS = {
@@ -68,7 +67,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("introduction", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)

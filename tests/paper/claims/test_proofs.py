@@ -18,7 +18,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import CLAIMS, FAILS, HOLDS, Claim
-from fpbandits.paper.claims.proofs import SECTION
 from fpbandits.paper.material import Material
 
 VERDICTS = {
@@ -48,7 +47,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("proofs", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)

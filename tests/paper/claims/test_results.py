@@ -25,8 +25,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import CLAIMS, FAILS, HOLDS, Claim
-from fpbandits.paper.claims.results import SECTION
-from fpbandits.paper.experiments import FAR
 from fpbandits.paper.material import Material
 
 VERDICTS = {
@@ -86,7 +84,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("results", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)
@@ -107,7 +105,7 @@ def test_a_policy_is_bounded_where_fp_ucb_grows(material: Material) -> None:
     Four standard errors: a false alarm in 16,000.
     """
     lost = material.regret("certain", "optimist", 10**15)
-    assert np.array_equal(lost, material.regret("certain", "optimist", 10**6, FAR))
+    assert np.array_equal(lost, material.regret("certain", "optimist", 10**6, "far"))
     plays = 1 / 0.7, math.sqrt(0.3) / 0.7 / math.sqrt(len(lost))
     assert lost.mean() / 0.2 == pytest.approx(plays[0], abs=4 * plays[1])
     # FP-UCB keeps θ² while 3 ln k/β² plays of arm 2 are not yet made: 3Δ/β² per unit of ln t.

@@ -26,7 +26,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import FAILS, HOLDS, Claim
-from fpbandits.paper.claims.simulations import SECTION
 from fpbandits.paper.material import Material
 
 VERDICTS = {
@@ -83,7 +82,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("simulations", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)

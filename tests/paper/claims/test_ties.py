@@ -16,7 +16,6 @@ from doctoring import (
 )
 
 from fpbandits.paper.claims import FAILS, HOLDS, Claim
-from fpbandits.paper.claims.ties import SECTION
 from fpbandits.paper.material import Material
 
 VERDICTS = {
@@ -33,7 +32,7 @@ DOCTORED: Doctored = [
 
 
 def test_verdicts(claims: list[Claim]) -> None:
-    check_section(SECTION, VERDICTS, DOCTORED, claims)
+    check_section("ties", VERDICTS, DOCTORED, claims)
 
 
 @pytest.mark.parametrize(("name", "doctor", "expected"), DOCTORED)

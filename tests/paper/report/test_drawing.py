@@ -59,7 +59,7 @@ def test_curves_are_the_policies_own() -> None:
         np.asarray(axes.lines[1].get_ydata()),
         ucb1.mean_regret("ucb1")[later] / np.log(ucb1.times[later]),
     )
-    assert drawing.what_was_run(ucb1) == (
+    assert drawing.run_caption(ucb1) == (
         "mean of 3 runs, 95 % interval of the mean; T = 1,000, seed 0"
     )
 

@@ -6,134 +6,97 @@ import math
 from collections.abc import Mapping
 
 from fpbandits.errors import counted
-from fpbandits.paper.claims.comparisons import BOUNDED, within
-from fpbandits.paper.claims.statement import EXACT, LIMIT, Finding, in_each, states
-from fpbandits.paper.experiments import FAR, SETTINGS
+from fpbandits.paper.claims.comparisons import BOUNDED, compare_plays
+from fpbandits.paper.claims.statement import Finding, in_each
+from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import most_of
 from fpbandits.paper.material import Material
 
-SECTION = "Section 4 and appendix: propositions and lemmas"
 
-
-@states(SECTION, "E[n_i(T)] ≤ C_i for i outside C(θ°), where C_i does not depend on T")
 def proposition_1(material: Material) -> Finding:
     """Proposition 1: a constant bounds the plays of an arm outside C(θ°) at all times."""
 
-    def bounded(setting: str) -> tuple[bool, str]:
-        early, late = (material.regret(setting, "fp-ucb", 10**power, FAR) for power in (9, 12))
+    def plays_no_more(setting: str) -> tuple[bool, str]:
+        early, late = (material.regret(setting, "fp-ucb", 10**power, "far") for power in (9, 12))
         grew = int((late > early).sum())
         most = most_of(grew, len(late))
         return grew == 0, f"{grew:,} of {counted(len(late), 'run')} (at most {most:.1%} of all)"
 
-    return in_each(
-        (*BOUNDED, "minimum"),
-        bounded,
-        heading="runs that played a worse arm between T=1e9 and 1e12:\n",
-        evidence="holds if no run does: by the corrected proof one does with chance below 1e-30",
-        horizon=10**12,
-    )
+    heading = "runs that played a worse arm between T=1e9 and 1e12:\n"
+    return in_each((*BOUNDED, "minimum"), plays_no_more, heading)
 
 
 def _not_refuted(
     material: Material, setting: str, bounds: Mapping[str, float], time: int
 ) -> tuple[bool, str]:
-    """Tell whether the plays of all arms could be within their bounds, and the numbers."""
-    found = within(material, setting, bounds, time, FAR)
+    """Return whether the plays of all arms could be within their bounds, and the numbers."""
+    found = compare_plays(material, setting, bounds, time)
     return not any(refuted for refuted, _, _ in found), ", ".join(text for *_, text in found)
 
 
-@states(SECTION, "C_i = 1 + 4|A| + min over θ with a*(θ) = i of (k_i(θ) + K_i(θ))")
 def proposition_1_constant(material: Material) -> Finding:
     """Proposition 1: its constant C_i is right as printed."""
     bounds = material.case("minimum").theorem1.printed.constants
+    heading = "plays by T=1e12, where B(θ°) is empty:\n"
     return in_each(
-        ["minimum"],
-        lambda setting: _not_refuted(material, setting, bounds, 10**12),
-        heading="plays by T=1e12, where B(θ°) is empty:\n",
-        evidence=f"fails if a lower limit is above C_i ({LIMIT})",
-        horizon=10**12,
-        reason="The arm is played while any model with that best arm fits: the hardest to rule out "
-        "counts, not the easiest",
+        ["minimum"], lambda setting: _not_refuted(material, setting, bounds, 10**12), heading
     )
 
 
-@states(SECTION, "Σ P(1 ∉ A_k) ≤ Σ_k Σ_j 2k⁻⁵ ≤ 4|A|")
 def inconsistent_episodes(material: Material) -> Finding:
     """The truth is inconsistent in at most 4|A| episodes on average."""
     value = material.numbers["Σ 2 k⁻⁵"]
-    return Finding(value <= 4, f"Σ 2k⁻⁵ = {value:.4f}, of 4", EXACT)
+    return value <= 4, f"Σ 2k⁻⁵ = {value:.4f}, of 4"
 
 
-@states(SECTION, "{1 ∉ A_k} is the event that θ° is inconsistent")
 def one_in_a_k(material: Material) -> Finding:
     """The best arm is in A_k only if the truth is consistent."""
     truth, other = (material.numbers[f"margin of {name}"] for name in ("θ°", "a stand-in"))
-    return Finding(
-        not (truth < 0 <= other),
-        f"means .5 under the truth and .9 under a model with the same best arm, 60 rewards of 1 in "
-        f"60 plays of it: radius less distance is {truth:.2f} and {other:.2f}",
-        "fails if the truth is out and the other model in; computed by Algorithm 1's test",
-        reason="Another model with the same best arm can stand in. Splitting on “θ° is consistent” "
-        "instead, the constants stand",
+    return not (truth < 0 <= other), (
+        "means .5 under the truth and .9 under a model with the same best arm, 60 rewards of 1 in "
+        f"60 plays of it: radius less distance is {truth:.2f} and {other:.2f}"
     )
 
 
-@states(SECTION, "K_i(θ), summed to T, is a constant that does not depend on T")
 def k_is_free_of_t(material: Material) -> Finding:
     """K_i(θ) has a bound that is free of T."""
     total, part = material.numbers["K at α = .2"], material.numbers["K at α = .2, to 1e5"]
-    return Finding(
-        part <= total * (1 + 1e-9) < math.inf,
-        f"at α = .2 and |A| = 4 the sum to k = 1e5 is {part:.6g}, and to infinity {total:.6g}",
-        EXACT,
-    )
+    text = f"at α = .2 and |A| = 4 the sum to k = 1e5 is {part:.6g}, and to infinity {total:.6g}"
+    return part <= total * (1 + 1e-9) < math.inf, text
 
 
-@states(SECTION, "E[n_i(T)] ≤ 2 + 4|A| + 12 log T/β_i² for any i in C(θ°)")
 def proposition_2(material: Material) -> Finding:
     """Proposition 2: an arm in C(θ°) is played at most 2 + 4|A| + 12 ln T/β_i² times."""
-    time = 10**5
 
     def not_refuted(setting: str) -> tuple[bool, str]:
         candidates = len(material.analyses[SETTINGS[setting].problem.name].candidate_arms)
         bounds = {
-            arm: 2 + 4 * candidates + 12 * math.log(time) / beta**2
+            arm: 2 + 4 * candidates + 12 * math.log(10**5) / beta**2
             for arm, beta in material.case(setting).betas.items()
         }
-        return _not_refuted(material, setting, bounds, time)
+        return _not_refuted(material, setting, bounds, 10**5)
 
-    return in_each(
-        ("forgotten", "grid-4"),
-        not_refuted,
-        heading="plays by T=1e5, where best arms are unique, and on the paper's own problem:\n",
-        evidence=f"fails if a lower limit is above the bound ({LIMIT})",
-        horizon=time,
-        reason="The models outside B(θ°) with the same best arm are forgotten",
-    )
+    heading = "plays by T=1e5, where best arms are unique, and on the paper's own problem:\n"
+    return in_each(("forgotten", "grid-4"), not_refuted, heading)
 
 
-@states(SECTION, "C_i ≤ 1 + 4|A| + min (2E(E + 1)|A| + 4|A|α¹⁰), E = max{3, ⌈144/α⁴⌉}")
 def lemma_2(material: Material) -> Finding:
     """Lemma 2: k_i + K_i is at most 2E(E + 1)|A| + 4|A|α¹⁰."""
-    worst = material.numbers["lemma 2: largest share of the bound"]
+    largest = material.numbers["lemma 2: largest share of the bound"]
     least = material.numbers["lemma 2: least share of the bound"]
-    return Finding(
-        worst <= 1,
-        f"the left side is between {least:.2g} and {worst:.2g} of the right one for α = .01 … 1 "
-        "and |A| = 2, 4, 16",
-        f"holds if the share is at most 1 at every one of 991 α; {EXACT}",
+    return largest <= 1, (
+        f"the left side is between {least:.2g} and {largest:.2g} of the right one for α = .01 … 1 "
+        "and |A| = 2, 4, 16"
     )
 
 
-@states(SECTION, "α²√k − 12 > 1 for k ≥ E + 1")
 def lemma_2_step_a(material: Material) -> Finding:
     """Lemma 2's proof: α²√k − 12 exceeds 1 from k = E + 1 on."""
     value = material.numbers["lemma 2: step (a)"]
-    return Finding(value > 1, f"{value:.2g} at α = .2, k = E + 1 = 90,001", EXACT)
+    return value > 1, f"{value:.2g} at α = .2, k = E + 1 = 90,001"
 
 
-@states(SECTION, "By an integral bound, the rest is at most 4|A|α¹⁰")
 def lemma_2_step_b(material: Material) -> Finding:
     """Lemma 2's proof: the series Σ k^(7/2)/(k − 1)⁵ over k ≥ 4 is at most 2."""
     value = material.numbers["lemma 2: step (b)"]
-    return Finding(value <= 2, f"it is {value:.4f}", f"added up to k = 1e6; {EXACT}")
+    return value <= 2, f"it is {value:.4f}"

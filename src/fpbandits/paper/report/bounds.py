@@ -1,4 +1,4 @@
-"""What is proven, and what happens: slopes in log t, printed and corrected bounds."""
+"""Figures that compare measurements with the paper's bounds, printed and corrected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def slopes(material: Material) -> Figure:
             axes.text(0.115, -row, "Theorem 2: 0", va="center", fontsize=9)
         if name != "tied":
             slope = material.slope(name, "ucb1", 10**9, 10**12)
-            # It comes to lie near Theorem 1's mark, so it is set a little higher.
+            # A little higher, since it would overlap with Theorem 1's mark.
             drawing.draw_slope(axes, slope, row - 0.16, "s", ORANGE, "UCB1")
     axes.set(xscale="log", xlim=(0.1, 200), xlabel="growth per unit of ln t (log scale)")
     drawing.name_rows(axes, [SETTINGS[name].title for name in names], above=1.3)
@@ -60,7 +60,7 @@ def proposition_1(material: Material) -> Figure:
         axes.axhline(value, color=drawing.GREY, linestyle=style, label=label)
     axes.set(xscale="log", yscale="log", xlim=(100, result.horizon), ylim=(0.3, 1e12))
     axes.set_ylabel("regret (log scale)")
-    return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)
+    return drawing.finish(figure, axes, drawing.run_caption(result), ncols=1)
 
 
 def proposition_2(material: Material) -> Figure:
@@ -77,7 +77,7 @@ def proposition_2(material: Material) -> Figure:
         axes.plot(result.times, constant + log_term, style, color=drawing.GREY, label=label)
     axes.set(xscale="log", yscale="log", xlim=(10, result.horizon), ylim=(3, 1e8))
     axes.set_ylabel("plays of arm 2 (log scale)")
-    return drawing.finish(figure, axes, drawing.what_was_run(result), ncols=1)
+    return drawing.finish(figure, axes, drawing.run_caption(result), ncols=1)
 
 
 def theorem_1(material: Material) -> Figure:
@@ -102,7 +102,7 @@ def theorem_1(material: Material) -> Figure:
 
 
 def ties(material: Material) -> Figure:
-    """Draw regret under a truth and with its first two arms exchanged."""
+    """Draw regret under a truth, and under the one with its first two arms exchanged."""
     figure, axes = drawing.canvas("FP-UCB among 256 models: the arms' order decides")
     for name, colour in (("grid-6", GREEN), ("tied", ORANGE)):
         result = material.result(name, "fp-ucb", "far")
@@ -110,4 +110,4 @@ def ties(material: Material) -> Figure:
         draw_policy(axes, result, "fp-ucb", band="ci", colour=colour, label=label)
     axes.set(xscale="log", xlim=(1, result.horizon))
     drawing.leave_room(axes)
-    return drawing.finish(figure, axes, drawing.what_was_run(result))
+    return drawing.finish(figure, axes, drawing.run_caption(result))

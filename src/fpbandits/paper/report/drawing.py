@@ -1,4 +1,4 @@
-"""What the report's figures share: their size, colours, curves, marks and captions."""
+"""Helpers of the report's figures: size, colours, curves, marks, captions."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ SETTING_COLOURS = {
     "grid-6": GREEN,
     "grid-4": PURPLE,
 }
-"""The paper's five problems, in its order."""
+"""Colours of the paper's five settings, in its order."""
 
 GREY = "0.3"
-"""Bounds are lines of this colour."""
+"""The colour of bounds."""
 
 
 def canvas(
     title: str, *, x: str = "time t", y: str = "regret", height: float = 3.5
 ) -> tuple[Figure, Axes]:
-    """Return an empty figure, of a width at which text is readable on a telephone too."""
+    """Return an empty figure, narrow enough for its text to be readable on a phone."""
     figure = blank(4.9, height)
     axes = figure.subplots()
     axes.set_title(title, fontsize=10)
@@ -64,7 +64,7 @@ def curves_of(
 def draw_curves(
     axes: Axes, curves: Mapping[str, Result], *, band: str, over_log: bool = False
 ) -> None:
-    """Draw the regret of policies, each from a result of its own, from 0 up to the last of all."""
+    """Draw the regret of policies, one result per policy; ``over_log`` divides it by ln t."""
     for policy, result in curves.items():
         colour, label = POLICY_COLOURS[policy], POLICY_NAMES[policy]
         draw_policy(axes, result, policy, band=band, colour=colour, label=label, over_log=over_log)
@@ -77,7 +77,7 @@ def draw_curves(
 def draw_over_log_time(
     title: str, curves: Mapping[str, Result], *, over_log: bool = False
 ) -> tuple[Figure, Axes]:
-    """Draw the regret of policies over log t, all runs, with the 95 % interval of the mean."""
+    """Draw the mean regret of policies on a log scale of t, with its 95 % interval."""
     figure, axes = canvas(title)
     axes.set_xscale("log")
     draw_curves(axes, curves, band="ci", over_log=over_log)
@@ -93,16 +93,16 @@ def over_log_time(
     distance: Distance = "near",
     over_log: bool = False,
 ) -> Figure:
-    """Return a figure of the regret of policies in a setting over log t."""
+    """Return a figure of the regret of policies in a setting, on a log scale of t."""
     curves = curves_of(material, setting, policies, distance)
     figure, axes = draw_over_log_time(SETTINGS[setting].title, curves, over_log=over_log)
-    return finish(figure, axes, what_was_run(curves[policies[0]]))
+    return finish(figure, axes, run_caption(curves[policies[0]]))
 
 
 def as_in_the_paper(
     material: Material, *, setting: str, policies: Sequence[str], over_log: bool = False
 ) -> Figure:
-    """Return the same in the paper's look: few runs, ±1 standard deviation, over t."""
+    """Return a figure as the paper has it: 10 runs, ±1 standard deviation, linear in t."""
     chosen = SETTINGS[setting]
     figure, axes = canvas(chosen.title)
     curves = {
@@ -113,7 +113,7 @@ def as_in_the_paper(
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(lambda time, _: f"{time:,.0f}")
     axes.locator_params(axis="x", nbins=5)
-    return finish(figure, axes, what_was_run(curves[policies[0]], "std"))
+    return finish(figure, axes, run_caption(curves[policies[0]], "std"))
 
 
 def draw_mean(axes: Axes, times: Counts, sample: Floats, *, colour: str, label: str) -> None:
@@ -123,33 +123,33 @@ def draw_mean(axes: Axes, times: Counts, sample: Floats, *, colour: str, label: 
     axes.fill_between(times, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0)
 
 
-def draw_mark(axes: Axes, value: float, row: float, sign: str, colour: str, label: str) -> None:
+def draw_mark(axes: Axes, value: float, row: float, marker: str, colour: str, label: str) -> None:
     """Mark a number in a row of a figure that lists settings from top to bottom."""
-    axes.plot([value], [-row], sign, color=colour, markersize=8, label=label)
+    axes.plot([value], [-row], marker, color=colour, markersize=8, label=label)
 
 
-def draw_slope(axes: Axes, slope: Floats, row: float, sign: str, colour: str, label: str) -> None:
+def draw_slope(axes: Axes, slope: Floats, row: float, marker: str, colour: str, label: str) -> None:
     """Mark a mean in a row, with its 95 % interval."""
     mean = float(slope.mean())
     axes.errorbar([mean], [-row], xerr=[float(half_width(slope))], color=colour, capsize=4)
-    draw_mark(axes, mean, row, sign, colour, label)
+    draw_mark(axes, mean, row, marker, colour, label)
 
 
 def name_rows(axes: Axes, names: Sequence[str], *, above: float) -> None:
-    """Write the settings' names beside their rows, and leave room above them for a legend."""
+    """Label the rows, and leave room for a legend above them."""
     axes.set_ylim(-len(names) + 0.4, above)
     axes.set_yticks([-row for row in range(len(names))], list(map(short_title, names)))
 
 
 def leave_room(axes: Axes) -> None:
-    """Let the vertical axis start at 0 and leave room for a legend at the top."""
+    """Start the vertical axis at 0, and leave room for a legend at the top."""
     axes.set_ylim(0, 1.22 * max(axes.dataLim.y1, 1e-9))
 
 
 def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
-    """Add a legend, by default in a row at the top, and a line on what was simulated."""
+    """Add a legend, by default in one line at the top, and a caption below the axes."""
     handles, labels = axes.get_legend_handles_labels()
-    # What is drawn in several rows has one entry.
+    # One entry for a label that is drawn several times.
     entries = {label: handle for handle, label in zip(handles, labels, strict=True)}
     style: dict[str, Any] = {"loc": "upper left", "ncols": len(entries), "columnspacing": 1.2}
     style |= {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none", "borderaxespad": 0.3}
@@ -157,8 +157,8 @@ def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
     return footnote(figure, caption)
 
 
-def what_was_run(result: Result, band: str | None = "ci") -> str:
-    """Return the line below a figure."""
+def run_caption(result: Result, band: str | None = "ci") -> str:
+    """Return a caption with runs, band, horizon and seed of a result."""
     what = f"mean of {counted(result.runs, 'run')}" + (f", {BANDS[band]}" if band else "")
     return f"{what}; T = {as_written(time_text(result.horizon))}, seed {result.seed}"
 

@@ -1,4 +1,4 @@
-"""Beyond the paper's horizons: bounded or logarithmic, and where FP-UCB meets its rivals."""
+"""Figures beyond the paper's horizons: long runs, and where FP-UCB meets UCB1 and Thompson."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fpbandits.paper.material import Material
 
 
-def when_they_meet(material: Material) -> str:
-    """Say when Thompson sampling would meet FP-UCB; far off, no more than that."""
+def meeting_text(material: Material) -> str:
+    """Return when Thompson sampling would reach FP-UCB's regret on the 24 permutations."""
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
 
@@ -27,26 +27,26 @@ def when_they_meet(material: Material) -> str:
 def five_problems(
     material: Material, *, policy: str, band: str | None, left: float, y: tuple[float, float]
 ) -> Figure:
-    """Draw a policy's regret on the paper's five problems; ``left`` and ``y`` limit the axes."""
+    """Draw a policy's regret in the paper's five settings; ``left`` and ``y`` limit the axes."""
     title = f"{drawing.POLICY_NAMES[policy]}: bounded and logarithmic"
     figure, axes = drawing.canvas(title, y="regret (log scale)")
     for name, colour in drawing.SETTING_COLOURS.items():
         result, label = material.result(name, policy, "far"), SETTINGS[name].title
         draw_policy(axes, result, policy, band=band, colour=colour, label=label)
     axes.set(xscale="log", yscale="log", xlim=(left, result.horizon), ylim=y)
-    return drawing.finish(figure, axes, drawing.what_was_run(result, band), ncols=1)
+    return drawing.finish(figure, axes, drawing.run_caption(result, band), ncols=1)
 
 
 def rivals(material: Material) -> Figure:
-    """Mark the mean regret of four policies at the last time that all are simulated to."""
+    """Mark the mean regret of four policies at T = 10¹², the last time that all have."""
     title = "Mean regret at T = 10¹²"
     figure, axes = drawing.canvas(title, x="regret (log scale)", y="", height=3.9)
-    signs = {"frugal": "D", "fp-ucb": "o", "thompson": "^", "ucb1": "s"}
+    markers = {"frugal": "D", "fp-ucb": "o", "thompson": "^", "ucb1": "s"}
     for row, setting in enumerate(drawing.SETTING_COLOURS):
-        for policy, sign in signs.items():
+        for policy, marker in markers.items():
             mean = float(material.regret(setting, policy, 10**12).mean())
             colour, label = drawing.POLICY_COLOURS[policy], drawing.POLICY_NAMES[policy]
-            drawing.draw_mark(axes, mean, row, sign, colour, label)
+            drawing.draw_mark(axes, mean, row, marker, colour, label)
     axes.set_xscale("log")
     titles = [SETTINGS[name].title for name in drawing.SETTING_COLOURS]
     drawing.name_rows(axes, titles, above=1.3)
@@ -56,7 +56,7 @@ def rivals(material: Material) -> Figure:
 
 
 def late_logarithm(material: Material) -> Figure:
-    """Draw the growth of regret, decade by decade, on the last of the five problems."""
+    """Draw the growth of regret, decade by decade, in the last of the five settings."""
     title = SETTINGS["grid-4"].title
     figure, axes = drawing.canvas(title, y="growth per unit of ln t (log scale)")
     result, case = material.result("grid-4", "fp-ucb", "far"), material.case("grid-4")
@@ -78,7 +78,7 @@ def late_logarithm(material: Material) -> Figure:
     axes.set_yscale("symlog", linthresh=0.1)
     axes.set(xlim=(100, result.horizon), ylim=(-0.02, 3000))
     return drawing.finish(
-        figure, axes, f"{drawing.what_was_run(result)}; by decade", ncols=1, loc="upper right"
+        figure, axes, f"{drawing.run_caption(result)}; by decade", ncols=1, loc="upper right"
     )
 
 
@@ -99,11 +99,11 @@ def crossing(material: Material) -> Figure:
     axes.axhline(0, color=drawing.GREY, linewidth=1)
     axes.set(xscale="log", xlim=(10, result.horizon))
     axes.set_ylim(bottom=1.75 * lowest)
-    return drawing.finish(figure, axes, drawing.what_was_run(result), loc="lower left", ncols=1)
+    return drawing.finish(figure, axes, drawing.run_caption(result), loc="lower left", ncols=1)
 
 
 def permutations(material: Material) -> Figure:
-    """Draw three policies on the 24 permutations, as far as UCB1 is simulated."""
+    """Draw three policies on the 24 permutations, up to UCB1's horizon."""
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "ucb1", "thompson"), "far")
     ours, ucb1 = curves["fp-ucb"], curves["ucb1"]
     curves = {policy: result.until(ucb1.horizon) for policy, result in curves.items()}
@@ -116,7 +116,7 @@ def permutations(material: Material) -> Figure:
 
 
 def meets_thompson(material: Material) -> Figure:
-    """Draw FP-UCB and Thompson sampling, carried on until they meet."""
+    """Draw FP-UCB and Thompson sampling, extrapolated until they meet."""
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
     level, reached = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
@@ -124,7 +124,7 @@ def meets_thompson(material: Material) -> Figure:
     stretch = [curves["thompson"].horizon, 10**log]
     axes.plot(stretch, [reached, level], "--", color=GREEN, linewidth=1.5)
     axes.plot(stretch, [level, level], "--", color=BLUE, linewidth=1.5)
-    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=when_they_meet(material))
+    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=meeting_text(material))
     axes.set_xlim(1, 10 ** (log + 1))
     axes.set_ylim(top=1.4 * level)
-    return drawing.finish(figure, axes, drawing.what_was_run(curves["fp-ucb"]), ncols=2)
+    return drawing.finish(figure, axes, drawing.run_caption(curves["fp-ucb"]), ncols=2)

@@ -1,7 +1,7 @@
-"""All figures of the report, by the names of their files: how each is drawn from the material.
+"""The functions that draw the report's figures, by the names of the figures' files.
 
-The paper's own figures are drawn twice: in the paper's look, the mean of 10 runs with a band of ±1
-standard deviation over t, and with all the runs there are, a 95 % interval of the mean over log t.
+The paper's own figures are drawn twice: as in the paper, the mean of 10 runs with a band of ±1
+standard deviation, linear in t; and the mean of all runs with its 95 % interval, on a log scale.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fpbandits.paper.material import Material
 
-_PAPERS: dict[str, dict[str, Any]] = {
+_PAPER_FIGURES: dict[str, dict[str, Any]] = {
     "fig2-two-theta1": {"setting": "two-1", "policies": ["fp-ucb"]},
     "fig3-two-theta2": {"setting": "two-2", "policies": ["fp-ucb"]},
     "fig4-two-theta2-over-log": {"setting": "two-2", "policies": ["fp-ucb"], "over_log": True},
@@ -29,8 +29,11 @@ _PAPERS: dict[str, dict[str, Any]] = {
 FIGURES: dict[str, Callable[[Material], Figure]] = {
     "fig1-episodes-slots": episodes.slots,
     "fig1-episodes": episodes.arms_by_episode,
-    **{f"{name}-10-runs": partial(drawing.as_in_the_paper, **own) for name, own in _PAPERS.items()},
-    **{name: partial(drawing.over_log_time, **own) for name, own in _PAPERS.items()},
+    **{
+        f"{name}-10-runs": partial(drawing.as_in_the_paper, **content)
+        for name, content in _PAPER_FIGURES.items()
+    },
+    **{name: partial(drawing.over_log_time, **content) for name, content in _PAPER_FIGURES.items()},
     "far-fp-ucb": partial(far.five_problems, policy="fp-ucb", band="ci", left=10, y=(1, 3e4)),
     "far-grid-4": far.late_logarithm,
     "crossing-ucb": far.crossing,

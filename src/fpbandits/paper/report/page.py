@@ -1,4 +1,4 @@
-"""The report's page: what it says is in its template, and comes from here."""
+"""The report's page: the values that fill its template and the texts of its chapters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fpbandits.core.statistics import half_width
 from fpbandits.paper.claims import verdict_counts
 from fpbandits.paper.experiments import PAPER, RUNS
 from fpbandits.paper.limits import ERROR_CHANCE
-from fpbandits.paper.report.far import when_they_meet
+from fpbandits.paper.report.far import meeting_text
 from fpbandits.report.html import fill
 from fpbandits.report.times import as_written, time_text
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 PLURALS = {"holds": "hold", "beyond": "hold beyond some time", "fails": "fail"}
-"""The three kinds of verdicts, which are also classes of the page's style, and their plurals."""
+"""The kinds of verdicts, which are also CSS classes of the page, as verbs in the plural."""
 
 _SIGNS = {"holds": "✓", "beyond": "◐", "fails": "✗"}
 _IN_SHORT = (
@@ -39,7 +39,7 @@ _IN_SHORT = (
     "corrected-theorem-1",
 )
 _TWICE = "permutations-fp-ucb"
-"""Simulated to 10⁶ and again to 10¹⁵: the example of a number that two experiments give."""
+"""The example of a number that the near and the far experiment give slightly differently."""
 
 
 def report_page(
@@ -73,10 +73,7 @@ def report_page(
 
 
 def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
-    """Return title, text and figures' captions of each chapter, the paper's own and those beyond.
-
-    They are in chapters.toml, where names in braces stand for numbers that are filled in here.
-    """
+    """Return the chapters of chapters.toml, with the numbers in braces filled in."""
     grew = material.regret("grid-4", "fp-ucb", 10**6) - material.regret("grid-4", "fp-ucb", 10**4)
     late = material.growing_from("grid-4")
     numbers = {
@@ -89,7 +86,7 @@ def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
         "grid_4_growth": grew.mean(),
         "grows_again": f", before it grows again beyond T = {time_text(late)}" if late else "",
         "lai_robbins": material.lai_robbins("permutations"),
-        "meeting": when_they_meet(material),
+        "meeting": meeting_text(material),
         "frugal_range": _range(material, "frugal"),
         "fp_ucb_range": _range(material, "fp-ucb"),
         "passes": _passes(material),
@@ -116,7 +113,7 @@ def _range(material: Material, policy: str) -> str:
 
 
 def _passes(material: Material) -> str:
-    """Return when the mean regret of the counterexample passes the printed bound."""
+    """Return when the mean regret of the counterexample exceeds the printed bound."""
     result = material.result("minimum", "fp-ucb", "far")
     above = result.mean_regret("fp-ucb") > material.constant("minimum", "printed")
     return time_text(result.times[above.argmax()]) if above.any() else "∞"

@@ -1,4 +1,4 @@
-"""What can be learned for free: the output of `analyze` and two pictures, after every edit."""
+"""What can be learned for free: `analyze` and two pictures of the models, after every edit."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from fpbandits.theory.analysis import analyze
 from fpbandits.theory.figure import MOST_MODELS
 
 _MOST_TRUTHS = 64
-"""With more models than this only the chosen case is analyzed."""
+"""With more models than this, only the chosen truth is analyzed."""
 
 
-class Answer(NamedTuple):
-    """The analysis of a problem, as HTML."""
+class Analyzed(NamedTuple):
+    """The analysis of a problem, as HTML: one truth, all truths, and two pictures."""
 
-    words: str
-    glance: str
+    chosen: str
+    overview: str
     means: str
     confusion: str
 
 
-def answer(problem: Problem, truth: str) -> Answer:
+def analyze_as_html(problem: Problem, truth: str) -> Analyzed:
     """Analyze a problem under ``truth`` in detail, and under every other model in a line."""
     case = analyze(problem, truth).cases[0]
     facts = [[name, text] for name, text in case.facts.items()]
-    words = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, words=2)
-    glance = ""
+    chosen = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, text_columns=2)
+    overview = ""
     if len(problem.models) <= _MOST_TRUTHS:
         whole = analyze(problem)
         above = [f"Note: {whole.tie_notice}"] if whole.tie_notice else []
         head = ["if this is the truth", "regret is", "any policy"]
         rows = [[each.truth, each.verdict, each.facts["any policy"]] for each in whole.cases]
-        glance = html_table(whole.summary, head, rows, words=3, above=above)
-    who = f"Not drawn: more than {MOST_MODELS:,} models."
+        overview = html_table(whole.summary, head, rows, text_columns=3, above=above)
+    picture = f"Not drawn: more than {MOST_MODELS:,} models."
     if len(problem.models) <= MOST_MODELS:
-        who = confusion_picture(problem, confusion(problem))
-    return Answer(words, glance, means_picture(problem), who)
+        picture = confusion_picture(problem, confusion(problem))
+    return Analyzed(chosen, overview, means_picture(problem), picture)
 
 
-class FreePart:
-    """What can be learned for free, and what must cost."""
+class AnalysisPart:
+    """The part of the page that shows the analysis under a chosen truth."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._asked = session, 0
+        self._session, self._requests = session, 0
         self._truth = ui.select([], label="if the truth is", with_input=True)
         self._truth.classes("field").on_value_change(self._choose)
         self._notice = Notice()
-        self._words = table().classes("verdict")
+        self._chosen = table().classes("verdict")
         with ui.element("div").classes("pictures"):
             with ui.element("figure"):
                 self._means = ui.html(sanitize=False).classes("picture")
@@ -70,38 +70,38 @@ class FreePart:
                     sanitize=False,
                     tag="figcaption",
                 )
-        self._glance = table().classes("glance")
+        self._overview = table().classes("glance")
         session.listen(self._show)
         self._show()
 
     def _show(self) -> None:
         problem = self._session.problem
         if self._session.marks:
-            self._notice.warn("This is for the table as it was before the mistake.")
+            self._notice.warn("This is for the last table without mistakes.")
         else:
             self._notice.say("")
         offer(self._truth, problem.models, problem.truth or problem.models[0])
-        self._ask(problem, str(self._truth.value))
+        self._request(problem, str(self._truth.value))
 
     def _choose(self) -> None:
         if self._truth.value in self._session.problem.models:
-            self._ask(self._session.problem, self._truth.value)
+            self._request(self._session.problem, self._truth.value)
 
-    def _ask(self, problem: Problem, truth: str) -> None:
-        self._asked += 1
-        ui.timer(0, lambda asked=self._asked: self._answer(problem, truth, asked), once=True)
+    def _request(self, problem: Problem, truth: str) -> None:
+        self._requests += 1
+        ui.timer(0, lambda request=self._requests: self._update(problem, truth, request), once=True)
 
-    async def _answer(self, problem: Problem, truth: str, asked: int) -> None:
-        if asked != self._asked:
+    async def _update(self, problem: Problem, truth: str, request: int) -> None:
+        if request != self._requests:
             return
         found = None
         with self._notice.refusals():
-            found = await run.io_bound(answer, problem, truth)
-        if found is None or asked != self._asked:  # refused, or the sheet has changed since
+            found = await run.io_bound(analyze_as_html, problem, truth)
+        if found is None or request != self._requests:  # an error, or a newer request
             return
         low, high = problem.range
         unit = f"rewards in [{low:g}, {high:g}]" if problem.rewards.bounded else "unit of rewards"
-        self._words.content, self._glance.content = found.words, found.glance
+        self._chosen.content, self._overview.content = found.chosen, found.overview
         self._means.content, self._confusion.content = found.means, found.confusion
         self._range.content = (
             f"Mean reward ({unit}; regret has the same unit), dark is low. A dot marks a best arm."

@@ -1,8 +1,7 @@
-"""Simulations that show partial results, of more and more runs.
+"""Simulations with partial results, of more and more runs, about one per second.
 
-A run depends on its spec and number alone, and runs that are kept in a folder are not played again.
-So a partial result equals that of `simulate` for as many runs, and the last one that for all of
-them. Each takes about a second.
+A run depends on its spec and its number alone, and runs stored in a folder are not played again. So
+a partial result equals that of `simulate` with as many runs, and the last one has all runs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from fpbandits.core.storage import rows_to_csv
-from fpbandits.lab.ahead import compiling, soonest_first
+from fpbandits.lab.precompile import fastest_first, start_compiling
 from fpbandits.lab.session import file_name
 from fpbandits.lab.tasks import Stop
 from fpbandits.policies.parsing import named_policies
@@ -27,16 +26,17 @@ from fpbandits.simulation.runner import Progress
 from fpbandits.simulation.simulate import simulate_spec
 from fpbandits.simulation.spec import RunSpec
 
-_FIRST = 2
+_FIRST_RUNS = 2
 """Runs of the first partial result, just enough for an interval."""
 
 _SECONDS = 1.0
+"""Seconds between partial results, about."""
 
-_SOON = 0.7
-"""Seconds to wait for machine code that may be on disk."""
+_LOADING = 0.7
+"""Seconds in which machine code is loaded, if it is on disk."""
 
-_pen = Lock()
-"""Matplotlib's style is one for all threads."""
+_drawing = Lock()
+"""Matplotlib's style is shared by all threads, so one draws at a time."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Work:
     being_compiled
         The policy that is being compiled, if one is.
     result, picture
-        The latest partial result, which may lack policies that are not compiled yet, and its figure
-        as SVG.
+        The latest partial result, without policies that are not compiled yet, and its figure as
+        SVG.
     """
 
     def __init__(self, simulation: Simulation, *, band: str = "ci", bounds: bool = False) -> None:
@@ -75,11 +75,11 @@ class Work:
         self.picture = b""
 
     def play(self) -> None:
-        """Play all runs, and show every partial result; raise `StoppedError` once stopped."""
+        """Play all runs, setting `result` to every partial one; raise `StoppedError` if stopped."""
         self._wait_for_compiler()
         runs = self.simulation.spec.runs
         with tempfile.TemporaryDirectory() as folder:
-            played, wanted = 0, min(_FIRST, runs)
+            played, wanted = 0, min(_FIRST_RUNS, runs)
             while played < runs:
 
                 def note(
@@ -97,7 +97,7 @@ class Work:
                 wanted = min(runs, played + max(played // 2, int(pace * _SECONDS), 1))
 
     def show(self, result: Result) -> None:
-        """Make a partial result the latest one."""
+        """Draw a partial result and make it the latest one."""
         self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
         self.result = result
 
@@ -108,24 +108,24 @@ class Work:
         return self.result is not None and len(self.result.policies) == count
 
     def _wait_for_compiler(self) -> None:
-        """Wait until all policies are compiled; meanwhile show those that are."""
+        """Wait until all policies are compiled; meanwhile show a result of those that are."""
         ready: list[str] = []
-        patience = _SOON
-        for word in soonest_first(self.simulation.policies):
-            compiler = compiling(word, self.simulation.problem)
+        patience = _LOADING
+        for policy in fastest_first(self.simulation.policies):
+            compiler = start_compiling(policy, self.simulation.problem)
             compiler.join(patience)
             if compiler.is_alive():
                 patience = 0.0  # nothing is on disk yet
-                self.being_compiled = word
+                self.being_compiled = policy
                 if ready:
                     some = tuple(each for each in self.simulation.policies if each in ready)
                     part = replace(self.simulation, policies=some)
-                    self.show(_simulated(part, _FIRST, lambda *shares: self.stop.check()))
+                    self.show(_simulated(part, _FIRST_RUNS, lambda *shares: self.stop.check()))
                 while compiler.is_alive():
                     self.stop.check()
                     compiler.join(0.1)
                 self.being_compiled = None
-            ready.append(word)
+            ready.append(policy)
 
 
 def _simulated(
@@ -138,19 +138,19 @@ def _simulated(
 
 def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
     """Return the library's figure of a result, as "png" or "svg"."""
-    with _pen:
+    with _drawing:
         return render(regret_figure(result, band=band, bounds=bounds), kind)
 
 
 def as_csv(result: Result) -> bytes:
-    """Return what `Result.to_csv` writes."""
+    """Return the content of the file that `Result.to_csv` writes."""
     return rows_to_csv(list(result.rows())).encode()
 
 
 def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
-    """Return Python code that does the same."""
+    """Return Python code that runs the same simulation."""
     problem, spec = simulation.problem, simulation.spec
-    source, remark = f"{file_name(problem.name)}.toml", "  # as Models saves it"
+    source, remark = f"{file_name(problem.name)}.toml", "  # saved on the page, under Models"
     if problem.name in BUILT_IN and problem == built_in(problem.name):
         source, remark = problem.name, ""
     power = len(str(spec.horizon)) - 1

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.lab import playing
-from fpbandits.lab.ahead import compiling
+from fpbandits.lab import simulations
 from fpbandits.lab.examples import EXAMPLES
-from fpbandits.lab.playing import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.precompile import start_compiling
+from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
@@ -59,13 +59,13 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Event:
         thread.start()
         return thread
 
-    monkeypatch.setattr(playing, "compiling", compile_slowly)
+    monkeypatch.setattr(simulations, "start_compiling", compile_slowly)
     return done
 
 
 def test_partial_results_grow_and_end_in_what_simulate_finds(tmp_path: Path) -> None:
     for word in SIMULATION.policies:
-        compiling(word, TWO).join()
+        start_compiling(word, TWO).join()
     notes = Notes(SIMULATION)
     notes.play()
     whole = fpb.simulate(TWO, ["fp-ucb", "ucb1"], truth="theta2", horizon=10**12, runs=60, seed=3)
@@ -106,7 +106,7 @@ def test_whoever_waits_for_the_compiler_may_stop(slow: Event) -> None:
 
 def test_stopped_in_the_middle_what_was_shown_stays() -> None:
     for word in SIMULATION.policies:
-        compiling(word, TWO).join()
+        start_compiling(word, TWO).join()
     notes = Notes(SIMULATION, lambda notes: notes.stop.set())
     with pytest.raises(StoppedError):
         notes.play()

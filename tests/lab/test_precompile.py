@@ -6,16 +6,16 @@ import pytest
 
 import fpbandits as fpb
 from fpbandits.engine.compilations import compilations
-from fpbandits.lab import ahead
-from fpbandits.lab.ahead import compile_ahead, compiling, soonest_first
+from fpbandits.lab import precompile
 from fpbandits.lab.examples import EXAMPLES
+from fpbandits.lab.precompile import compile_ahead, fastest_first, start_compiling
 
 TWO = EXAMPLES["paper:two"].make()
 DOSES = EXAMPLES["doses"].make()
 
 
 def test_what_is_blind_comes_first() -> None:
-    assert soonest_first(["frugal", "ucb1", "fp-ucb:slack=0.1"]) == [
+    assert fastest_first(["frugal", "ucb1", "fp-ucb:slack=0.1"]) == [
         "ucb1",
         "frugal",
         "fp-ucb:slack=0.1",
@@ -23,14 +23,14 @@ def test_what_is_blind_comes_first() -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever other tests of this process have had compiled."""
-    monkeypatch.setattr(ahead, "_begun", {})
+    monkeypatch.setattr(precompile, "_threads", {})
 
 
 def test_each_policy_is_compiled_once_whatever_it_plays() -> None:
-    first = compiling("ucb1", TWO)
-    assert compiling("ucb1", DOSES) is first
+    first = start_compiling("ucb1", TWO)
+    assert start_compiling("ucb1", DOSES) is first
     first.join()
     begun: list[int] = []
     with compilations(begun.append):
@@ -55,7 +55,7 @@ def test_nothing_is_said_of_what_cannot_be_compiled_and_no_file_is_run(
     for word in ("ucb2", "fp-ucb:slack=", "fp-ucb:slack", f"{tmp_path}/mine.py:Mine"):
         compile_ahead([word], TWO).join()
     # FP-UCB knows nothing of contexts; what it refuses is no hindrance to what comes next.
-    refused = compiling("fp-ucb", EXAMPLES["cold start"].make())
+    refused = start_compiling("fp-ucb", EXAMPLES["cold start"].make())
     refused.join()
-    assert compiling("fp-ucb", EXAMPLES["cold start"].make()) is not refused
+    assert start_compiling("fp-ucb", EXAMPLES["cold start"].make()) is not refused
     assert capfd.readouterr() == ("", "")
