@@ -37,11 +37,11 @@ OTHERS = (
 def frugal_threshold() -> tuple[float, float]:
     """Return δ and b of the threshold on W that frugal's rule comes down to with these two models.
 
-    While arm 2 leads, arm 1 is worth its cost if p(θ¹)·Δ₂(θ¹)·D₁(θ²‖θ¹)·κ t^{1+δ} ≥ Δ₁(θ²), where
-    p(θ¹) is e^{−W}, but for a share of e^{−W}.
+    While arm 2 leads, arm 1 is worth its cost if p(θ¹)·Δ₂(θ¹)·D/(1 + D)·κt^{1+δ} ≥ Δ₁(θ²), with
+    D = D₁(θ²‖θ¹), where p(θ¹) is e^{−W}, but for a share of e^{−W}.
     """
     told = float(rel_entr([0.2, 0.8], [0.9, 0.1]).sum())
-    return Frugal().delta, math.log(Frugal().kappa * 0.4 * told / 0.3)
+    return Frugal().delta, math.log(Frugal().kappa * 0.4 * told / (1 + told) / 0.3)
 
 
 def exactly() -> None:

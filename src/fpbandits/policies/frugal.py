@@ -102,7 +102,7 @@ class Frugal(LikelihoodPolicy):
 
     name = "frugal"
     contexts = Contexts.TOGETHER
-    guarantee = "O(log T), bounded where B(θ°) is empty"
+    guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
     def __post_init__(self) -> None:
         super().__post_init__()
