@@ -143,7 +143,7 @@ def test_a_plain_policy_sees_what_is_pending() -> None:
     result = simulate(
         load_problem("paper:two"), Watching(), truth="theta1", horizon=41, runs=2, delay=4
     )
-    assert result.pulls["watching:delay=4"][:, -1].tolist() == [[21, 20]] * 2
+    assert result.pulls["watching"][:, -1].tolist() == [[21, 20]] * 2
 
 
 def test_plain_policies_in_contexts_are_told_of_the_right_one() -> None:
