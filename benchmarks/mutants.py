@@ -1,44 +1,60 @@
 """Are the tests able to fail? Change the code at random places, and see whether they notice.
 
-A *mutant* is the package with one small change: another comparison, operator or constant, a
-condition turned round. ``python benchmarks/mutants.py SEED COUNT [FOLDER …]`` draws some by a seed
+A *mutant* is the package with one small change: a comparison or a condition turned round, another
+operator or constant. ``python benchmarks/mutants.py SEED COUNT [FOLDER …]`` draws some by a seed
 from all of ``src/fpbandits``, or from the modules whose paths begin with one of the folders given.
-Each is tried in a copy of its own: first the test file that mirrors the module, then all tests of
-its package. A mutant that no test notices is printed as a diff: either a test is missing, or the
-change makes no difference to anyone. Tests run with a limit of time, and a mutant that never ends
-counts as noticed.
+Each is tried in a copy of the project, two at a time: first the test file that mirrors the module,
+then the other tests of its package, up to the first failure. A mutant that no test notices is
+printed: either a test is missing, or the change makes no difference to anyone.
+
+What cannot make a difference is not drawn: the words of errors, types, and how a figure looks.
+
+Rules are compiled again for each mutant of a module that is compiled. For the others the machine
+code at hand is used, which is the same and saves minutes.
+
+A test may take LIMIT seconds. A mutant that takes longer counts as noticed only if the same tests
+of the unchanged package, with everything to be compiled, need less than half of that each.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
-import difflib
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
+from fpbandits.engine.code_cache import SOURCES
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "fpbandits")
-PATIENCE = 600.0
-"""Seconds that the tests of one mutant may take."""
+LIMIT = 240.0
+WORKERS = 2
 
 COPIED = ("src", "tests", "docs", "benchmarks", "examples", "README.md", "pyproject.toml")
 
-COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
+COMPILED = ("engine/", "families/", "policies/", "simulation/kernel.py", "fitting/kernels.py")
+NOT_COMPILED = ("policies/own.py", "policies/parsing.py", "policies/listing.py")
+CODE_CACHE = PACKAGE / "engine" / "code_cache.py"
+DIGEST = "SOURCES = digest_of(sources())"
+PASSED = (0, 5)
+"""Exit codes of pytest: all passed; there were none."""
+
+OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
     ast.In: ast.NotIn,
@@ -57,136 +73,267 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
 }
 
+CHECKED = frozenset(["strict", "stacklevel", "daemon", "repr"])
+"""Arguments that check what is true anyway, or that only a reader of a traceback sees."""
+LOOKS = frozenset(
+    # fmt: off
+    [
+        "above",
+        "alpha",
+        "borderaxespad",
+        "capsize",
+        "color",
+        "colour",
+        "columnspacing",
+        "dpi",
+        "edgecolor",
+        "figsize",
+        "fontsize",
+        "framealpha",
+        "frameon",
+        "height",
+        "left",
+        "length",
+        "linewidth",
+        "loc",
+        "markersize",
+        "ncols",
+        "nbins",
+        "pad",
+        "rotation",
+        "s",
+        "size",
+        "style",
+        "width",
+        "width_ratios",
+        "xlim",
+        "ylim",
+        "zorder",
+        "_LEGEND",
+    ]
+    # fmt: on
+)
+"""Arguments and variables of a module that draws: sizes, colours, margins."""
+DRAWN = frozenset(
+    # fmt: off
+    [
+        "annotate",
+        "axvline",
+        "blank",
+        "clip",
+        "legend",
+        "locator_params",
+        "set_tick_params",
+        "set_title",
+        "set_xlim",
+        "set_ylim",
+        "text",
+        "tick_params",
+    ]
+    # fmt: on
+)
+"""Functions and methods with such arguments, in a module that draws."""
+SAID = frozenset(["warn", "info", "debug", "warning", "error", "exception"])
+"""Functions that say something."""
+
 
 class Mutant(NamedTuple):
     """A module, and its text with one change."""
 
     module: Path
     line: int
+    before: str
+    after: str
     text: str
 
 
-def changes(node: ast.AST) -> Iterator[Callable[[], None]]:
-    """Yield the ways in which a node can be changed, each as a function that does it."""
+def changed(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """Yield the ways in which a node can be changed: what is replaced, and by what."""
     match node:
-        case ast.Compare(ops=[compared]) if type(compared) in COMPARED:
-            yield lambda: setattr(node, "ops", [COMPARED[type(compared)]()])
-        case (
-            ast.BinOp(op=op, left=left, right=right)
-            | ast.AugAssign(op=op, target=left, value=right)
-        ) if type(op) in COMPUTED:
-            texts = any(isinstance(side, ast.JoinedStr) for side in (left, right))
-            if not texts:  # words of a message are not what is tested here
-                yield lambda: setattr(node, "op", COMPUTED[type(op)]())
-        case ast.BoolOp(op=joined):
-            other = ast.Or() if isinstance(joined, ast.And) else ast.And()
-            yield lambda: setattr(node, "op", other)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            other = ast.Compare(left, [OPPOSITE[type(op)]()], [right])
+            yield node, f"({ast.unparse(other)})"
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in COMPUTED:
+            if not any(map(_is_text, (left, right))):
+                yield node, f"({ast.unparse(ast.BinOp(left, COMPUTED[type(op)](), right))})"
+        case ast.AugAssign(target=target, op=op, value=value) if type(op) in COMPUTED:
+            if not _is_text(value):
+                yield node, ast.unparse(ast.AugAssign(target, COMPUTED[type(op)](), value))
+        case ast.BoolOp(op=op, values=values):
+            turned = ast.Or() if isinstance(op, ast.And) else ast.And()
+            yield node, f"({ast.unparse(ast.BoolOp(turned, values))})"
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            yield lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), test))
+            # A comparison is turned round where it stands.
+            if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
+                yield test, f"(not ({ast.unparse(test)}))"
         case ast.Constant(value=bool(value)):
-            yield lambda: setattr(node, "value", not value)
+            yield node, str(not value)
         case ast.Constant(value=int(value) | float(value)):
-            yield lambda: setattr(node, "value", value + 1)
+            yield node, repr(value + 1)
 
 
-def _without_types(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk a tree, but for what only a type checker reads."""
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+def _name(node: ast.AST) -> str:
+    """Return what an expression calls, or is assigned to, without what stands before a dot."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _drawn(tree: ast.AST, draws: bool) -> Iterator[ast.AST]:
+    """Walk a tree, but for what makes no difference to anyone who runs the code."""
+    match tree:
+        case ast.Raise() | ast.Assert():
+            return
+        case ast.If(test=test) if ast.unparse(test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
+            return
+        case ast.Call(func=called) if _name(called) in SAID | (DRAWN if draws else frozenset()):
+            return
+        case ast.keyword(arg=name) if name in CHECKED or (draws and name in LOOKS):
+            return
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            if draws and _name(target) in LOOKS:
+                return
     for name, field in ast.iter_fields(tree):
         if name in ("annotation", "returns", "type_params", "decorator_list"):
             continue
-        if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
-            return
         for child in field if isinstance(field, list) else [field]:
             if isinstance(child, ast.AST):
                 yield child
-                yield from _without_types(child)
+                yield from _drawn(child, draws)
 
 
-def places(module: Path) -> list[tuple[int, int, int]]:
-    """Return all that can be changed in a module: nodes by number, the change, and the line."""
-    tree = ast.parse((ROOT / module).read_text())
-    return [
-        (number, which, getattr(node, "lineno", 0))
-        for number, node in enumerate(_without_types(tree))
-        for which, _ in enumerate(changes(node))
-    ]
+def _is(text: str, node: ast.AST) -> bool:
+    with suppress(SyntaxError):
+        return ast.unparse(ast.parse(f"({text}\n)", mode="eval")) == ast.unparse(node)
+    with suppress(SyntaxError):
+        return ast.unparse(ast.parse(text)) == ast.unparse(node)
+    return False
 
 
-def mutated(module: Path, number: int, which: int, line: int) -> Mutant:
-    """Return a module with one change."""
-    tree = copy.deepcopy(ast.parse((ROOT / module).read_text()))
-    node = [*_without_types(tree)][number]
-    [*changes(node)][which]()
-    return Mutant(module, line, ast.unparse(ast.fix_missing_locations(tree)) + "\n")
+def mutants_of(module: Path) -> list[Mutant]:
+    """Return every mutant of a module."""
+    text = (ROOT / module).read_text()
+    lines = text.splitlines(keepends=True)
+    draws = "matplotlib" in text or "<svg" in text
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    whole, found = text.encode(), []
+    for node in _drawn(ast.parse(text), draws):
+        for place, after in changed(node):
+            first = starts[place.lineno - 1] + place.col_offset
+            last = starts[(place.end_lineno or 0) - 1] + (place.end_col_offset or 0)
+            before = whole[first:last].decode()
+            if not _is(before, place):  # within an f-string, before Python 3.12
+                continue
+            new = (whole[:first] + after.encode() + whole[last:]).decode()
+            found.append(Mutant(module, place.lineno, before, after, new))
+    return found
 
 
 def drawn(seed: int, count: int, folders: list[str]) -> list[Mutant]:
     """Draw mutants, each place of the code with the same chance."""
     modules = sorted(path.relative_to(ROOT) for path in (ROOT / PACKAGE).rglob("*.py"))
-    chosen = [
-        module
+    everywhere = [
+        mutant
         for module in modules
-        if not folders or any(str(module.relative_to(PACKAGE)).startswith(each) for each in folders)
+        if not folders or str(module.relative_to(PACKAGE)).startswith(tuple(folders))
+        for mutant in mutants_of(module)
     ]
-    everywhere = [(module, *place) for module in chosen for place in places(module)]
-    wanted = random.Random(seed).sample(everywhere, min(count, len(everywhere)))
-    return [mutated(*each) for each in wanted]
+    return random.Random(seed).sample(everywhere, min(count, len(everywhere)))
 
 
 def tests_of(module: Path) -> list[list[str]]:
-    """Return what to run, in turn: the file that mirrors a module, and all tests of its package."""
+    """Return what to run, in turn: the file that mirrors a module, then the rest of its package.
+
+    Of a policy, the tests that have its name come before those that have not.
+    """
     own = module.relative_to(PACKAGE)
-    stem = "init" if own.stem == "__init__" else own.stem
-    mirror = Path("tests", own.parent, f"test_{stem}.py")
-    package = Path("tests", own.parts[0]) if len(own.parts) > 1 else Path("tests")
-    whole = [str(package)]
-    if len(own.parts) == 1:  # modules beside the packages: the tests that are beside theirs
-        whole = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").glob("test_*.py"))]
+    mirror = Path("tests", own.parent, f"test_{own.stem.strip('_')}.py")
     first = [[str(mirror), str(module)]] if (ROOT / mirror).exists() else []
-    return [*first, whole]
+    if len(own.parts) == 1:  # modules beside the packages: the tests that are beside theirs
+        beside = [path.relative_to(ROOT) for path in sorted((ROOT / "tests").glob("test_*.py"))]
+        return [*first, [str(path) for path in beside if path != mirror]]
+    folder = own.parts[0]
+    rest = [f"tests/{folder}", str(PACKAGE / folder), f"--ignore={mirror}"]
+    if folder != "policies" or len(own.parts) > 2:
+        return [*first, rest]
+    word = own.stem.replace("_", "-")
+    return [*first, [*rest, "-k", word], [*rest, "-k", f"not {word}"]]
 
 
-def noticed(mutant: Mutant, place: Path) -> str:
-    """Tell by which tests a mutant is noticed, in a copy of the project; "" if by none."""
-    file = place / mutant.module
-    right = file.read_text()
-    file.write_text(mutant.text)
-    try:
+class Copy:
+    """A copy of the project, in which one mutant at a time is tried."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        place.mkdir()
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, place / name)
+            else:
+                shutil.copy2(source, place / name)
+
+    def noticed(self, mutant: Mutant) -> str:
+        """Tell by which test a mutant is noticed; "" if by none."""
         for tests in tests_of(mutant.module):
-            if _fail(tests, place):
-                return tests[0]
-    finally:
-        file.write_text(right)
-    return ""
+            by = self._failure(mutant, tests)
+            if by:
+                return by
+        return ""
 
+    def _failure(self, mutant: Mutant, tests: list[str]) -> str:
+        changes = {mutant.module: mutant.text}
+        inside = str(mutant.module.relative_to(PACKAGE))
+        if not inside.startswith(COMPILED) or inside in NOT_COMPILED:
+            text = (ROOT / CODE_CACHE).read_text()
+            changes[CODE_CACHE] = text.replace(DIGEST, f'SOURCES = "{SOURCES}"')
+        try:
+            for path, text in changes.items():
+                (self.place / path).write_text(text)
+            code, said = self._run(tests, LIMIT)
+        finally:
+            for path in changes:
+                shutil.copy2(ROOT / path, self.place / path)
+        if code in PASSED:
+            return ""
+        if "Timeout (" in said:
+            return "a test that did not end" if self._end_soon(tests) else ""
+        failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failed[0].split(" - ")[0] if failed else f"{tests[0]}: exit code {code}"
 
-def _fail(tests: list[str], place: Path) -> bool:
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    settings = {**os.environ, "PYTHONPATH": str(place / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    process = subprocess.Popen(
-        words,
-        cwd=place,
-        env=settings,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        return process.wait(PATIENCE) != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        with_children = os.getpgid(process.pid) if process.poll() is None else None
-        if with_children is not None:
-            os.killpg(with_children, 9)
-        process.wait()
+    def _end_soon(self, tests: list[str]) -> bool:
+        """Tell whether each test ends in time without a change, with no machine code at hand."""
+        with tempfile.TemporaryDirectory() as empty:
+            return self._run(tests, LIMIT / 2, NUMBA_CACHE_DIR=empty)[0] in PASSED
 
-
-def shown(mutant: Mutant) -> str:
-    """Return what a mutant changes, as a diff without its surroundings."""
-    right = ast.unparse(ast.parse((ROOT / mutant.module).read_text())).splitlines()
-    lines = difflib.unified_diff(right, mutant.text.splitlines(), n=0, lineterm="")
-    return "\n".join(f"    {line}" for line in [*lines][3:])
+    def _run(self, tests: list[str], limit: float, **settings: str) -> tuple[int, str]:
+        """Run tests up to the first failure; return the exit code, and what was printed."""
+        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        words += ["-o", f"faulthandler_timeout={limit}", "-o", "faulthandler_exit_on_timeout=true"]
+        own = {"PYTHONPATH": str(self.place / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        with tempfile.TemporaryFile("w+") as output:
+            process = subprocess.Popen(
+                [*words, *tests],
+                cwd=self.place,
+                env={**os.environ, **own, **settings},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait()
+            finally:
+                with suppress(ProcessLookupError):  # what tests started and left behind
+                    os.killpg(process.pid, 9)
+                process.wait()
+            output.seek(0)
+            return code, output.read()
 
 
 def main() -> None:
@@ -195,36 +342,28 @@ def main() -> None:
     parser.add_argument("seed", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--first", type=int, default=0, help="how many to leave out")
     words = parser.parse_args()
-    mutants = drawn(words.seed, words.count, words.folders)
-    free: SimpleQueue[Path] = SimpleQueue()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(words.workers) as pool:
-        for number in range(words.workers):
-            place = Path(folder, str(number))
-            for name in COPIED:
-                source, target = ROOT / name, place / name
-                if source.is_dir():
-                    shutil.copytree(source, target)
-                else:
-                    place.mkdir(exist_ok=True)
-                    shutil.copy(source, target)
-            free.put(place)
+    mutants = drawn(words.seed, words.count, words.folders)[words.first :]
+    free: SimpleQueue[Copy] = SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
+        for number in range(WORKERS):
+            free.put(Copy(Path(folder, str(number))))
 
-        def tried(mutant: Mutant) -> str:
-            place = free.get()
+        def tried(mutant: Mutant) -> tuple[str, float]:
+            copy, start = free.get(), time.monotonic()
             try:
-                return noticed(mutant, place)
+                return copy.noticed(mutant), time.monotonic() - start
             finally:
-                free.put(place)
+                free.put(copy)
 
         caught = 0
-        for mutant, by in zip(mutants, pool.map(tried, mutants), strict=True):
+        for mutant, (by, took) in zip(mutants, pool.map(tried, mutants), strict=True):
             caught += bool(by)
             where = f"{mutant.module.relative_to(PACKAGE)}:{mutant.line}"
-            print(f"{where:50} {by or 'NOTICED BY NO TEST'}", flush=True)
+            print(f"{where:40} {took:4.0f} s  {by or 'NOTICED BY NO TEST'}", flush=True)
             if not by:
-                print(shown(mutant), flush=True)
+                print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
     print(f"\nnoticed: {caught} of {len(mutants)}, {caught / len(mutants):.1%}")
 
 
