@@ -22,6 +22,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -73,67 +74,20 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
 }
 
-CHECKED = frozenset(["strict", "stacklevel", "daemon", "repr"])
+CHECKED = re.compile("strict|stacklevel|daemon|repr")
 """Arguments that check what is true anyway, or that only a reader of a traceback sees."""
-LOOKS = frozenset(
-    # fmt: off
-    [
-        "above",
-        "alpha",
-        "borderaxespad",
-        "capsize",
-        "color",
-        "colour",
-        "columnspacing",
-        "dpi",
-        "edgecolor",
-        "figsize",
-        "fontsize",
-        "framealpha",
-        "frameon",
-        "height",
-        "left",
-        "length",
-        "linewidth",
-        "loc",
-        "markersize",
-        "ncols",
-        "nbins",
-        "pad",
-        "rotation",
-        "s",
-        "size",
-        "style",
-        "width",
-        "width_ratios",
-        "xlim",
-        "ylim",
-        "zorder",
-        "_LEGEND",
-    ]
-    # fmt: on
+LOOKS = re.compile(
+    "above|alpha|borderaxespad|capsize|colou?r|columnspacing|dpi|edgecolor|figsize|fontsize|"
+    "framealpha|frameon|height|left|length|linewidth|loc|markersize|ncols|nbins|pad|rotation|s|"
+    "size|style|width|width_ratios|xlim|ylim|zorder|_LEGEND"
 )
 """Arguments and variables of a module that draws: sizes, colours, margins."""
-DRAWN = frozenset(
-    # fmt: off
-    [
-        "annotate",
-        "axvline",
-        "blank",
-        "clip",
-        "legend",
-        "locator_params",
-        "set_tick_params",
-        "set_title",
-        "set_xlim",
-        "set_ylim",
-        "text",
-        "tick_params",
-    ]
-    # fmt: on
+DRAWN = re.compile(
+    "annotate|axvline|blank|clip|legend|locator_params|set_tick_params|set_title|set_[xy]lim|text|"
+    "tick_params"
 )
 """Functions and methods with such arguments, in a module that draws."""
-SAID = frozenset(["warn", "info", "debug", "warning", "error", "exception"])
+SAID = re.compile("warn|info|debug|warning|error|exception")
 """Functions that say something."""
 
 
@@ -190,12 +144,14 @@ def _drawn(tree: ast.AST, draws: bool) -> Iterator[ast.AST]:
             return
         case ast.If(test=test) if ast.unparse(test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
             return
-        case ast.Call(func=called) if _name(called) in SAID | (DRAWN if draws else frozenset()):
-            return
-        case ast.keyword(arg=name) if name in CHECKED or (draws and name in LOOKS):
-            return
+        case ast.Call(func=called):
+            if SAID.fullmatch(_name(called)) or (draws and DRAWN.fullmatch(_name(called))):
+                return
+        case ast.keyword(arg=str(name)):
+            if CHECKED.fullmatch(name) or (draws and LOOKS.fullmatch(name)):
+                return
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-            if draws and _name(target) in LOOKS:
+            if draws and LOOKS.fullmatch(_name(target)):
                 return
     for name, field in ast.iter_fields(tree):
         if name in ("annotation", "returns", "type_params", "decorator_list"):

@@ -16,7 +16,7 @@ settings.load_profile("patient")
 
 pytest.register_assert_rewrite("stores")
 
-ORDER = ("simulation/test_cell", "lab/test_page", "fitting", "service", "cli", "engine", "policies")
+ORDER = ("policies/test_leaps", "lab/test_page", "fitting", "service", "cli", "engine", "policies")
 """What takes long begins first, so that no worker is left with it in the end. The very first
 compiles all policies; what finds them compiled comes when that is done."""
 

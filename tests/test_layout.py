@@ -14,8 +14,7 @@ SHORT = 30
 """Modules with no more lines of code than this may do without tests of their own."""
 
 _TWIN = (
-    "its plain twin, stability check and leaps: policies/test_init, engine/test_envelope, "
-    "simulation/test_cell"
+    "its plain twin, stability check and leaps: policies/test_init, test_stability_checks, _leaps"
 )
 _REPORT = "the whole report is drawn and read in paper/test_reproduce"
 
@@ -35,7 +34,6 @@ ELSEWHERE = {
     "policies/fp_llr.py": _TWIN,
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
-    "policies/shared/memo.py": "plain twins in contexts: simulation/test_kernel, agent/test_agent",
     "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
     "policies/ossb.py": _TWIN,
     "policies/ucb_c.py": _TWIN,
@@ -61,6 +59,8 @@ OF_NO_MODULE = {
     "test_layout.py",
     "test_hostile.py",
     "test_old_files.py",
+    "policies/test_leaps.py",
+    "policies/test_stability_checks.py",
     "simulation/test_store_crashes.py",
     "service/test_server_crashes.py",
     "service/test_http_fuzz.py",

@@ -198,3 +198,17 @@ def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
     merged = [np.append(counts[~rare], counts[rare].sum()) for counts in (observed, expected)]
     keep = merged[1] > 0
     return float(stats.chisquare(merged[0][keep], merged[1][keep]).pvalue)
+
+
+def differ(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the p-value of a two-sample test on counts: χ² where few values occur, else K-S."""
+    values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
+    if len(values) > 40:
+        return float(stats.ks_2samp(first, second).pvalue)
+    common = values[counts >= 20]
+    table = [
+        [*(np.sum(sample == value) for value in common), np.sum(~np.isin(sample, common))]
+        for sample in (first, second)
+    ]
+    columns = np.array(table)[:, np.sum(table, axis=0) > 0]
+    return 1.0 if columns.shape[1] < 2 else float(stats.chi2_contingency(columns).pvalue)
