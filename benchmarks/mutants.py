@@ -42,7 +42,7 @@ PACKAGE = Path("src", "fpbandits")
 LIMIT = 240.0
 WORKERS = 2
 
-COPIED = ("src", "tests", "docs", "benchmarks", "examples", "README.md", "pyproject.toml")
+NOT_COPIED = (".git", ".venv", "report")
 
 COMPILED = ("engine/", "families/", "policies/", "simulation/kernel.py", "fitting/kernels.py")
 NOT_COMPILED = ("policies/own.py", "policies/parsing.py", "policies/listing.py")
@@ -79,7 +79,8 @@ CHECKED = re.compile("strict|stacklevel|daemon|repr")
 LOOKS = re.compile(
     "above|alpha|borderaxespad|capsize|colou?r|columnspacing|dpi|edgecolor|figsize|fontsize|"
     "framealpha|frameon|height|left|length|linewidth|loc|markersize|ncols|nbins|pad|rotation|s|"
-    "size|style|width|width_ratios|xlim|ylim|zorder|_LEGEND"
+    "size|style|width|width_ratios|xlim|ylim|zorder|_LEGEND|"
+    "collapse_padding|no_wrap|pad_edge|padding"
 )
 """Arguments and variables of a module that draws: sizes, colours, margins."""
 DRAWN = re.compile(
@@ -101,8 +102,11 @@ class Mutant(NamedTuple):
     text: str
 
 
-def changed(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
-    """Yield the ways in which a node can be changed: what is replaced, and by what."""
+def changed(node: ast.AST, setting: bool) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
+    """Yield the ways in which a node can be changed: what is replaced, and by what.
+
+    A number of a setting, a constant that has a name, becomes 0: a little more would do as well.
+    """
     match node:
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             other = ast.Compare(left, [OPPOSITE[type(op)]()], [right])
@@ -123,7 +127,14 @@ def changed(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str]]:
         case ast.Constant(value=bool(value)):
             yield node, str(not value)
         case ast.Constant(value=int(value) | float(value)):
-            yield node, repr(value + 1)
+            yield node, repr(type(value)(0) if setting and value else value + 1)
+
+
+def _is_setting(part: ast.stmt) -> bool:
+    match part:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name.isupper()
+    return False
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -174,13 +185,15 @@ def mutants_of(module: Path) -> list[Mutant]:
     """Return every mutant of a module."""
     text = (ROOT / module).read_text()
     lines = text.splitlines(keepends=True)
-    draws = "matplotlib" in text or "<svg" in text
+    draws = any(word in text for word in ("matplotlib", "<svg", "from rich"))
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line.encode()))
     whole, found = text.encode(), []
-    for node in _drawn(ast.parse(text), draws):
-        for place, after in changed(node):
+    tree = ast.parse(text)
+    settings = {node for part in tree.body if _is_setting(part) for node in ast.walk(part)}
+    for node in _drawn(tree, draws):
+        for place, after in changed(node, node in settings):
             first = starts[place.lineno - 1] + place.col_offset
             last = starts[(place.end_lineno or 0) - 1] + (place.end_col_offset or 0)
             before = whole[first:last].decode()
@@ -228,12 +241,11 @@ class Copy:
     def __init__(self, place: Path) -> None:
         self.place = place
         place.mkdir()
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, place / name)
-            else:
-                shutil.copy2(source, place / name)
+        for source in ROOT.iterdir():
+            if source.is_file():
+                shutil.copy2(source, place)
+            elif source.name not in NOT_COPIED:
+                shutil.copytree(source, place / source.name)
 
     def noticed(self, mutant: Mutant) -> str:
         """Tell by which test a mutant is noticed; "" if by none."""
