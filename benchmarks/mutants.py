@@ -88,8 +88,8 @@ DRAWN = re.compile(
     "tick_params"
 )
 """Functions and methods with such arguments, in a module that draws."""
-SAID = re.compile("warn|info|debug|warning|error|exception")
-"""Functions that say something."""
+SAID = re.compile("warn|info|debug|warning|error|exception|reshape")
+"""Functions that say something; and one to which every negative number says the same."""
 
 
 class Mutant(NamedTuple):

@@ -15,25 +15,36 @@ from fpbandits.fitting.errors import standard_errors
 from fpbandits.fitting.search import search
 
 
-def fitted(seed: int, family: str, types: int, **how: Any) -> Any:
+def fitted(seed: int, family: str, types: int, pseudo_count: float = 0.5, **how: Any) -> Any:
     truth = drawn(seed, family, **how)
     cells, estimator = added_up(truth, family)
-    sample = Sample(cells, cells.weights(), estimator, 0.5)
+    sample = Sample(cells, cells.weights(), estimator, pseudo_count)
     mixture, _ = search(sample, types, None, np.random.default_rng(0))
     mixture, _ = sample.climb(mixture, 1500, 1e-10)
     return truth, sample, mixture, standard_errors(sample, mixture, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize("pseudo_count", [0.5, 3000.0])
 @pytest.mark.parametrize(
     ("family", "variance"),
     [("bernoulli", 0.3 * 0.7), ("gaussian", 0.3**2), ("beta", 0.3 * 0.7 / 7), ("discrete", 0.07)],
 )
-def test_one_type_has_the_error_of_a_mean(family: str, variance: float) -> None:
+def test_one_type_has_the_error_of_a_mean(
+    family: str, variance: float, pseudo_count: float
+) -> None:
+    """Pseudo-rewards count like others: there, the pooled mean is that of the type."""
     truth, _, _, errors = fitted(
-        1, family, 1, units=6000, means=[[0.3, 0.3]], shares=(1.0,), shown=1, repeats=1
+        1,
+        family,
+        1,
+        pseudo_count,
+        units=6000,
+        means=[[0.3, 0.3]],
+        shares=(1.0,),
+        shown=1,
+        repeats=1,
     )
-    plays = np.bincount(truth.log["arm"])
-    wanted = np.sqrt(variance / plays)
+    wanted = np.sqrt(variance / (np.bincount(truth.log["arm"]) + pseudo_count))
     # Scores of 3,000 units give a variance to 3 %, so an error to a third of that.
     np.testing.assert_allclose(errors.means[:, 0], wanted, rtol=0.08)
     assert errors.shares.tolist() == [0]
