@@ -29,13 +29,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
 from fpbandits.engine.code_cache import SOURCES
+from fpbandits.policies import POLICIES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "fpbandits")
@@ -219,7 +220,8 @@ def drawn(seed: int, count: int, folders: list[str]) -> list[Mutant]:
 def tests_of(module: Path) -> list[list[str]]:
     """Return what to run, in turn: the file that mirrors a module, then the rest of its package.
 
-    Of a policy, the tests that have its name come before those that have not.
+    Policies have plain twins, which need no compiler, so these come next. Of one policy's module
+    only the tests that have its name are run.
     """
     own = module.relative_to(PACKAGE)
     mirror = Path("tests", own.parent, f"test_{own.stem.strip('_')}.py")
@@ -229,10 +231,12 @@ def tests_of(module: Path) -> list[list[str]]:
         return [*first, [str(path) for path in beside if path != mirror]]
     folder = own.parts[0]
     rest = [f"tests/{folder}", str(PACKAGE / folder), f"--ignore={mirror}"]
-    if folder != "policies" or len(own.parts) > 2:
+    if folder != "policies":
         return [*first, rest]
     word = own.stem.replace("_", "-")
-    return [*first, [*rest, "-k", word], [*rest, "-k", f"not {word}"]]
+    named = ["-k", word] if len(own.parts) == 2 and word in POLICIES else []
+    twins = "tests/policies/test_init.py"
+    return [*first, [twins, *named], [*rest, f"--ignore={twins}", *named]]
 
 
 class Copy:
@@ -318,15 +322,16 @@ def main() -> None:
         for number in range(WORKERS):
             free.put(Copy(Path(folder, str(number))))
 
-        def tried(mutant: Mutant) -> tuple[str, float]:
+        def tried(mutant: Mutant) -> tuple[Mutant, str, float]:
             copy, start = free.get(), time.monotonic()
             try:
-                return copy.noticed(mutant), time.monotonic() - start
+                return mutant, copy.noticed(mutant), time.monotonic() - start
             finally:
                 free.put(copy)
 
         caught = 0
-        for mutant, (by, took) in zip(mutants, pool.map(tried, mutants), strict=True):
+        for done in as_completed(pool.submit(tried, mutant) for mutant in mutants):
+            mutant, by, took = done.result()
             caught += bool(by)
             where = f"{mutant.module.relative_to(PACKAGE)}:{mutant.line}"
             print(f"{where:40} {took:4.0f} s  {by or 'NOTICED BY NO TEST'}", flush=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fpbandits import FPUCB, UCB1, Agent, InputError, load_problem
+from fpbandits import FPUCB, UCB1, Agent, InputError, Optimist, load_problem
 from fpbandits.engine.contract import CLOCK, MISFITS
 
 
@@ -34,3 +34,10 @@ def test_unused_counter_names() -> None:
 def test_options_are_real_numbers(value: Any) -> None:
     with pytest.raises(InputError, match="fp-ucb: slack must be a number, not "):
         FPUCB(slack=value)
+
+
+def test_who_looks_at_more_of_a_reward_than_its_mean() -> None:
+    """The others may leap where a reward's statistics can stray, as those of Beta rewards do."""
+    assert Optimist().looks_at_laws
+    assert not Optimist(likelihood="means").looks_at_laws
+    assert not FPUCB().looks_at_laws
