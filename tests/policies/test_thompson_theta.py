@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from laws import chi_square
 
 from fpbandits import Agent, InputError, Problem, ThompsonTheta, load_problem, simulate
 from fpbandits.engine.compiling import prepare
@@ -14,6 +15,7 @@ from fpbandits.engine.ready import plan_once
 from fpbandits.errors import UnknownError
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import parse_policy
+from fpbandits.policies.thompson_theta import _candidate, _odds
 
 TWO = load_problem("paper:two")
 
@@ -121,3 +123,50 @@ def test_names_in_a_prior_are_plain_texts() -> None:
 def test_models_are_named_by_texts() -> None:
     with pytest.raises(InputError, match="a prior names models by texts, not by 1"):
         ThompsonTheta(prior={1: 3.0})
+
+
+def test_odds_against_an_arm_are_those_of_its_models() -> None:
+    """Others' weights over its own: the worst case has others at their lowest, its own highest."""
+    best = np.array([0, 1, 0, 2, 1])
+    low, high = np.array([0.3, 2.0, 1.0, 4.0, 3.0]), np.array([0.5, 2.5, 1.5, 4.0, 9.0])
+    others, own = np.exp(-low[[1, 3, 4]]).sum(), np.exp(-high[[0, 2]]).sum()
+    assert _odds(best, low, high, 0) == pytest.approx(others / own, rel=1e-12)
+    # Differences of thousands, which no exponential function can take.
+    far = low + np.array([5000.0, 0, 5000, 0, 0])
+    assert math.log(_odds(best, low, low - 5000 * (best != 0), 0)) == pytest.approx(
+        math.log(others / np.exp(-low[[0, 2]]).sum())
+    )
+    assert _odds(best, far, far, 0) > 1e300
+    assert _odds(best, far, far, 1) == pytest.approx(
+        math.exp(-low[3]) / np.exp(-low[[1, 4]]).sum(), rel=1e-12
+    )
+
+
+def test_a_candidate_is_another_arm_as_often_as_the_posterior_says() -> None:
+    """Candidates come with the bound's chance, so each of them with the posterior's over that.
+
+    Seed 6, 20,000 candidates, one χ² test at level 1e-4.
+    """
+    best, energy = np.array([0, 1, 1, 2, 0]), np.array([0.1, 2.3, 3.0, 2.9, 1.0])
+    chances = np.exp(-energy) / np.exp(-energy).sum()
+    bound, random = 0.4, np.random.default_rng(6)
+    drawn = [_candidate(best, energy, bound, 0, random) for _ in range(20_000)]
+    of_arm = np.bincount(best, chances) / bound
+    of_arm[0] = 1 - of_arm[1:].sum()
+    assert chi_square(np.bincount(drawn, minlength=3), 20_000 * of_arm) > 1e-4
+
+
+def test_a_decision_is_as_likely_as_the_models_that_hold_it_best() -> None:
+    problem = Problem.bernoulli([[0.6, 0.4], [0.5, 0.8], [0.3, 0.2]])
+    policy = ThompsonTheta({"theta1": 1, "theta2": 2, "theta3": 3})
+    prepared, state = prepare(policy, problem), policy.new_state(problem)
+    state.plays[:], state.sums[:] = [3, 2], [1, 2]
+    workspace = policy.workspace(prepared, 2)
+    plan_once(prepared, state, workspace, np.random.default_rng(0))
+    weights = [
+        weight * p**1 * (1 - p) ** 2 * q**2
+        for weight, (p, q) in zip((1, 2, 3), problem.means.tolist(), strict=True)
+    ]
+    wanted = [(weights[0] + weights[2]) / sum(weights), weights[1] / sum(weights)]
+    found = [policy.chance(prepared, state, workspace, arm) for arm in range(2)]
+    assert found == pytest.approx(wanted, rel=1e-9)
