@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from oracle import kl_bernoulli
 
 from fpbandits import Agent, Policy, Problem, simulate
-from fpbandits.engine.contract import MISFITS, OWN
+from fpbandits.engine.contract import MISFITS, OWN, Envelope
 from fpbandits.policies import IMED, Frugal, Optimist
+from fpbandits.policies.shared.fit import new_fit
+from fpbandits.policies.shared.giving_up import keeps_fitting
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
 
@@ -83,3 +88,47 @@ def test_a_model_that_fits_is_not_given_up() -> None:
             chance = 0.1 if decision.arm == "arm1" else 0.9
             agent.tell(decision.id, float(generator.random() < chance))
         assert agent._seen.counters[OWN] == agent.misfits == 0
+
+
+@pytest.mark.parametrize("normal", [False, True])
+def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) -> None:
+    """By looking at every moment of a stretch, at the least and the largest sum of its rewards."""
+    generator, said = np.random.default_rng(12), []
+    for _ in range(400):
+        rows = generator.uniform(0.05, 0.95, (3, 3))
+        problem = Problem.gaussian(rows, 0.5) if normal else Problem.bernoulli(rows)
+        policy = Optimist()
+        theta, state = policy.theta(problem), policy.new_state(problem)
+        means = np.array(problem.rewards.unit_means)
+        truth, reference, played = (int(each) for each in generator.integers(0, 3, 3))
+        state.plays[:] = generator.integers(0, 40, 3)
+        state.sums[:] = state.plays * np.clip(means[truth] + generator.normal(0, 0.1, 3), 0, 1)
+        fit = new_fit(theta)
+        fit.reference[0] = reference
+        m, spread, alarm = int(generator.integers(1, 60)), 0.5, float(generator.uniform(0, 9))
+        envelope = Envelope(means[truth], spread, not normal)
+
+        def surprise(n: float, total: float, q: float, normal: bool = normal) -> float:
+            if n == 0 and not normal:
+                return 0.0
+            return 2 * (total - n * q) ** 2 / (n + 1) if normal else n * kl_bernoulli(total / n, q)
+
+        most, stray = 0.0, math.sqrt(m * spread)
+        for j in np.linspace(0, m, 601).tolist():
+            for side in (-1, 1):
+                more = j * means[truth, played] + side * stray
+                if not normal:
+                    more = min(max(more, 0.0), j)
+                n, total = state.plays[played] + j, state.sums[played] + more
+                most = max(most, surprise(n, total, means[reference, played]))
+        others = sum(
+            surprise(state.plays[arm], state.sums[arm], means[reference, arm])
+            for arm in range(3)
+            if arm != played
+        )
+        limit = alarm + np.log(state.plays + 1.0).sum()
+        if abs(most + others - limit) > 0.05:  # else moments in between might decide
+            sure = keeps_fitting(theta, alarm, state, fit, envelope, played, m)
+            assert sure == (most + others < limit)
+            said.append(sure)
+    assert 50 < sum(said) < len(said) - 50
