@@ -8,10 +8,13 @@ import context_twins
 import numpy as np
 import pytest
 from context_twins import WORDS, player, random_problem
+from scipy.special import rel_entr
 
-from fpbandits import Agent, Problem
+from fpbandits import Agent, Optimist, Problem
 from fpbandits.core.streams import PLANS, agent_stream
 from fpbandits.policies import parse_policy
+from fpbandits.policies.shared.fit import new_fit
+from fpbandits.policies.shared.likelihood import nothing_fits, weigh
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -53,3 +56,47 @@ def test_contexts_are_weighed_by_the_law_of_their_rewards(kind: Any) -> None:
             reward = float(generator.normal(means[-1, context, expected], 2.5))
             agent.tell(decision.id, reward)
             twin_player.told(context, expected, reward)
+
+
+FAMILIES = {
+    "bernoulli": lambda rows: Problem.bernoulli(rows, contexts=["a", "b", "c"]),
+    "gaussian": lambda rows: Problem.gaussian(rows, 0.5, contexts=["a", "b", "c"]),
+    "discrete": lambda rows: Problem.discrete(
+        np.stack([0.8 * (1 - rows), np.full(rows.shape, 0.2), 0.8 * rows], axis=-1),
+        [0, 0.5, 1],
+        contexts=["a", "b", "c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_kept_is_what_would_be_computed(family: str) -> None:
+    """Reward by reward, with and without what was kept; the alarm with either, beside SciPy's."""
+    generator = np.random.default_rng(9)
+    for _ in range(8):
+        problem = FAMILIES[family](generator.choice([0.2, 0.4, 0.5, 0.7], (4, 3, 2)))
+        rewards, policy = problem.rewards, Optimist()
+        theta, state = policy.theta(problem), policy.new_state(problem)
+        kept = new_fit(theta)
+        means = np.array(rewards.unit_means)
+        for number in range(60):
+            truth, pair = int(generator.integers(4)), int(generator.integers(problem.pairs))
+            law = rewards.law(truth)
+            state.sums[pair] += rewards.draw_sum(law, pair, 1, generator, state.statistics[pair])
+            state.plays[pair] += 1
+            fresh = new_fit(theta)
+            best = weigh(theta, state, fresh)
+            assert weigh(theta, state, kept) == best
+            np.testing.assert_allclose(kept.deficit, fresh.deficit, atol=1e-9)
+            np.testing.assert_allclose(
+                kept.deficit, policy.deficits(problem, state), rtol=1e-9, atol=1e-9
+            )
+            n, q = state.plays, means
+            if family == "gaussian":
+                surprises = (2 * (state.sums - n * q) ** 2 / (n + 1)).sum(axis=1)
+            else:
+                rest = rel_entr(n - state.sums, n * (1 - q))
+                surprises = (rel_entr(state.sums, n * q) + rest).sum(axis=1)
+            # Half of the time just below what raises it, half of the time just above.
+            limit = surprises.min() - np.log(n + 1.0).sum() + (1e-6 if number % 2 else -1e-6)
+            assert nothing_fits(theta, state, kept, limit) == (number % 2 == 0)
