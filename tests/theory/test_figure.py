@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from fpbandits import Problem, load_problem
-from fpbandits.theory.figure import structure_figure
+from fpbandits import InputError, Problem, load_problem
+from fpbandits.theory.figure import MOST_MODELS, structure_figure
 from fpbandits.theory.structure import Structure
 
 
@@ -51,3 +52,53 @@ def test_contexts_are_drawn_side_by_side_each_with_its_best_arm() -> None:
     kinds: Any = confusion_axes.images[0].get_array()
     # Who plays 12 EUR on mobiles and 9 EUR elsewhere never learns whether 9 EUR sells there.
     assert kinds.astype(int).tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 0]]
+
+
+def words(texts: Any) -> list[str]:
+    return [text.get_text() for text in texts]
+
+
+def test_few_models_are_named_and_their_means_written() -> None:
+    means = [[0.9, 0.125], [0.9, 0.95]]
+    problem = Problem.bernoulli(means, arms=["a" * 30, "b"], models=["x" * 30, "y"], name="two")
+    figure = structure_figure(problem)
+    left, right = figure.axes[:2]
+    assert words(left.texts) == ["0.9 ", "0.125 ", "0.9 ", "0.95 "]
+    assert [text.get_position() for text in left.texts] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    cut = "x" * 23 + "…"
+    assert words(left.get_yticklabels()) == words(right.get_yticklabels()) == [cut, "y"]
+    assert words(right.get_xticklabels()) == [cut, "y"]
+    assert {label.get_rotation() for label in left.get_yticklabels()} == {0}
+    assert {label.get_rotation() for label in right.get_xticklabels()} == {0}, "25 letters fit"
+    assert figure.get_suptitle() == "two: 2 models, 2 arms"
+    assert [words(legend.get_texts()) for legend in figure.legends] == [
+        ["best arm"],
+        ["has a better arm: must be told apart"],
+    ]
+    three = Problem.bernoulli(np.eye(3) / 2 + 0.1, models=["a" * 12, "b" * 12, "c" * 12])
+    _, right = structure_figure(three).axes[:2]
+    assert {label.get_rotation() for label in right.get_xticklabels()} == {90}
+    assert words(right.texts) == ["no two are confused"]
+
+
+def test_of_many_models_every_so_many_has_a_number() -> None:
+    problem = Problem.bernoulli(np.random.default_rng(0).random((41, 3)))
+    figure = structure_figure(problem)
+    left = figure.axes[0]
+    assert words(left.texts) == []
+    assert left.yaxis.get_major_formatter()(0, None) == "no. 1"
+    assert words(left.get_xticklabels()) == ["arm1", "arm2", "arm3"]
+    with pytest.raises(InputError, match=r"1,001 models are too many to draw \(at most 1,000\)"):
+        structure_figure(Problem.bernoulli(np.full((MOST_MODELS + 1, 1), 0.5)))
+
+
+def test_ties_have_marks_of_their_own() -> None:
+    figure = structure_figure(Problem.bernoulli([[0.5, 0.5, 0.1], [0.5, 0.4, 0.1]]))
+    left = figure.axes[0]
+    tied, best = (np.asarray(each.get_offsets()) for each in left.collections[:2])
+    assert sorted((round(x - 0.2), int(y)) for x, y in tied) == [(0, 0), (0, 1), (1, 0)]
+    assert [(round(x - 0.2), int(y)) for x, y in best] == [(0, 0), (0, 1)]
+    assert words(figure.legends[0].get_texts()) == [
+        "best arm",
+        "tied with it",
+    ]
