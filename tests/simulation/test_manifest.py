@@ -13,7 +13,7 @@ from kept import ask
 from fpbandits import UCB1, Thompson, load_problem
 from fpbandits.errors import ConflictError
 from fpbandits.simulation.cell import make_cell
-from fpbandits.simulation.manifest import make_manifest
+from fpbandits.simulation.manifest import difference, make_manifest
 from fpbandits.simulation.spec import RunSpec
 
 
@@ -64,3 +64,21 @@ def test_a_policy_of_ones_own_is_known_by_its_code(tmp_path: Path) -> None:
     with pytest.raises(ConflictError, match=r"holds other runs \(code '"):
         ask(out, policies=policy("two"), runs=3)
     del sys.modules["mine"]
+
+
+def test_how_two_questions_differ_is_said_in_a_few_words() -> None:
+    def asked(*names: str, times: list[int] | None = None, **more: Any) -> dict[str, Any]:
+        return {
+            "times": [times or [10, 100]],
+            "cells": [{"name": name, "times": 0, "truth": "a", **more} for name in names],
+        }
+
+    assert difference(asked("x", "y"), asked("x")) == "'x, y' there, 'x' here"
+    long = [f"a rather long name of cell {number}" for number in range(5)]
+    other = [*long[:3], "another", long[4]]
+    assert difference(asked(*long), asked(*other)) == f"'{long[3]}' there, 'another' here"
+    assert difference(asked(*long), asked(*long[:4])) == "'5 cells' there, '4 cells' here"
+    assert difference(asked("x"), asked("x", times=[10, 99])) == "T = 100 there, 99 here"
+    assert difference(asked("x"), asked("x", truth="b")) == "truth 'a' there, 'b' here"
+    assert difference(asked("x", seed=1), asked("x", seed=2)) == "seed 1 there, 2 here"
+    assert difference(asked("x"), asked("x", times=[5, 100])) == "another problem, or other times"

@@ -20,8 +20,9 @@ from fpbandits.engine.ready import refusal
 from fpbandits.policies import POLICIES
 from fpbandits.policies.shared import rates
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.runner import play_cells
+from fpbandits.simulation.runner import ON_THE_WAY, _Watch, memory_needed, play_cells
 from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.workers import Played, RunRange
 
 
 def test_progress_ends_at_one() -> None:
@@ -42,6 +43,36 @@ def test_progress_ends_at_one() -> None:
     assert set(shares) == {"fp-ucb", "thompson"}
     assert totals[-1] == 1
     assert totals == sorted(totals)
+
+
+def test_progress_counts_runs_of_before_and_runs_under_way() -> None:
+    told: list[tuple[str, float, float]] = []
+    problem = load_problem("paper:two")
+    cells = {
+        name: make_cell(problem, FPUCB(), RunSpec(horizon=10, runs=runs))
+        for name, runs in (("one", 4), ("two", 6))
+    }
+    watch = _Watch(cells, [0, 3], lambda *news: told.append(news))
+    assert told == [("two", 0.5, 0.3)]
+    watch.tick({0: 1.0, 1: 1.5})
+    assert told[1:] == [("one", 0.25, 0.55), ("two", 0.75, 0.55)]
+    watch.took(Played(RunRange(1, 3, 6), np.zeros((3, 1, 2), np.int64), np.ones(3, np.int64)))
+    watch.tick({0: 4.0})
+    # All that is under way may be as good as done, but 1 is for what is done.
+    assert told[3:] == [("one", 1 - 1e-9, 1.0), ("two", 1.0, 1.0)]
+    watch.tick({})
+    assert len(told) == 5, "nothing is new"
+
+
+def test_the_memory_of_tables_by_hand() -> None:
+    """Pulls twice, as there are as many on their way at most; three of regret, plans and JSON."""
+    nothing = memory_needed([])
+    assert memory_needed([(10, 5, 4)]) - nothing == 2 * 8 * 200 + 3 * 8 * 50 + 100 * 10
+    two = 2 * 8 * (200 + 60) + 3 * 8 * 50 + 100 * 12
+    assert memory_needed([(10, 5, 4), (2, 10, 3)]) - nothing == two
+    large = 8 * 10**6 * 100 * 2
+    wanted = large + ON_THE_WAY + 3 * large // 2 + 100 * 10**6
+    assert memory_needed([(10**6, 100, 2)]) - nothing == wanted
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

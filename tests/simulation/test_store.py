@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,10 @@ from kept import POLICIES, ask, assert_equal, chunks
 from fpbandits import FPUCB, UCB1, InputError, Problem, Result, Thompson, load_problem, simulate
 from fpbandits.errors import ConflictError, Error, StorageError
 from fpbandits.simulation import manifest, workers
-from fpbandits.simulation.store import files_to_copy, holds_runs, load_results
+from fpbandits.simulation import store as store_module
+from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.store import Store, files_to_copy, holds_runs, load_results
 
 
 def test_the_same_question_is_played_once(
@@ -424,3 +428,33 @@ def test_results_load_where_their_policy_is_not_known(
     assert loaded.total_variation("mine") == result.total_variation("mine") > 0
     kept = ask(tmp_path / "worst_case", policies=UCB1(), runs=2, worst_case=True)
     assert load_results(tmp_path / "worst_case")["ucb1"].leap_error == kept.leap_error == 0
+
+
+def test_runs_are_written_every_second_and_later_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash may cost a second of work, or a hundredth of it; large runs are written at once."""
+    now = [1000.0]
+    monkeypatch.setattr(store_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    problem = load_problem("paper:two")
+    cells = {"ucb1": make_cell(problem, UCB1(), RunSpec(horizon=10, times=[10], runs=50))}
+    done = iter(range(50))
+
+    def written(after: float, bytes_at_most: int = 2**27) -> bool:
+        monkeypatch.setattr(store_module, "MOST_FRESH", bytes_at_most)
+        run, before = next(done), len(list(tmp_path.glob("**/*.npz")))
+        pulls, plans = np.full((1, 1, 2), 5), np.ones(1, np.int64)
+        store.add(workers.Played(workers.RunRange(0, run, run + 1), pulls, plans))
+        now[0] += after
+        store.write_if_due()
+        return len(list(tmp_path.glob("**/*.npz"))) > before
+
+    with Store(tmp_path, cells) as store:
+        assert not written(0.9)
+        assert written(0.2)
+        assert not written(0.9)
+        assert written(0.0, bytes_at_most=31)
+        now[0] += 1000.0
+        assert written(0.0)
+        assert not written(9.9)
+        assert written(0.3)

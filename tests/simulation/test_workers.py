@@ -7,7 +7,7 @@ import os
 import pickle
 import random
 import time
-from collections import Counter
+from collections import Counter, deque
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
@@ -26,10 +26,19 @@ from fpbandits import UCB1, Problem, load_problem, simulate
 from fpbandits.errors import LostWorkersError
 from fpbandits.simulation import packing, workers
 from fpbandits.simulation.cell import Cell, make_cell
-from fpbandits.simulation.kernel import new_progress
+from fpbandits.simulation.kernel import END, RUNS, TIME, new_progress
 from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.versions import versions
-from fpbandits.simulation.workers import Played, RunRange, Tables, play_ranges
+from fpbandits.simulation.workers import (
+    Played,
+    RunRange,
+    Tables,
+    _Batch,
+    _cut,
+    _rest,
+    _under_way,
+    play_ranges,
+)
 
 
 class Whimsical(Executor):
@@ -304,3 +313,31 @@ def test_workers_without_the_package_are_told_apart() -> None:
         LostWorkersError, match=r"the workers are lost \(ModuleNotFoundError: No module"
     ):
         simulate(load_problem("paper:two"), runs=3, horizon=5, executor=Bare())
+
+
+def test_runs_under_way_by_cell() -> None:
+    """Two and a quarter runs of a batch that begins with one of a cell; nothing of another."""
+    first = _Batch([RunRange(0, 7, 8), RunRange(2, 0, 5)])
+    first.progress[RUNS], first.progress[TIME], first.progress[END] = 2, 250, 1000
+    second = _Batch([RunRange(2, 5, 9)])
+    assert _under_way([first, second]) == {0: 1.0, 2: 1.25}
+    second.progress[TIME], second.progress[END] = 1, 2
+    assert _under_way([first, second]) == {0: 1.0, 2: 1.75}
+
+
+def test_batches_are_cut_by_runs_and_by_bytes() -> None:
+    cells = cells_of([10, 10])  # of two arms; the second of two times: 32 bytes a run
+    queue = deque([RunRange(0, 2, 5), RunRange(1, 0, 10)])
+    assert _cut(queue, cells, 4, 10**6) == [RunRange(0, 2, 5), RunRange(1, 0, 1)]
+    assert list(queue) == [RunRange(1, 1, 10)]
+    assert _cut(queue, cells, 99, 33) == [RunRange(1, 1, 3)], "two runs begin within 33 bytes"
+    assert _cut(queue, cells, 99, 10**6) == [RunRange(1, 3, 10)]
+    assert list(queue) == []
+
+
+def test_what_a_worker_did_not_play_is_left() -> None:
+    ranges = [RunRange(0, 2, 5), RunRange(1, 0, 10), RunRange(2, 0, 3)]
+    nothing = np.zeros((0, 1, 2), np.int64), np.zeros(0, np.int64)
+    played = [Played(RunRange(0, 2, 5), *nothing), Played(RunRange(1, 0, 4), *nothing)]
+    assert _rest(ranges, played) == [RunRange(1, 4, 10), RunRange(2, 0, 3)]
+    assert _rest(ranges, []) == ranges
