@@ -149,27 +149,30 @@ def _name(node: ast.AST) -> str:
     return getattr(node, "attr", getattr(node, "id", ""))
 
 
-def _drawn(tree: ast.AST, draws: bool) -> Iterator[ast.AST]:
-    """Walk a tree, but for what makes no difference to anyone who runs the code."""
-    match tree:
+def _matters(node: ast.AST, draws: bool) -> bool:
+    """Tell whether a change within a node can matter to anyone who runs the code."""
+    match node:
         case ast.Raise() | ast.Assert():
-            return
-        case ast.If(test=test) if ast.unparse(test) in ("TYPE_CHECKING", "__name__ == '__main__'"):
-            return
+            return False
+        case ast.If(test=test):
+            return ast.unparse(test) not in ("TYPE_CHECKING", "__name__ == '__main__'")
         case ast.Call(func=called):
-            if SAID.fullmatch(_name(called)) or (draws and DRAWN.fullmatch(_name(called))):
-                return
+            name = _name(called)
+            return not (SAID.fullmatch(name) or (draws and DRAWN.fullmatch(name)))
         case ast.keyword(arg=str(name)):
-            if CHECKED.fullmatch(name) or (draws and LOOKS.fullmatch(name)):
-                return
+            return not (CHECKED.fullmatch(name) or (draws and LOOKS.fullmatch(name)))
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-            if draws and LOOKS.fullmatch(_name(target)):
-                return
+            return not (draws and LOOKS.fullmatch(_name(target)))
+    return True
+
+
+def _drawn(tree: ast.AST, draws: bool) -> Iterator[ast.AST]:
+    """Walk a tree, but for types and what makes no difference."""
     for name, field in ast.iter_fields(tree):
         if name in ("annotation", "returns", "type_params", "decorator_list"):
             continue
         for child in field if isinstance(field, list) else [field]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and _matters(child, draws):
                 yield child
                 yield from _drawn(child, draws)
 
