@@ -155,7 +155,11 @@ def _matters(node: ast.AST, draws: bool) -> bool:
         case ast.Raise() | ast.Assert():
             return False
         case ast.If(test=test):
-            return ast.unparse(test) not in ("TYPE_CHECKING", "__name__ == '__main__'")
+            return ast.unparse(test) not in (
+                "TYPE_CHECKING",
+                "not TYPE_CHECKING",
+                "__name__ == '__main__'",
+            )
         case ast.Call(func=called):
             name = _name(called)
             return not (SAID.fullmatch(name) or (draws and DRAWN.fullmatch(name)))

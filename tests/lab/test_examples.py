@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from fpbandits.lab.examples import EXAMPLES
@@ -13,6 +14,9 @@ def test_an_example_is_what_its_sentence_says(name: str) -> None:
     assert problem.name == name
     assert example.sentence.endswith(".")
     regimes = {case.truth: case.regime for case in analyze(problem, None).cases}
+    if name in ("pricing", "rate adaptation"):
+        values = np.reshape(problem.rewards.content["value"], (-1, len(problem.arms)))
+        assert (values == [float(arm.split()[0]) for arm in problem.arms]).all()
     if name == "paper:two":
         assert regimes == {"theta1": "bounded", "theta2": "logarithmic"}
     if name == "trial":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+
 import numpy as np
 import pytest
 
 from fpbandits import InputError, Problem, analyze, load_problem
 from fpbandits.errors import UnknownError
 from fpbandits.leaderboard import Contest, contests, own_contests
+from fpbandits.problem.files import problem_to_toml
 from fpbandits.problem.practice import practice
 
 
@@ -29,6 +33,18 @@ def test_contests_are_of_the_kinds_they_say() -> None:
             assert distances.min() > 1e-3, "the truth is not among the models"
     names = [contest.name for contest in contests()]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("group", "wanted"), [("paper", "91403cef"), ("random", "26feacec"), ("wrong", "b4118b12")]
+)
+def test_contests_are_those_that_they_always_were(group: str, wanted: str) -> None:
+    """Who was ranked earlier was ranked on the same problems: a digest, to six digits."""
+    text = "".join(
+        f"{each.name} {each.truths} {problem_to_toml(each.problem)}" for each in contests(group)
+    )
+    short = re.sub(r"\d+\.\d+(?:e-?\d+)?", lambda number: f"{float(number[0]):.6g}", text)
+    assert hashlib.sha256(short.encode()).hexdigest()[:8] == wanted
 
 
 def test_what_makes_no_contest_is_refused() -> None:
