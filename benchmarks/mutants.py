@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import multiprocessing
 import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,9 +34,6 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
-
-from fpbandits.engine.code_cache import SOURCES
-from fpbandits.policies import POLICIES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "fpbandits")
@@ -241,7 +238,7 @@ def tests_of(module: Path) -> list[list[str]]:
     if folder != "policies":
         return [*first, rest]
     word = own.stem.replace("_", "-")
-    named = ["-k", word] if len(own.parts) == 2 and word in POLICIES else []
+    named = ["-k", word] if f'    name = "{word}"\n' in (ROOT / module).read_text() else []
     twins = "tests/policies/test_init.py"
     return [*first, [twins, *named], [*rest, f"--ignore={twins}", *named]]
 
@@ -250,7 +247,9 @@ class Copy:
     """A copy of the project, in which one mutant at a time is tried."""
 
     def __init__(self, place: Path) -> None:
-        self.place = place
+        from fpbandits.engine.code_cache import SOURCES  # not in a process that tests a mutant
+
+        self.place, self.digest = place, SOURCES
         place.mkdir()
         for source in ROOT.iterdir():
             if source.is_file():
@@ -271,7 +270,7 @@ class Copy:
         inside = str(mutant.module.relative_to(PACKAGE))
         if not inside.startswith(COMPILED) or inside in NOT_COMPILED:
             text = (ROOT / CODE_CACHE).read_text()
-            changes[CODE_CACHE] = text.replace(DIGEST, f'SOURCES = "{SOURCES}"')
+            changes[CODE_CACHE] = text.replace(DIGEST, f'SOURCES = "{self.digest}"')
         try:
             for path, text in changes.items():
                 (self.place / path).write_text(text)
@@ -284,7 +283,9 @@ class Copy:
         if "Timeout (" in said:
             return "a test that did not end" if self._end_soon(tests) else ""
         failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0].split(" - ")[0] if failed else f"{tests[0]}: exit code {code}"
+        if not failed and code > 0:  # nothing was tested: that is no test's merit
+            raise RuntimeError(said)
+        return failed[0].split(" - ")[0] if failed else f"{tests[0]}: crashed by signal {-code}"
 
     def _end_soon(self, tests: list[str]) -> bool:
         """Tell whether each test ends in time without a change, with no machine code at hand."""
@@ -293,26 +294,47 @@ class Copy:
 
     def _run(self, tests: list[str], limit: float, **settings: str) -> tuple[int, str]:
         """Run tests up to the first failure; return the exit code, and what was printed."""
-        words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        words = ["-x", "-q", "-p", "no:cacheprovider", *tests]
         words += ["-o", f"faulthandler_timeout={limit}", "-o", "faulthandler_exit_on_timeout=true"]
-        own = {"PYTHONPATH": str(self.place / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        with tempfile.TemporaryFile("w+") as output:
-            process = subprocess.Popen(
-                [*words, *tests],
-                cwd=self.place,
-                env={**os.environ, **own, **settings},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+        with tempfile.NamedTemporaryFile("w+") as output:
+            process = PROCESSES.Process(
+                target=_pytest, args=(words, self.place, output.name, settings)
             )
+            process.start()
             try:
-                code = process.wait()
+                process.join()
             finally:
                 with suppress(ProcessLookupError):  # what tests started and left behind
-                    os.killpg(process.pid, 9)
-                process.wait()
-            output.seek(0)
-            return code, output.read()
+                    os.killpg(process.pid or 0, 9)
+                process.join()
+            return process.exitcode or 0, output.read()
+
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(
+    ["matplotlib.figure", "numba", "pytest", "rich", "scipy.optimize", "scipy.stats"]
+)
+"""Processes that begin with what takes longest to import."""
+
+
+def _pytest(words: list[str], place: Path, output: str, settings: dict[str, str]) -> None:
+    """Run pytest in a copy of the project, in a process group of its own."""
+    os.setsid()
+    file = os.open(output, os.O_WRONLY | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.chdir(place)
+    os.environ |= {"PYTHONPATH": str(place / "src"), "PYTHONDONTWRITEBYTECODE": "1", **settings}
+    sys.path[:0] = ["", str(place / "src")]
+    sys.dont_write_bytecode = True
+
+    import numba
+    import pytest
+
+    numba.core.config.reload_config()
+    code = pytest.main(words)
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def main() -> None:
