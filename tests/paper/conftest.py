@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from made_up import made_up_material
 
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.experiments import play_episodes, run_experiments
@@ -36,3 +37,8 @@ def material(results_folder: Path) -> Material:
 @pytest.fixture(scope="session")
 def claims(material: Material) -> list[Claim]:
     return judge(material)
+
+
+@pytest.fixture(scope="session")
+def made_up() -> Material:
+    return made_up_material()

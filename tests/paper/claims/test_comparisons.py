@@ -9,17 +9,11 @@ import json
 from pathlib import Path
 
 import pytest
-from made_up import made_up_material
 
 from fpbandits.paper.claims import CLAIMS
 from fpbandits.paper.material import Material
 
 MEASURED = json.loads(Path(__file__).with_name("measured.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def made_up() -> Material:
-    return made_up_material()
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up import made_up_material
 
 from fpbandits.core.arrays import Floats
 from fpbandits.paper.material import Material
@@ -46,11 +45,6 @@ SHOWN = {
     "ties": "d7d8fa28",
 }
 """A digest of each figure's content: whoever changes what a figure shows changes it too."""
-
-
-@pytest.fixture(scope="module")
-def made_up() -> Material:
-    return made_up_material()
 
 
 def digits(values: Any) -> list[str]:
