@@ -75,14 +75,17 @@ def test_how_long_a_plan_holds_is_found_within_a_third_by_few_checks() -> None:
     policy, problem = Holds(), Problem.bernoulli([[0.5, 0.4]])
     made, state = type(prepare(policy, problem)), policy.new_state(problem)
     workspace, envelope = policy.workspace(made(0), 2), Envelope(np.array([0.5, 0.4]), 1.0)
-    arguments: Any = (made(0), state, workspace, Ahead(envelope, 1), 1)
+    pending = np.zeros(2, np.int64)
+    arguments: Any = (made(0), state, workspace, Ahead(envelope, 1, 0, pending), 1)
     code = compile_for(policy, rounds_of, arguments)
     for limit in (1, 2, 3, 5, 64, 100, 12_345, 10**9):
         for plays in (0, 1, 2, 3, 7, 130, 10**6, 10**12):
             for guess in (0, 1, 2, limit // 3, limit, 2 * limit, 10**7):
                 for length in (1, 3):
                     state.plays[0], state.counters[ROUNDS] = 0, guess
-                    found = code(made(limit), state, workspace, Ahead(envelope, plays), length)
+                    found = code(
+                        made(limit), state, workspace, Ahead(envelope, plays, 0, pending), length
+                    )
                     most = max(1, min(limit, plays // length))
                     assert found <= most
                     assert found >= most if limit >= plays // length else found > 2 / 3 * limit - 1
@@ -95,5 +98,11 @@ def test_how_long_a_plan_holds_is_found_within_a_third_by_few_checks() -> None:
 def test_without_an_envelope_a_plan_is_for_one_round() -> None:
     policy, problem = Holds(), Problem.bernoulli([[0.5, 0.4]])
     prepared, state = prepare(policy, problem), policy.new_state(problem)
-    arguments: Any = (prepared, state, policy.workspace(prepared, 2), Ahead(None, 10**6), 1)
+    arguments: Any = (
+        prepared,
+        state,
+        policy.workspace(prepared, 2),
+        Ahead(None, 10**6, 0, state.plays),
+        1,
+    )
     assert compile_for(policy, rounds_of, arguments)(*arguments) == 1

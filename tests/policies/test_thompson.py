@@ -52,13 +52,13 @@ def test_means_of_normal_rewards_have_a_flat_prior() -> None:
     generator = np.random.default_rng(2)
     for seed in range(200):
         plays, means = generator.integers(1, 9, 3), generator.normal(5, 1, 3)
-        sums = plays * np.array(problem.rewards.to_unit(means))
-        state = State(plays, sums, np.zeros(COUNTERS, np.int64))
-        plan_once(prepared, state, workspace, np.random.default_rng(seed))
+        sums = (plays * np.array(problem.rewards.to_unit(means))).astype(float)
+        state, nothing = State(plays, sums, np.zeros(COUNTERS, np.int64)), np.zeros_like(plays)
+        plan_once(prepared, state, workspace, 0, nothing, np.random.default_rng(seed))
         draws = means + 2.5 * np.random.default_rng(seed).standard_normal(3) / np.sqrt(plays)
         assert workspace.cycle[0] == int(np.argmax(draws))
         state.plays[seed % 3] = 0
-        plan_once(prepared, state, workspace, np.random.default_rng(seed))
+        plan_once(prepared, state, workspace, 0, nothing, np.random.default_rng(seed))
         assert workspace.cycle[0] == seed % 3, "what was never played comes first"
 
 

@@ -162,7 +162,8 @@ def test_a_decision_is_as_likely_as_the_models_that_hold_it_best() -> None:
     prepared, state = prepare(policy, problem), policy.new_state(problem)
     state.plays[:], state.sums[:] = [3, 2], [1, 2]
     workspace = policy.workspace(prepared, 2)
-    plan_once(prepared, state, workspace, np.random.default_rng(0))
+    nothing = np.zeros_like(state.plays)
+    plan_once(prepared, state, workspace, 0, nothing, np.random.default_rng(0))
     weights = [
         weight * p**1 * (1 - p) ** 2 * q**2
         for weight, (p, q) in zip((1, 2, 3), problem.means.tolist(), strict=True)

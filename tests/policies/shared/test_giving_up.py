@@ -11,7 +11,6 @@ from oracle import kl_bernoulli
 from fpbandits import Agent, Policy, Problem, simulate
 from fpbandits.engine.contract import MISFITS, OWN, Envelope
 from fpbandits.policies import IMED, Frugal, Optimist
-from fpbandits.policies.shared.fit import new_fit
 from fpbandits.policies.shared.giving_up import keeps_fitting
 
 WRONG = Problem.bernoulli([[0.1, 0.9], [0.9, 0.1]])
@@ -103,8 +102,6 @@ def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) ->
         truth, reference, played = (int(each) for each in generator.integers(0, 3, 3))
         state.plays[:] = generator.integers(0, 40, 3)
         state.sums[:] = state.plays * np.clip(means[truth] + generator.normal(0, 0.1, 3), 0, 1)
-        fit = new_fit(theta)
-        fit.reference[0] = reference
         m, spread, alarm = int(generator.integers(1, 60)), 0.5, float(generator.uniform(0, 9))
         envelope = Envelope(means[truth], spread, not normal)
 
@@ -128,7 +125,7 @@ def test_the_alarm_is_not_raised_during_plays_that_keep_fitting(normal: bool) ->
         )
         limit = alarm + np.log(state.plays + 1.0).sum()
         if abs(most + others - limit) > 0.05:  # else moments in between might decide
-            sure = keeps_fitting(theta, alarm, state, fit, envelope, played, m)
+            sure = keeps_fitting(theta, alarm, state, reference, envelope, played, m)
             assert sure == (most + others < limit)
             said.append(sure)
     assert 50 < sum(said) < len(said) - 50

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import reference
 from laws import Example, random_example
+from plans import random_problem
 
 from fpbandits import (
     FPUCB,
