@@ -12,8 +12,9 @@ What cannot make a difference is not drawn: the words of errors, types, and how 
 Rules are compiled again for each mutant of a module that is compiled. For the others the machine
 code at hand is used, which is the same and saves minutes.
 
-A test may take LIMIT seconds. A mutant that takes longer counts as noticed only if the same tests
-of the unchanged package, with everything to be compiled, need less than half of that each.
+A test that notices a mutant must pass without it. A test may take LIMIT seconds: a mutant that
+takes longer counts as noticed only if the same tests of the unchanged package, with everything to
+be compiled, need less than half of that each.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ CODE_CACHE = PACKAGE / "engine" / "code_cache.py"
 DIGEST = "SOURCES = digest_of(sources())"
 PASSED = (0, 5)
 """Exit codes of pytest: all passed; there were none."""
+UNKNOWN = 4
+"""Another: no test has that name, as those that a mutant named."""
 
 OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -250,6 +253,7 @@ class Copy:
         from fpbandits.engine.code_cache import SOURCES  # not in a process that tests a mutant
 
         self.place, self.digest = place, SOURCES
+        self.checked: set[str] = set()
         place.mkdir()
         for source in ROOT.iterdir():
             if source.is_file():
@@ -285,7 +289,19 @@ class Copy:
         failed = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
         if not failed and code > 0:  # nothing was tested: that is no test's merit
             raise RuntimeError(said)
-        return failed[0].split(" - ")[0] if failed else f"{tests[0]}: crashed by signal {-code}"
+        by = failed[0].split(" - ")[0] if failed else f"{tests[0]}: crashed by signal {-code}"
+        if by.startswith("FAILED "):
+            self._check(by.removeprefix("FAILED "))
+        return by
+
+    def _check(self, test: str) -> None:
+        """Raise an error if a test fails without a change, too: then it tells nothing."""
+        function = test.partition("[")[0]
+        if function not in self.checked:
+            code, said = self._run([test], LIMIT)
+            if code not in (*PASSED, UNKNOWN):
+                raise RuntimeError(said)
+            self.checked.add(function)
 
     def _end_soon(self, tests: list[str]) -> bool:
         """Tell whether each test ends in time without a change, with no machine code at hand."""
@@ -301,11 +317,12 @@ class Copy:
                 target=_pytest, args=(words, self.place, output.name, settings)
             )
             process.start()
+            assert process.pid is not None
             try:
                 process.join()
             finally:
                 with suppress(ProcessLookupError):  # what tests started and left behind
-                    os.killpg(process.pid or 0, 9)
+                    os.killpg(process.pid, 9)
                 process.join()
             return process.exitcode or 0, output.read()
 
