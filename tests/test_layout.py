@@ -31,8 +31,6 @@ ELSEWHERE = {
     "lab/watch.py": _PAGE,
     "policies/ata.py": _TWIN,
     "policies/fp_llr.py": _TWIN,
-    "policies/frugal_leap.py": "leaps of frugal: policies/test_stability_checks, _leaps",
-    "policies/frugal_value.py": "frugal's plain twin: policies/test_frugal, test_init",
     "policies/imed.py": _TWIN,
     "policies/kl_ucb.py": _TWIN,
     "policies/shared/deficit.py": "deficits and alarms: policies/shared/test_likelihood",
