@@ -340,7 +340,9 @@ def test_numbers_of_numpy_are_saved_like_others(problem: Problem, tmp_path: Path
 
 
 def test_bad_arguments(problem: Problem) -> None:
-    with pytest.raises(InputError, match="late is 'never': it must be one of in-order, all-in-order, any"):
+    with pytest.raises(
+        InputError, match="late is 'never': it must be one of in-order, all-in-order, any"
+    ):
         Agent(problem, late="never")  # type: ignore[arg-type]  # the mistake that is tested
     with pytest.raises(InputError, match="seed is -1"):
         Agent(problem, seed=-1)

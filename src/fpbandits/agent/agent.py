@@ -34,6 +34,7 @@ from fpbandits.core.streams import HISTORY
 from fpbandits.engine.contract import COUNTERS, MISFITS
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import ConflictError, InputError, quote, wrong_value
+from fpbandits.problem.posterior import Play
 from fpbandits.problem.problem import Problem
 
 
@@ -169,6 +170,19 @@ class Agent(Saved, RefusesOldAttributes):
     def plays(self) -> dict[str, Any]:
         """How many rewards of each arm count so far, by context if there are any."""
         return self.problem.by_name(self._seen.plays.tolist())
+
+    @property
+    def log(self) -> list[Play]:
+        """The rewards that count, in the order of counting, as `Problem.posterior` takes them."""
+        if self._log is None:
+            raise InputError("this agent keeps no log: make it with log=True", about=("log",))
+        arms, rewards, contexts = self.problem.arms, self.problem.rewards, self.problem.contexts
+        with self._lock:
+            kept = [(*divmod(pair, len(arms)), reward) for pair, reward in self._log]
+        return [
+            (arms[arm], rewards.zero + rewards.width * reward, *contexts[context : context + 1])
+            for context, arm, reward in kept
+        ]
 
     @property
     def misfits(self) -> int:
