@@ -14,9 +14,10 @@ An agent may be used from several threads.
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from fpbandits.agent.ledger import Late as Late
 from fpbandits.agent.plausible import FALSE_ALARM, margins
 from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.saving import Saved
+from fpbandits.agent.why import Why, why
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import known_name, number
+from fpbandits.core.checks import checked_path, known_name, number
 from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.streams import HISTORY
 from fpbandits.engine.contract import COUNTERS, MISFITS
@@ -36,6 +38,9 @@ from fpbandits.engine.policy import Policy
 from fpbandits.errors import ConflictError, InputError, quote, wrong_value
 from fpbandits.problem.posterior import Play
 from fpbandits.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +245,30 @@ class Agent(Saved, RefusesOldAttributes):
         with self._lock:
             return belief.verdict(self.problem, self._weights(), index, share)
 
+    def why(self, context: str | None = None) -> Why:
+        """Return what the next decision rests on: per arm what it is expected to lose, and why.
+
+        It names the arm that `ask` gives next, unless that decision explores, and changes nothing.
+        """
+        index, own = self.problem.context_index(context), self._ready
+        with self._lock:
+            arm, seen = self._preview(index)
+            reasons = None if seen is None else own.reasons(seen, index)
+            try:
+                posterior = self._weights()
+            except ConflictError:
+                posterior = None
+        return why(
+            self.problem,
+            str(self.policy),
+            arm,
+            index,
+            reasons,
+            posterior,
+            planned=seen is None,
+            explore=self._explore,
+        )
+
     def _weights(self) -> Floats:
         """Return the posterior, in the order of models."""
         if self._unweighed:
@@ -249,6 +278,12 @@ class Agent(Saved, RefusesOldAttributes):
             )
         seen = self._seen
         return self.problem.weights.of(seen.plays, seen.sums, seen.statistics)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the posterior over time, of an agent made with ``log=True``; write it to a file."""
+        from fpbandits.agent.figure import posterior_figure
+
+        return posterior_figure(self, None if path is None else checked_path(path))
 
     def __repr__(self) -> str:
         return (
