@@ -102,7 +102,8 @@ class Agent(Saved, RefusesOldAttributes):
         problem = self._ready.problem
         index = problem.context_index(context) if problem.contexts or context is not None else 0
         with self._lock:
-            arm, probability = self._decide(index)
+            decide = self._decide if self._explore else self._next_planned
+            arm, probability = decide(index)
             number = self._ledger.hand_out(index * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context, probability)
 

@@ -91,11 +91,8 @@ class Player:
         return unpacked(self._packed, self._ready)
 
     def _decide(self, context: int) -> tuple[int, float | None]:
-        """Return the arm to play, and how likely it was."""
-        share = self._explore
-        if not share:
-            return self._next_planned(context)
-        arms = len(self._ready.problem.arms)
+        """Return the arm to play where some decisions explore, and how likely it was."""
+        share, arms = self._explore, len(self._ready.problem.arms)
         random = agent_stream(self._seed, self._ledger.next, EXPLORATION)
         if random.random() < share:
             arm = int(random.integers(arms))
@@ -149,9 +146,13 @@ class Player:
         if own.upto_statistics > own.pairs and not own.looks_at_laws:
             # The policy has no use for statistics; the posterior has.
             try:
-                seen.statistics[pair] += own.problem.rewards.statistics_of(pair, reward)
+                statistics = own.problem.rewards.statistics_of(pair, reward)
             except InputError:
                 self._unweighed += 1
+            else:
+                for k, value in enumerate(statistics):  # few, and most are 0: no array of them
+                    if value:
+                        seen.statistics[pair, k] += value
         self._memory = own.observe(seen, self._ledger.next, self._memory, pair, reward, stream)
         if self._log is not None:
             self._log.append([pair, reward])

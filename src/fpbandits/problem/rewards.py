@@ -11,6 +11,8 @@ from fpbandits.families import RewardFamily
 
 _NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
 
+_PLAIN = int, float
+
 _LARGEST = 1e100
 """Rewards without a range may be this far, in deviations, from the models: more could not be
 added up."""
@@ -21,7 +23,9 @@ def unit_reward(rewards: RewardFamily, reward: float, *place: Name) -> float:
     low, high = rewards.range
     try:
         # Python and NumPy would make a number of these too, some with a warning.
-        if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
+        if type(reward) not in _PLAIN and (
+            isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0
+        ):
             raise TypeError
         value = float(reward)
     except (TypeError, ValueError, OverflowError):
