@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fpbandits.core.checks import visible
+from fpbandits.core.checks import printable
 from fpbandits.errors import InputError, counted
 from fpbandits.problem.posterior import Evidence
 from fpbandits.report.figures import (
@@ -52,7 +52,7 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
     figure = blank(7.5, 4.2)
     axes = figure.subplots()
     for model, colour in zip(sorted(order.tolist()), PALETTE, strict=False):
-        name = short(visible(problem.models[model]), _LONGEST_NAME)
+        name = short(printable(problem.models[model]), _LONGEST_NAME)
         axes.plot(times, shares[:, model], color=colour, label=name, drawstyle="steps-post")
     if len(order) < len(problem.models):
         rest = 1 - shares[:, order].sum(axis=1)
@@ -62,7 +62,7 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
     axes.set_xlim(0, len(log))
     axes.grid(alpha=0.3)
     as_plain_text(axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5)))
-    names = visible(problem.name), visible(str(agent.policy))
+    names = printable(problem.name), printable(str(agent.policy))
     footnote(figure, f"{names[0]}, played by {names[1]}: {counted(len(log), 'reward')}")
     if path is not None:
         save_figure(figure, Path(path))

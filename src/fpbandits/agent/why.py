@@ -16,7 +16,7 @@ import numpy as np
 
 from fpbandits.agent.belief import chances_and_losses
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import amount, visible
+from fpbandits.core.checks import amount, printable
 from fpbandits.core.markup import Strong, and_more, html_table
 from fpbandits.engine.policy import Reasons
 from fpbandits.problem.problem import Problem
@@ -75,8 +75,8 @@ class Why:
 
     def __str__(self) -> str:
         """Return it in words."""
-        where = "" if self.context is None else f" in {visible(self.context)}"
-        words = [f"{visible(self.arm)} is next{where}: {self.policy} {self.rule}."]
+        where = "" if self.context is None else f" in {printable(self.context)}"
+        words = [f"{printable(self.arm)} is next{where}: {self.policy} {self.rule}."]
         own = self.arms[self.arm]
         if LOSS in own:
             words.append(
@@ -86,7 +86,7 @@ class Why:
             least = min(self.arms, key=lambda arm: self.arms[arm][LOSS])
             if self.arms[least][LOSS] < own[LOSS]:
                 words.append(
-                    f"{visible(least)} would lose least, {amount(self.arms[least][LOSS])}."
+                    f"{printable(least)} would lose least, {amount(self.arms[least][LOSS])}."
                 )
         if self.explore:
             words.append(f"With probability {self.explore:g} any arm is played instead.")
@@ -94,10 +94,10 @@ class Why:
 
     def table(self) -> str:
         """Return it as text: a row per arm, the words above it."""
-        from fpbandits.report.text import laid_out
+        from fpbandits.report.text import text_table
 
         head, rows = self._cells()
-        return laid_out(str(self), [head, *rows], words=1)
+        return text_table(str(self), [head, *rows], text_columns=1)
 
     def __repr__(self) -> str:
         return self.table()
