@@ -1,5 +1,7 @@
 from .agent.agent import Agent as Agent
 from .agent.agent import Decision as Decision
+from .agent.belief import Belief as Belief
+from .agent.why import Why as Why
 from .errors import ConflictError as ConflictError
 from .errors import Error as Error
 from .errors import InputError as InputError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from cells import Cells
 
 from fpbandits import FPUCB, UCB1, Agent, Problem
@@ -19,10 +20,17 @@ def test_what_was_seen_and_what_is_awaited() -> None:
     agent.tell(third.id, -3)
     agent.tell(fourth.id, 15)  # must wait for the second
     text = agent._repr_html_()
-    assert Cells(text).rows[1:] == [["<low>", "2", "6", "", ""], ["high", "0", "", "1", "1"]]
+    # One reward of each kind has probability 5/36 under x, and 8/36 under y.
+    assert Cells(text).rows[1:] == [
+        ["<low>", "2", "6", "0.385", "5.538", "", ""],
+        ["high", "0", "", "0.615", "3.462", "1", "1"],
+    ]
+    assert "Posterior, the likeliest first: y 0.615; x 0.385" in text
     assert "4 asked, 1 pending" in text
     agent.tell(second.id, 15)
-    assert Cells(agent._repr_html_()).rows[2] == ["high", "2", "15", "", ""]
+    posterior, row = agent.posterior(), Cells(agent._repr_html_()).rows[2]
+    belief = [f"{posterior['y']:.3g}", f"{9 * posterior['x']:.4g}"]
+    assert row == ["high", "2", "15", *belief, "", ""]
 
 
 def test_models_that_fit_are_named_and_the_rest_counted() -> None:
@@ -32,9 +40,11 @@ def test_models_that_fit_are_named_and_the_rest_counted() -> None:
     fitting = list(agent.plausible())
     assert len(fitting) > 5
     text = agent._repr_html_()
-    assert "; ".join(fitting[:5]) in text
-    assert fitting[5] not in text
+    assert f"the best first: {'; '.join(fitting[:5])}</div>" in text
     assert f"… and {len(fitting) - 5} models more" in text
+    likeliest = sorted(agent.posterior().values())
+    assert f" {likeliest[-1]:.3g}; " in text
+    assert f"… and {len(agent.problem.models) - 5} models more, in .posterior()" in text
 
 
 def test_that_nothing_fits_is_said() -> None:
@@ -43,6 +53,15 @@ def test_that_nothing_fits_is_said() -> None:
         agent.tell(agent.ask().id, 0)
     assert agent.misfits > 0
     assert f"No model fitted what was seen in {agent.misfits:,} decisions." in agent._repr_html_()
+
+
+def test_that_no_model_allows_what_was_seen_is_said() -> None:
+    agent = Agent(Problem.bernoulli([[1.0, 0.5], [0.0, 0.5]]), UCB1())
+    for reward in (0, 1):
+        agent.observe("arm1", reward)
+    text = agent._repr_html_()
+    assert Cells(text).rows[1] == ["arm1", "2", "0.5", "", "", "", ""]
+    assert "No model allows all rewards that count" in text
 
 
 def test_contexts_have_a_column_and_rewards_the_users_units() -> None:
@@ -54,10 +73,19 @@ def test_contexts_have_a_column_and_rewards_the_users_units() -> None:
         agent.observe("arm2", reward, context="desktop")
     decision = agent.ask(context="mobile")
     assert decision.arm == "arm1"
-    assert Cells(agent._repr_html_()).rows == [
-        ["context", "arm", "rewards that count", "their mean", "pending", "blocked"],
+    rows = Cells(agent._repr_html_()).rows
+    assert rows[0] == [
+        *("context", "arm", "rewards that count", "their mean"),
+        *("best with probability", "expected loss", "pending", "blocked"),
+    ]
+    assert [[*row[:4], *row[6:]] for row in rows[1:]] == [
         ["mobile", "arm1", "0", "", "1", ""],
         ["mobile", "arm2", "0", "", "", ""],
         ["desktop", "arm1", "0", "", "", ""],
         ["desktop", "arm2", "2", "5", "", ""],
     ]
+    first = agent.posterior()["theta1"]
+    assert [row[4] for row in rows[1:]] == [f"{first:.3g}", f"{1 - first:.3g}", "0", "1"]
+    assert [float(row[5]) for row in rows[1:]] == pytest.approx(
+        [1 - first, 2 * first, 3 * first + 2 * (1 - first), 0], rel=1e-3
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fpbandits.agent.ledger import CROWD, Blocked, Ledger
+from fpbandits.agent.ledger import CROWD, Blocked, Late, Ledger
 from fpbandits.errors import ConflictError, UnknownError
 
 ARMS = range(3)
@@ -33,22 +33,22 @@ class Entry:
 class Naive:
     """Every decision ever made, in order."""
 
-    in_order: bool
+    late: Late
     entries: list[Entry] = field(default_factory=list)
 
-    def settle(self, number: int, reward: float | None) -> list[tuple[int, float]]:
+    def settle(self, number: int, reward: float | None) -> list[tuple[int, int, float]]:
         mine = self.entries[number]
         mine.out, mine.reward = False, reward
         ready = []
         for each, entry in enumerate(self.entries):
-            if entry.arm != mine.arm:
+            if entry.arm != mine.arm and self.late != "all-in-order":
                 continue
-            if entry.out and self.in_order:
+            if entry.out and self.late != "any":
                 break
             if entry.waits:
                 assert entry.reward is not None
                 entry.counted = True
-                ready.append((each, entry.reward))
+                ready.append((each, entry.arm, entry.reward))
         return ready
 
     def out(self) -> dict[int, int]:
@@ -58,13 +58,14 @@ class Naive:
         rewards = sum(entry.waits for entry in self.entries if entry.arm == arm)
         if not rewards:
             return None
-        return Blocked(min(n for n, its in self.out().items() if its == arm), rewards)
+        everyone = self.late == "all-in-order"
+        return Blocked(min(n for n, its in self.out().items() if everyone or its == arm), rewards)
 
 
 def again(ledger: Ledger) -> Ledger:
     """The same ledger, by way of JSON."""
     state = json.loads(json.dumps(ledger.state(), allow_nan=False))
-    return Ledger.from_state(state, ledger.in_order, ARMS)
+    return Ledger.from_state(state, ledger.late, ARMS)
 
 
 steps = st.tuples(
@@ -74,12 +75,12 @@ steps = st.tuples(
 )
 
 
-@pytest.mark.parametrize("in_order", [True, False])
-def test_what_counts_when(in_order: bool) -> None:
+@pytest.mark.parametrize("late", get_args(Late))
+def test_what_counts_when(late: Late) -> None:
     @settings(max_examples=60, deadline=None, derandomize=True, database=None)
     @given(st.lists(steps, min_size=40, max_size=150))
     def challenge(sequence: list[tuple[str, int, float]]) -> None:
-        ledger, naive = Ledger(in_order), Naive(in_order)
+        ledger, naive = Ledger(late), Naive(late)
         for what, pick, reward in sequence:
             out = sorted(naive.out())
             if what == "hand out":
@@ -104,15 +105,15 @@ def test_what_counts_when(in_order: bool) -> None:
     challenge()
 
 
-@pytest.mark.parametrize("in_order", [True, False])
-def test_a_crowd_is_so_many_that_wait(in_order: bool) -> None:
-    ledger = Ledger(in_order)
+@pytest.mark.parametrize("late", get_args(Late))
+def test_a_crowd_is_so_many_that_wait(late: Late) -> None:
+    ledger, in_order = Ledger(late), late != "any"
     for _ in range(CROWD + 2):
         ledger.hand_out(1)
     for number in range(1, CROWD + 2):
         counts = ledger.settle(number, 0.5)
         assert ledger.joins_a_crowd(number) is (in_order and number >= CROWD)
-        assert counts == ([] if in_order else [(number, 0.5)])
+        assert counts == ([] if in_order else [(number, 1, 0.5)])
     assert ledger.blocked(1) == (Blocked(0, CROWD + 1) if in_order else None)
     assert ledger.blocked(0) is None
     assert len(ledger.settle(0, None)) == (CROWD + 1 if in_order else 0)
@@ -121,7 +122,7 @@ def test_a_crowd_is_so_many_that_wait(in_order: bool) -> None:
 
 @pytest.mark.parametrize("number", [-1, 2, True, 0.0, "0", None])
 def test_decisions_that_were_never_made(number: Any) -> None:
-    ledger = Ledger(in_order=True)
+    ledger = Ledger("in-order")
     ledger.hand_out(0), ledger.hand_out(2)
     assert ledger.arm_of(np.int64(1)) == 2
     with pytest.raises(UnknownError, match="this agent has made no such decision"):
@@ -137,9 +138,9 @@ WHOLE = {
 
 
 def test_an_honest_state_is_taken() -> None:
-    ledger = Ledger.from_state(WHOLE, True, ARMS)
+    ledger = Ledger.from_state(WHOLE, "in-order", ARMS)
     assert ledger.state() == WHOLE
-    assert ledger.settle(0, 1.0) == [(0, 1.0), (2, 0.5)]
+    assert ledger.settle(0, 1.0) == [(0, 0, 1.0), (2, 0, 0.5)]
 
 
 @pytest.mark.parametrize(
@@ -161,11 +162,22 @@ def test_an_honest_state_is_taken() -> None:
 )
 def test_forged_states_are_refused(forged: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Ledger.from_state(WHOLE | forged, True, ARMS)
+        Ledger.from_state(WHOLE | forged, "in-order", ARMS)
+
+
+def test_all_in_order_a_state_says_whose_a_reward_is() -> None:
+    whole = WHOLE | {"told": [[2, 0.5, 1]], "queues": [[0, [0, 2, 3]]]}
+    ledger = Ledger.from_state(whole, "all-in-order", ARMS)
+    assert ledger.state() == whole
+    assert ledger.blocked(1) == Blocked(0, 1)
+    assert ledger.settle(3, 1.0) == []
+    assert ledger.settle(0, None) == [(2, 1, 0.5), (3, 1, 1.0)]
+    with pytest.raises(ValueError, match="another arm's queue"):
+        Ledger.from_state(whole | {"queues": [[1, [0, 2, 3]]]}, "all-in-order", ARMS)
 
 
 def test_in_any_order_nothing_waits() -> None:
     with pytest.raises(ValueError, match="told and untold"):
-        Ledger.from_state(WHOLE | {"queues": []}, False, ARMS)
+        Ledger.from_state(WHOLE | {"queues": []}, "any", ARMS)
     honest = WHOLE | {"queues": [], "told": []}
-    assert Ledger.from_state(honest, False, ARMS).state() == honest
+    assert Ledger.from_state(honest, "any", ARMS).state() == honest

@@ -1,7 +1,8 @@
-"""`Ledger`: which decisions of an agent are out, and which rewards may count.
+"""`Ledger`: which decisions of an agent are pending, and which rewards may count.
 
-In order, an arm counts the rewards up to its first decision that is still untold; those told behind
-it wait. In any order, a reward counts as soon as it is told.
+In order, an arm counts the rewards up to its first pending decision; those behind it are blocked.
+All in order, that is so for all arms together: rewards count in the order of decisions. In any
+order, a reward counts as soon as it is told.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ import sys
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from fpbandits.core.arrays import Counts
 from fpbandits.errors import ConflictError, UnknownError, quote
 
+Late = Literal["in-order", "all-in-order", "any"]
+
 CROWD = 20
-"""When so many rewards of an arm wait behind one that is not told, that is worth a word."""
+"""When so many rewards of an arm are blocked by one decision, the agent warns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """So many ``rewards`` of an arm were told and wait for that of ``decision``, which was not."""
+    """So many ``rewards`` of an arm are blocked by ``decision``, which is pending."""
 
     decision: int
     rewards: int
@@ -39,17 +42,17 @@ class Blocked:
 
 
 class Ledger:
-    """The decisions that are out, and the rewards that cannot count yet; arms by index."""
+    """The decisions that are pending, and the rewards that cannot count yet; arms by index."""
 
-    __slots__ = ("_queues", "_told", "in_order", "next", "out")
+    __slots__ = ("_queues", "_told", "late", "next", "out")
 
-    def __init__(self, in_order: bool) -> None:
-        self.in_order = in_order
+    def __init__(self, late: Late) -> None:
+        self.late = late
         self.next = 0
-        # Decisions that are out, with their arms; rewards that cannot count yet; and for each arm
-        # its decisions in order, from the first that is out.
+        # Pending decisions, with their arms; blocked rewards, with their arms; and the decisions
+        # from the first pending one on, in order: by arm, or all of them under 0.
         self.out: dict[int, int] = {}
-        self._told: dict[int, float] = {}
+        self._told: dict[int, tuple[int, float]] = {}
         self._queues: dict[int, deque[int]] = {}
 
     def hand_out(self, arm: int) -> int:
@@ -57,15 +60,19 @@ class Ledger:
         number = self.next
         self.next += 1
         self.out[number] = arm
-        if self.in_order:
-            if arm in self._queues:
-                self._queues[arm].append(number)
+        if self.late != "any":
+            queue = self._queue_of(arm)
+            if queue in self._queues:
+                self._queues[queue].append(number)
             else:
-                self._queues[arm] = deque((number,))
+                self._queues[queue] = deque((number,))
         return number
 
+    def _queue_of(self, arm: int) -> int:
+        return arm if self.late == "in-order" else 0
+
     def arm_of(self, number: Any) -> int:
-        """Return the arm of a decision that is out, or say that it is not."""
+        """Return the arm of a pending decision, or say that it is not pending."""
         whole = isinstance(number, int | np.integer) and not isinstance(
             number, bool | np.timedelta64
         )
@@ -79,21 +86,25 @@ class Ledger:
             raise ConflictError(settled, about=(("decision", int(number)),))
         return self.out[number]
 
-    def settle(self, number: int, reward: float | None) -> list[tuple[int, float]]:
-        """Take a decision's reward, or None if it will never come; return what may count now."""
+    def settle(self, number: int, reward: float | None) -> list[tuple[int, int, float]]:
+        """Take a decision's reward, or None if it will never come; return what may count now.
+
+        That is decisions, each with its arm and its reward.
+        """
         arm = self.out.pop(number)
         if reward is not None:
-            self._told[number] = reward
+            self._told[number] = arm, reward
         settled = [number]
-        if self.in_order:
-            queue = self._queues[arm]
+        if self.late != "any":
+            key = self._queue_of(arm)
+            queue = self._queues[key]
             settled = []
             while queue and queue[0] not in self.out:
                 settled.append(queue.popleft())
             if not queue:
-                del self._queues[arm]
-        countable = [(each, self._told.pop(each)) for each in settled if each in self._told]
-        # A dictionary that was emptied keeps its room; a new one takes none.
+                del self._queues[key]
+        countable = [(each, *self._told.pop(each)) for each in settled if each in self._told]
+        # A dictionary that was emptied keeps its memory; a new one takes none.
         self.out, self._told, self._queues = self.out or {}, self._told or {}, self._queues or {}
         return countable
 
@@ -104,51 +115,64 @@ class Ledger:
         """
         if not self.out and not self._told:
             return none
-        if self.in_order:
+        if self.late == "in-order":
             counts = np.zeros_like(none)
             for arm, queue in self._queues.items():
                 counts[arm] = len(queue)
             return counts
-        return np.bincount(list(self.out.values()), minlength=none.size)
+        blocked = (arm for arm, _ in self._told.values())
+        return np.bincount([*self.out.values(), *blocked], minlength=none.size)
 
     def blocked(self, arm: int) -> Blocked | None:
-        """Return what an arm's rewards wait for, if any of them do."""
-        queue = self._queues.get(arm)
+        """Return what blocks an arm's rewards, if any of them are blocked."""
+        queue = self._queues.get(self._queue_of(arm))
         if not self._told or queue is None:
             return None
-        rewards = sum(number in self._told for number in queue)
+        rewards = sum(each in self._told and self._told[each][0] == arm for each in queue)
         return Blocked(queue[0], rewards) if rewards else None
 
     def joins_a_crowd(self, number: int) -> bool:
-        """Tell whether a reward must wait, and so many others that it is worth looking for whom.
+        """Tell whether a reward is blocked, with so many others that `blocked` is worth a look.
 
-        To look takes longer the more decisions are out: so not for rewards that count at once.
+        That look takes longer the more decisions are pending, so rewards that count at once skip
+        it.
         """
         return number in self._told and len(self._told) >= CROWD
 
     def state(self) -> dict[str, Any]:
         """Return everything as values that JSON holds."""
+        # An arm's own queue says whose rewards they are.
+        told = [
+            [number, reward, arm] if self.late == "all-in-order" else [number, reward]
+            for number, (arm, reward) in self._told.items()
+        ]
         return {
             "next": self.next,
             "out": [[number, arm] for number, arm in self.out.items()],
-            "told": [[number, reward] for number, reward in self._told.items()],
+            "told": told,
             "queues": [[arm, list(queue)] for arm, queue in self._queues.items()],
         }
 
     @classmethod
     def from_state(
-        cls, state: Mapping[str, Any], in_order: bool, arms: range, bounded: bool = True
+        cls, state: Mapping[str, Any], late: Late, arms: range, bounded: bool = True
     ) -> Ledger:
         """Return the ledger that `state` describes; ValueError if there can be no such ledger.
 
         Rewards are on [0, 1] if they are ``bounded``.
         """
-        ledger = cls(in_order)
+        ledger = cls(late)
         ledger.next = int(state["next"])
         # A range's index is the arm itself, and a ValueError if there is no such arm.
         ledger.out = {int(number): arms.index(arm) for number, arm in state["out"]}
-        ledger._told = {int(number): float(reward) for number, reward in state["told"]}
         ledger._queues = {arms.index(arm): deque(map(int, queue)) for arm, queue in state["queues"]}
+        told = state["told"]
+        if told and late != "all-in-order":
+            arm_of = {each: arm for arm, queue in ledger._queues.items() for each in queue}
+            told = [[number, reward, arm_of.get(int(number), 0)] for number, reward in told]
+        ledger._told = {
+            int(number): (arms.index(arm), float(reward)) for number, reward, arm in told
+        }
         ledger._check(bounded)
         return ledger
 
@@ -159,13 +183,14 @@ class Ledger:
         if not all(0 <= number < self.next for number in {*self.out, *self._told, *queued}):
             raise ValueError("a decision was never made")
         limits = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
-        if not all(limits[0] <= reward <= limits[1] for reward in self._told.values()):
+        if not all(limits[0] <= reward <= limits[1] for _, reward in self._told.values()):
             raise ValueError("a reward is out of range")
-        if self._told.keys() & self.out.keys() or (self._told and not self.in_order):
+        if self._told.keys() & self.out.keys() or (self._told and self.late == "any"):
             raise ValueError("a reward is told and untold")
-        if not self.in_order:
+        if self.late == "any":
             return
         if len(set(queued)) < len(queued) or not {*self._told, *self.out} <= set(queued):
             raise ValueError("a decision is not where it belongs")
-        if any(number not in self._queues.get(arm, ()) for number, arm in self.out.items()):
+        arms = [*self.out.items(), *((number, arm) for number, (arm, _) in self._told.items())]
+        if any(number not in self._queues.get(self._queue_of(arm), ()) for number, arm in arms):
             raise ValueError("a decision is in another arm's queue")

@@ -8,7 +8,6 @@ warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten
 
 from __future__ import annotations
 
-import math
 from weakref import WeakSet
 
 import numpy as np
@@ -17,11 +16,7 @@ from fpbandits.core.arrays import TOLERANCE
 from fpbandits.core.checks import number_text
 from fpbandits.engine.ready import Ready
 from fpbandits.errors import InputError, Name, quote
-
-_NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
-
-_LARGEST = 1e100
-"""In units: where rewards have no range, more could not be added up."""
+from fpbandits.problem.rewards import unit_reward as problem_reward
 
 _told_odd_rewards: WeakSet[Ready] = WeakSet()
 
@@ -29,26 +24,7 @@ _told_odd_rewards: WeakSet[Ready] = WeakSet()
 def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
     """Return a reward on [0, 1], or say why it cannot be one; ``place`` is where it came from."""
     rewards = ready.problem.rewards
-    low, high = rewards.range
-    try:
-        # Python and NumPy would make a number of these too, some with a warning.
-        if isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0:
-            raise TypeError
-        value = float(reward)
-    except (TypeError, ValueError, OverflowError):
-        wanted = f"the reward must be a number, not {quote(reward)}"
-        raise InputError(wanted, place=place) from None
-    if not low <= value <= high or not math.isfinite(value):
-        raise InputError(
-            f"the reward {quote(reward)} is outside the range [{low:g}, {high:g}]: a problem whose "
-            f"rewards are in [0, 15] says range = [0, 15]{_other_families(ready)}"
-        ).at(*place)
-    unit = (value - rewards.zero) / rewards.width
-    if abs(unit) > _LARGEST:
-        raise InputError(
-            f"the reward {quote(reward)} is too large to be added up: it may be at most "
-            f"{_LARGEST:g} deviations from what models expect"
-        ).at(*place)
+    unit = problem_reward(rewards, reward, *place)
     if ready.looks_at_laws:
         try:
             rewards.statistics_of(arm, unit)
@@ -58,12 +34,6 @@ def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
                 "likelihood=means would count it by its mean"
             ).at(*place) from None
     return unit
-
-
-def _other_families(ready: Ready) -> str:
-    if not ready.problem.rewards.all_or_nothing:
-        return ""
-    return ', and reward = "discrete" or "beta" where rewards are not all or nothing'
 
 
 def oddity(ready: Ready, value: float, reward: float) -> str | None:

@@ -170,6 +170,16 @@ def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
     return from_json(state["sums"] if kept is None else kept, count, REAL)
 
 
+def without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int:
+    """Return how many rewards a state counts by their means alone.
+
+    Earlier versions kept no statistics for policies that do not look at them.
+    """
+    if own.looks_at_laws or not own.problem.rewards.statistics or state.get("statistics"):
+        return 0
+    return 0 if seen.statistics.any() else int(seen.plays.sum())
+
+
 def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
     """Return the policy that a state was made by."""
     word, code = str(state["policy"]), state.get("code")

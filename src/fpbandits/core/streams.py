@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 _REWARDS, _ORDER, _TRUTH, _DELAY = range(4)
-PLANS, TOLD, HISTORY = range(3)
-"""What an agent draws for: plans, rewards given to `tell`, and rewards given to `observe`."""
+PLANS, TOLD, HISTORY, EXPLORATION = range(4)
+"""What an agent draws for: plans, rewards given to `tell` and to `observe`, and whether and
+where to explore."""
 
 
 def run_stream(seed: int, run: int) -> np.random.Generator:

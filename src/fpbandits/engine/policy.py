@@ -31,12 +31,14 @@ give `math` nothing that it refuses; write x * x, which is one rounding, and not
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from fpbandits.core.arrays import Floats
 from fpbandits.core.renamed import refuse_old_keywords
 from fpbandits.engine.compiling import found_by_type
 from fpbandits.engine.contract import (
@@ -68,6 +70,24 @@ class Contexts(Enum):
     REFUSED = "refused"
     TOGETHER = "together"
     APART = "apart"
+
+
+class Reasons(NamedTuple):
+    """What a plan rests on, for people.
+
+    Attributes
+    ----------
+    rule
+        How the arm follows from the numbers, as "plays the arm of the largest index".
+    numbers
+        By name, a number for each arm in the context at hand; rewards are in the user's units.
+    weights
+        How likely the policy holds each model, where that may differ from the posterior.
+    """
+
+    rule: str
+    numbers: Mapping[str, Floats]
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +186,12 @@ class Policy(ABC):
 
         None for one that cannot tell.
         """
+        return None
+
+    def reasons(
+        self, problem: Problem, prepared: Prepared, state: State, workspace: Workspace
+    ) -> Reasons | None:
+        """Return what the plan just made rests on; None for one that says nothing of it."""
         return None
 
     @classmethod

@@ -40,7 +40,7 @@ from fpbandits.engine.contract import (
     in_context,
 )
 from fpbandits.engine.plain import Memory, PlainPolicy, Seen
-from fpbandits.engine.policy import Contexts, Policy
+from fpbandits.engine.policy import Contexts, Policy, Reasons
 from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
@@ -174,6 +174,12 @@ class Ready:
         """Return how likely the plan just made in this thread was to begin with ``arm``."""
         return self.policy.chance(self.prepared, state, self.workspace, arm)
 
+    def reasons(self, state: State, context: int) -> Reasons | None:
+        """Return what the plan just made in this thread rests on."""
+        if self.several:
+            state = self._here(state, context)
+        return self.policy.reasons(self.problem, self.prepared, state, self.workspace)
+
     def _here(self, state: State, context: int) -> State:
         """Return what the policy looks at to decide in a context."""
         if self.apart:
@@ -221,6 +227,9 @@ class PlainReady(Ready):
         return [plain.decide(self.policy, seen, random)], seen.memory
 
     def chance(self, state: State, arm: int) -> float | None:
+        return None
+
+    def reasons(self, state: State, context: int) -> Reasons | None:
         return None
 
     def observe(

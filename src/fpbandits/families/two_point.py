@@ -62,7 +62,7 @@ class TwoPoint(RewardFamily):
         """The values on [0, 1]."""
         return frozen(self.to_unit(self.value))
 
-    @property
+    @cached_property
     def _nothing(self) -> float:
         return float(self.to_unit(np.array(0.0)))
 

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import Ahead, CycleOnly, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.engine.policy import Reasons
 from fpbandits.policies.shared.blind import Arms, BlindPolicy
 from fpbandits.policies.shared.deficit import EQUAL, mean_deficit
+from fpbandits.problem.problem import Problem
 
 
 class IMEDData(Arms):
@@ -36,6 +40,22 @@ class IMED(BlindPolicy):
     name = "imed"
     prepared_type = IMEDData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards"
+
+    def reasons(
+        self, problem: Problem, prepared: IMEDData, state: State, workspace: CycleOnly
+    ) -> Reasons:
+        """Return how much each arm's being best would surprise; −∞ for one without rewards."""
+        plays, sums = state.plays, state.sums
+        highest = max((total / n for total, n in zip(sums, plays, strict=True) if n), default=0.0)
+        surprise = [
+            math.log(n)
+            + (mean_deficit(n, total, highest, prepared.normal) if total / n < highest else 0.0)
+            if n
+            else -math.inf
+            for total, n in zip(sums, plays, strict=True)
+        ]
+        rule = "plays the arm whose being best would surprise least"
+        return Reasons(rule, {"surprise": np.array(surprise)})
 
     @staticmethod
     def plan(

@@ -53,6 +53,11 @@ class KLUCB(BlindPolicy):
     prepared_type = KLUCBData
     guarantee = "E[R(T)] = (1 + o(1)) ln T Σ Δ_i/kl(μ_i, μ*) for Bernoulli rewards (c ≥ 3)"
 
+    def index(self, prepared: KLUCBData, state: State, arm: int) -> float:
+        n = state.plays[arm]
+        bound = _threshold(prepared, state.counters[CLOCK]) / n
+        return _index(state.sums[arm] / n, bound, prepared.normal)
+
     @staticmethod
     def plan(
         prepared: KLUCBData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random

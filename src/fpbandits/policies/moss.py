@@ -57,6 +57,10 @@ class MOSS(BlindPolicy):
     prepared_type = MOSSData
     guarantee = "E[R(T)] ≤ 49 √(LT) if told horizon=T, else none claimed"
 
+    def index(self, prepared: MOSSData, state: State, arm: int) -> float:
+        n = state.plays[arm]
+        return float(state.sums[arm] / n + _width(_share(prepared, state.counters[CLOCK]), n))
+
     @staticmethod
     def plan(
         prepared: MOSSData, state: State, workspace: CycleOnly, ahead: Ahead, random: Random

@@ -27,7 +27,7 @@ from fpbandits.core.checks import is_real, plain_text
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import BOUND, CONTEXT, OWN, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Reasons
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
@@ -198,10 +198,21 @@ class ThompsonTheta(LikelihoodPolicy):
         self, prepared: ThompsonThetaData, state: State, workspace: ThompsonThetaWork, arm: int
     ) -> float | None:
         """Return the posterior mass of the models whose best arm it is."""
-        energy = workspace.fit.deficit
-        mass = np.exp(energy.min() - energy)
         best = prepared.theta.best[state.counters[CONTEXT]]
-        return float(mass[best == arm].sum() / mass.sum())
+        return float(_weights(workspace)[best == arm].sum())
+
+    def reasons(
+        self,
+        problem: Problem,
+        prepared: ThompsonThetaData,
+        state: State,
+        workspace: ThompsonThetaWork,
+    ) -> Reasons:
+        """Return how likely each arm was to be drawn, and the weights of models."""
+        weights, best = _weights(workspace), prepared.theta.best[state.counters[CONTEXT]]
+        drawn = np.bincount(best, weights, len(problem.arms)).astype(np.float64)
+        rule = "draws a model by its weight and plays its best arm"
+        return Reasons(rule, {"probability of being drawn": drawn}, weights)
 
     @staticmethod
     def holds_for(
@@ -216,6 +227,14 @@ class ThompsonTheta(LikelihoodPolicy):
         bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
         odds = _odds(best, fit.lowest, fit.highest, workspace.cycle[0])
         return bool(odds <= state.drawn[BOUND])
+
+
+def _weights(workspace: ThompsonThetaWork) -> Floats:
+    """Return the weights of models that the plan just made drew from."""
+    energy = workspace.fit.deficit
+    mass: Floats = np.exp(energy.min() - energy)
+    mass /= mass.sum()
+    return mass
 
 
 def _read(text: str) -> Mapping[str, float]:

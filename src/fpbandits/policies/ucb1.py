@@ -51,6 +51,10 @@ class UCB1(BlindPolicy):
     def workspace(self, prepared: UCB1Data, pairs: int) -> UCB1Work:
         return UCB1Work(np.zeros(pairs, np.int64), np.zeros(pairs), np.zeros(pairs))
 
+    def index(self, prepared: UCB1Data, state: State, arm: int) -> float:
+        n = state.plays[arm]
+        return float(state.sums[arm] / n + math.sqrt(2 * math.log(state.counters[CLOCK]) / n))
+
     @staticmethod
     def plan(
         prepared: UCB1Data, state: State, workspace: UCB1Work, ahead: Ahead, random: Random

@@ -8,7 +8,7 @@ policies, simulation, agents) trusts it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
@@ -21,9 +21,10 @@ from fpbandits.core.names import Names, Naming
 from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
-from fpbandits.errors import InputError, counted, quote
+from fpbandits.errors import InputError, counted, listed, quote
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.problem.html import problem_html
+from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
 
 
@@ -260,6 +261,50 @@ class Problem(RefusesOldAttributes):
     @cached_property
     def _places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.models)}
+
+    def context_index(self, context: str | None) -> int:
+        """Return the index of a context; it must be named where there are any."""
+        if context is None and not self.contexts:
+            return 0
+        if context is None:
+            which = f"say which one this is for, one of {listed(self.contexts)}"
+            raise InputError(f"{self.name} has contexts: {which}", about=("context",))
+        if not self.contexts:
+            given = f"and the context {quote(context)} was given: leave it out"
+            raise InputError(f"{self.name} has no contexts, {given}", about=("context",))
+        return self.contexts.index(known_name("context", context, self.contexts))
+
+    def posterior(
+        self, plays: Iterable[Play] = (), *, prior: Mapping[str, float] | None = None
+    ) -> dict[str, float]:
+        """Return the probability of each model after some plays: exact Bayes.
+
+        For a loop of your own; an `Agent` has a posterior itself.
+
+        Parameters
+        ----------
+        plays
+            An arm and its reward, in the user's units, for each play; with contexts, an arm, its
+            reward and the context.
+        prior
+            Weights of models by name, in place of the problem's own prior; others weigh 1.
+
+        Examples
+        --------
+        >>> shop = Problem.bernoulli([[.8, .5], [.2, .5]], arms=["a", "b"], models=["x", "y"])
+        >>> posterior = shop.posterior([("a", 1), ("b", 0)])
+        >>> {model: round(probability, 3) for model, probability in posterior.items()}
+        {'x': 0.8, 'y': 0.2}
+        """
+        problem = self
+        if prior is not None:
+            problem = replace(self, prior=checked_prior(prior, self.models))
+        return evidence_of(problem, plays).posterior()
+
+    @cached_property
+    def weights(self) -> Posterior:
+        """What weighs the models by rewards."""
+        return Posterior(self)
 
     @cached_property
     def fingerprint(self) -> str:

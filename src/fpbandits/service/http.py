@@ -21,7 +21,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fpbandits import __version__
-from fpbandits.agent.agent import context_index
 from fpbandits.errors import Error, InputError, TooLargeError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
@@ -165,7 +164,7 @@ def _read(body: Body[Any], experiment: Experiment, item: object) -> Any:
     try:
         request = body.read(item)
         if isinstance(request, messages.Ask):
-            context_index(experiment.problem, request.context)
+            experiment.problem.context_index(request.context)
     except InputError as error:
         return error
     return request

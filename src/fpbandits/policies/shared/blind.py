@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from fpbandits.engine.contract import Prepared
-from fpbandits.engine.policy import Contexts, Policy
+import numpy as np
+
+from fpbandits.engine.contract import Prepared, State, Workspace
+from fpbandits.engine.policy import Contexts, Policy, Reasons
 from fpbandits.problem.problem import Problem
 
 
@@ -30,3 +33,22 @@ class BlindPolicy(Policy):
         """Note how many arms there are, whether rewards are normal, and the options."""
         kind = type(self).prepared_type
         return kind(len(problem.arms), not problem.rewards.bounded, *vars(self).values())
+
+    def index(self, prepared: Prepared, state: State, arm: int) -> float | None:
+        """Return the index, on [0, 1], of an arm with rewards; None for a rule of another kind."""
+        return None
+
+    def reasons(
+        self, problem: Problem, prepared: Prepared, state: State, workspace: Workspace
+    ) -> Reasons | None:
+        """Return the index of each arm; that of an arm without rewards is infinite."""
+        indices = [
+            self.index(prepared, state, arm) if n else math.inf for arm, n in enumerate(state.plays)
+        ]
+        if None in indices:
+            return None
+        rewards = problem.rewards
+        return Reasons(
+            "plays the arm of the largest index",
+            {"index": rewards.zero + rewards.width * np.array(indices, float)},
+        )

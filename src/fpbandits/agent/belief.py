@@ -1,0 +1,81 @@
+"""What an agent believes: which arm is best, what others lose, and when it may stop.
+
+**Best arm.** Of a posterior p, an arm is best with probability Σ p(θ) over the models under which
+it is, and loses Σ_θ p(θ)·Δ_i(θ) per play on average.
+
+**Verdict.** A model is ruled out when the odds of its posterior are at most ``error`` times those
+of its prior: p(θ)/(1 − p(θ)) ≤ error·π(θ)/(1 − π(θ)). The truth is ruled out, ever, with
+probability at most ``error`` (docs/verdicts.md has the proof). Unless it is, an arm that is best
+under all models that are left is best under the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE, Bools, Floats
+from fpbandits.problem.problem import Problem
+
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The arm that is most likely best.
+
+    Attributes
+    ----------
+    arm
+        Its name.
+    probability
+        How likely it is best.
+    loss
+        What playing it for good is expected to lose per play, in the user's units.
+    """
+
+    arm: str
+    probability: float
+    loss: float
+
+    def __repr__(self) -> str:
+        return f"Belief(arm={self.arm!r}, probability={self.probability:.4g}, loss={self.loss:.4g})"
+
+
+@lru_cache(maxsize=32)
+def gaps(problem: Problem) -> Floats:
+    """Return Δ_i(θ) in the user's units, [model, context, arm]; 0 for all arms that tie."""
+    means = problem.rewards.unit_means
+    by_context = means.reshape(len(means), -1, len(problem.arms))
+    below: Floats = by_context.max(axis=2, keepdims=True) - by_context
+    return problem.rewards.width * np.where(below <= TOLERANCE, 0.0, below)
+
+
+def chances_and_losses(problem: Problem, posterior: Floats, context: int) -> tuple[Floats, Floats]:
+    """Return how likely each arm is best in a context, and what it is expected to lose."""
+    here = gaps(problem)[:, context]
+    return posterior @ (here == 0), posterior @ here
+
+
+def best_arm(problem: Problem, posterior: Floats, context: int) -> Belief:
+    """Return the arm most likely best in a context; of equals, the first of least loss."""
+    chances, losses = chances_and_losses(problem, posterior, context)
+    among = np.flatnonzero(chances >= chances.max() - _EQUAL)
+    arm = int(among[losses[among].argmin()])
+    return Belief(problem.arms[arm], min(float(chances[arm]), 1.0), float(losses[arm]))
+
+
+def not_ruled_out(posterior: Floats, prior: Floats, error: float) -> Bools:
+    """Tell which models are left: see the module's docstring."""
+    ruled_out = posterior * (1 - prior) <= error * prior * (1 - posterior)
+    left: Bools = ~ruled_out | (posterior == 1)
+    return left
+
+
+def verdict(problem: Problem, posterior: Floats, context: int, error: float) -> str | None:
+    """Return the first arm that is best in a context under every model left, if there is one."""
+    left = not_ruled_out(posterior, problem.weights.prior, error)
+    best = np.flatnonzero((gaps(problem)[left, context] == 0).all(axis=0))
+    return problem.arms[int(best[0])] if len(best) else None

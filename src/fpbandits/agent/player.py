@@ -1,0 +1,177 @@
+"""`Player`: the decisions behind an agent, by index and on [0, 1].
+
+The arms of a policy's plan are handed out one by one; when all are out the policy plans again, with
+the rewards that count by then. Told at once, FP-UCB is Algorithm 1 to the letter: a plan is an
+episode.
+
+**Exploration.** With ``explore`` = ε, a decision is uniform over the K arms with probability ε. It
+leaves the plan as it is: the policy's arm comes with the next decision that does not explore. An
+arm that the policy would play with probability q now is played with ε/K + (1 − ε)·q.
+"""
+
+from __future__ import annotations
+
+import os
+from copy import deepcopy
+from threading import Lock
+from typing import Any, get_args
+
+import numpy as np
+
+from fpbandits.agent.ledger import Late, Ledger
+from fpbandits.agent.state import packed, unpacked
+from fpbandits.core.checks import flag, number, whole_number
+from fpbandits.core.streams import EXPLORATION, PLANS, TOLD, agent_stream
+from fpbandits.engine.contract import State
+from fpbandits.engine.policy import Policy
+from fpbandits.engine.ready import NO_STREAM, Ready, ready
+from fpbandits.errors import InputError, quote, wrong_value
+from fpbandits.policies import DEFAULT
+from fpbandits.policies.parsing import the_policy
+from fpbandits.problem.files import the_problem
+from fpbandits.problem.problem import Problem
+
+
+class Player:
+    """A policy and what it has seen; `Agent` describes the parameters."""
+
+    __slots__ = (
+        "_explore",
+        "_from_history",
+        "_ledger",
+        "_lock",
+        "_log",
+        "_memory",
+        "_packed",
+        "_ready",
+        "_seed",
+        "_to_hand_out",
+        "_unweighed",
+        "_warned",
+    )
+
+    def __init__(
+        self,
+        problem: Problem | str | os.PathLike[str],
+        policy: Policy | str | None = None,
+        *,
+        seed: int = 0,
+        late: Late = "in-order",
+        explore: float = 0.0,
+        log: bool = False,
+    ) -> None:
+        problem = the_problem(problem)
+        if not isinstance(late, str) or late not in get_args(Late):
+            wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
+            raise InputError(wanted, about=("late",))
+        # Where a policy does not apply, this says so.
+        own = ready(DEFAULT() if policy is None else the_policy(policy), problem)
+        share = checked_share(own.policy, explore)
+        self._begin(own, whole_number("seed", seed), late, share, [] if flag("log", log) else None)
+
+    def _begin(
+        self, own: Ready, seed: int, late: Late, explore: float, log: list[Any] | None
+    ) -> None:
+        """Become a player that has seen nothing."""
+        self._ready, self._seed, self._explore, self._log = own, seed, explore, log
+        self._lock = Lock()
+        self._packed = packed(own.empty)
+        self._memory = own.start()
+        self._ledger = Ledger(late)
+        self._from_history = 0
+        # Rewards that count for the policy and tell nothing of models: no model allows them.
+        self._unweighed = 0
+        # Arms planned but not yet handed out, last one first.
+        self._to_hand_out: list[int] = []
+        self._warned: tuple[int, ...] = ()
+
+    @property
+    def _seen(self) -> State:
+        """A view: what a rule writes to it, it writes to the agent."""
+        return unpacked(self._packed, self._ready)
+
+    def _decide(self, context: int) -> tuple[int, float | None]:
+        """Return the arm to play where some decisions explore, and how likely it was."""
+        share, arms = self._explore, len(self._ready.problem.arms)
+        random = agent_stream(self._seed, self._ledger.next, EXPLORATION)
+        if random.random() < share:
+            arm = int(random.integers(arms))
+            chance = self._chance_of(arm, context)
+        else:
+            arm, chance = self._next_planned(context)
+        return arm, None if chance is None else share / arms + (1 - share) * chance
+
+    def _next_planned(self, context: int) -> tuple[int, float | None]:
+        """Return the policy's next arm, and how likely the policy was to choose it."""
+        chance = None if self._ready.policy.randomised else 1.0
+        if not self._to_hand_out:
+            number, seen = self._ledger.next, self._seen
+            stream = self._stream(number, PLANS)
+            pending = self._ledger.pending(self._ready.none_pending)
+            arms, self._memory = self._ready.plan(
+                seen, number, self._memory, stream, context, pending
+            )
+            self._to_hand_out = arms[::-1]
+            if chance is None:
+                chance = self._ready.chance(seen, arms[0])
+        return self._to_hand_out.pop(), chance
+
+    def _preview(self, context: int) -> tuple[int, State | None]:
+        """Return the arm that the policy would play now, and change nothing.
+
+        And the state that its plan left behind; None if the arm was planned before.
+        """
+        if self._to_hand_out:
+            return self._to_hand_out[-1], None
+        number, seen = self._ledger.next, unpacked(self._packed.copy(), self._ready)
+        memory, stream = deepcopy(self._memory), self._stream(number, PLANS)
+        pending = self._ledger.pending(self._ready.none_pending)
+        arms, _ = self._ready.plan(seen, number, memory, stream, context, pending)
+        return arms[0], seen
+
+    def _chance_of(self, arm: int, context: int) -> float | None:
+        """Return how likely the policy is to play an arm now."""
+        planned, seen = self._preview(context)
+        if seen is not None and self._ready.policy.randomised:
+            return self._ready.chance(seen, arm)
+        return float(arm == planned)
+
+    def _settle(self, number: int, reward: float | None) -> None:
+        """Count what may count now that this decision is no longer pending."""
+        for each, pair, value in self._ledger.settle(number, reward):
+            self._take_in(pair, value, self._stream(each, TOLD))
+
+    def _take_in(self, pair: int, reward: float, stream: np.random.Generator) -> None:
+        own, seen = self._ready, self._seen
+        if own.upto_statistics > own.pairs and not own.looks_at_laws:
+            # The policy has no use for statistics; the posterior has.
+            try:
+                statistics = own.problem.rewards.statistics_of(pair, reward)
+            except InputError:
+                self._unweighed += 1
+            else:
+                for k, value in enumerate(statistics):  # few, and most are 0: no array of them
+                    if value:
+                        seen.statistics[pair, k] += value
+        self._memory = own.observe(seen, self._ledger.next, self._memory, pair, reward, stream)
+        if self._log is not None:
+            self._log.append([pair, reward])
+
+    def _stream(self, number: int, purpose: int) -> np.random.Generator:
+        if not self._ready.policy.randomised:
+            return NO_STREAM
+        return agent_stream(self._seed, number, purpose)
+
+
+def checked_share(policy: Policy, explore: float) -> float:
+    """Return which share of decisions explores, or say why none can."""
+    share = number(explore, "explore")
+    if not 0 <= share <= 1:
+        raise wrong_value("explore", explore, "be a share of decisions, from 0 to 1")
+    if share and policy.randomised and type(policy).chance is Policy.chance:
+        raise InputError(
+            f"{policy} draws arms and cannot tell how likely each was, so explore has no right "
+            "probabilities: leave it out, or choose a policy that draws nothing, or thompson-theta",
+            about=("explore",),
+        )
+    return share

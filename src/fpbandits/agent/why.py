@@ -1,0 +1,170 @@
+"""`Why`: the reasons of an agent's next decision, in words, as a table and as a dict.
+
+Whatever the policy, each arm has a probability of being best and an expected loss, by the weights
+that the policy itself gives the models, or by the posterior where it gives none. The numbers of the
+policy's own rule stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, isinf
+from typing import Any
+
+import numpy as np
+
+from fpbandits.agent.belief import chances_and_losses
+from fpbandits.core.arrays import Floats
+from fpbandits.core.checks import amount, printable
+from fpbandits.core.markup import Strong, and_more, html_table
+from fpbandits.engine.policy import Reasons
+from fpbandits.problem.problem import Problem
+
+BEST, LOSS = "probability of being best", "expected loss"
+
+_PLANNED = "plays the next arm of a plan that it made before"
+_UNSAID = "gives no numbers of its own"
+_MOST_ARMS, _MOST_MODELS = 20, 5
+
+
+@dataclass(frozen=True, repr=False)
+class Why:
+    """What the next decision of an agent rests on.
+
+    Attributes
+    ----------
+    arm
+        The arm that `Agent.ask` gives next, unless that decision explores.
+    context
+        The context it is for, if there are any.
+    policy, rule
+        Who decides, and how its arm follows from the numbers.
+    arms
+        Of each arm its numbers by name: what it is expected to lose in the user's units, how likely
+        it is best, and those of the rule.
+    models
+        The weight of each model in these numbers: the policy's own, or else the posterior. Empty
+        if no model allows what was seen.
+    explore
+        Share of decisions that are uniform over the arms instead.
+    """
+
+    arm: str
+    context: str | None
+    policy: str
+    rule: str
+    arms: Mapping[str, Mapping[str, float]]
+    models: Mapping[str, float]
+    explore: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values; a number that is infinite is None."""
+        return {
+            "arm": self.arm,
+            "context": self.context,
+            "policy": self.policy,
+            "rule": self.rule,
+            "arms": {
+                arm: {name: x if isfinite(x) else None for name, x in numbers.items()}
+                for arm, numbers in self.arms.items()
+            },
+            "models": dict(self.models),
+            "explore": self.explore,
+        }
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        where = "" if self.context is None else f" in {printable(self.context)}"
+        words = [f"{printable(self.arm)} is next{where}: {self.policy} {self.rule}."]
+        own = self.arms[self.arm]
+        if LOSS in own:
+            words.append(
+                f"It is best with probability {amount(own[BEST])} and expected to lose "
+                f"{amount(own[LOSS])} per play."
+            )
+            least = min(self.arms, key=lambda arm: self.arms[arm][LOSS])
+            if self.arms[least][LOSS] < own[LOSS]:
+                words.append(
+                    f"{printable(least)} would lose least, {amount(self.arms[least][LOSS])}."
+                )
+        if self.explore:
+            words.append(f"With probability {self.explore:g} any arm is played instead.")
+        return " ".join(words)
+
+    def table(self) -> str:
+        """Return it as text: a row per arm, the words above it."""
+        from fpbandits.report.text import text_table
+
+        head, rows = self._cells()
+        return text_table(str(self), [head, *rows], text_columns=1)
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        head, rows = self._cells()
+        rows = [[Strong(row[0]) if row[0] == self.arm else row[0], *row[1:]] for row in rows]
+        return html_table(
+            f"Why {self.arm}?",
+            head,
+            rows[:_MOST_ARMS],
+            above=[str(self)],
+            below=[
+                *and_more(len(rows), min(len(rows), _MOST_ARMS), "arms", "in .arms"),
+                *self._weights(),
+            ],
+        )
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        names = list(next(iter(self.arms.values())))
+        rows = [[arm, *(_number(own[name]) for name in names)] for arm, own in self.arms.items()]
+        return ["arm", *names], rows
+
+    def _weights(self) -> list[str]:
+        """Say which models weigh most, if any do."""
+        order = sorted(self.models, key=lambda model: -self.models[model])[:_MOST_MODELS]
+        if not order:
+            return []
+        some = "; ".join(f"{model} {self.models[model]:.3g}" for model in order)
+        more = and_more(len(self.models), len(order), "models", "in .models")
+        return [f"Models by weight: {some}", *more]
+
+
+def _number(value: float) -> str:
+    if isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return amount(value)
+
+
+def why(
+    problem: Problem,
+    policy: str,
+    arm: int,
+    context: int,
+    reasons: Reasons | None,
+    posterior: Floats | None,
+    *,
+    planned: bool,
+    explore: float,
+) -> Why:
+    """Return the reasons for playing ``arm``, which may have been ``planned`` before."""
+    weights = posterior if reasons is None or reasons.weights is None else reasons.weights
+    columns: dict[str, Floats] = {}
+    if weights is not None:
+        columns[BEST], columns[LOSS] = chances_and_losses(problem, weights, context)
+    if reasons is not None:
+        columns |= {name: np.asarray(numbers) for name, numbers in reasons.numbers.items()}
+    rule = _PLANNED if planned else _UNSAID if reasons is None else reasons.rule
+    return Why(
+        problem.arms[arm],
+        problem.contexts[context] if problem.contexts else None,
+        policy,
+        rule,
+        {
+            name: {column: float(numbers[place]) for column, numbers in columns.items()}
+            for place, name in enumerate(problem.arms)
+        },
+        {} if weights is None else dict(zip(problem.models, weights.tolist(), strict=True)),
+        explore,
+    )

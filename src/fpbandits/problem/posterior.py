@@ -1,0 +1,133 @@
+"""The posterior over models: exact Bayes, from what is kept of the rewards.
+
+After rewards r_1 … r_n of the arms i_1 … i_n the posterior of a model is
+
+    p(θ) = π(θ)·Π_t P_{i_t}(r_t; θ) / Σ_φ π(φ)·Π_t P_{i_t}(r_t; φ),
+
+π the prior, equal for all models if the problem has none. How the arms were chosen cancels. The
+log-likelihood is linear in what a family keeps of an arm's rewards (`fpbandits.families.base`), so
+one product of a vector with a matrix weighs all models.
+
+A reward of a Bernoulli problem may lie between 0 and 1: it counts by its mean, as r·ln μ +
+(1 − r)·ln(1 − μ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.checks import known_name
+from fpbandits.errors import ConflictError, InputError, quote, wrong_type
+from fpbandits.families.information import IMPOSSIBLE, minus_log
+from fpbandits.problem.rewards import unit_reward
+
+if TYPE_CHECKING:
+    from fpbandits.problem.problem import Problem
+
+Play = tuple[str, float] | tuple[str, float, str | None]
+"""An arm, its reward in the user's units and, if the problem has contexts, the context."""
+
+
+class Posterior:
+    """Weighs the models of a problem.
+
+    Attributes
+    ----------
+    prior
+        π(θ), in order.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        rewards, models = problem.rewards, len(problem.models)
+        self.prior = np.array(problem.prior or [1 / models] * models)
+        with np.errstate(divide="ignore"):
+            self._prior_cost = -np.log(self.prior)
+            costs = rewards.costs()
+            self._by_sums = costs is None
+            if costs is None:
+                failure = np.minimum(-np.log1p(-rewards.unit_means), IMPOSSIBLE)
+                table = np.stack([failure, minus_log(rewards.unit_means)], axis=2)
+            else:
+                table = np.concatenate([costs[0][:, :, np.newaxis], costs[1]], axis=2)
+        self._numbers = table.shape[2]
+        table = table.reshape(models, -1)
+        # What is common to all models cancels: an arm on which they agree counts for exactly 0.
+        common = table.min(axis=0)
+        self._costs = np.ascontiguousarray((table - np.where(common < IMPOSSIBLE, common, 0)).T)
+
+    def of(self, plays: Counts, sums: Floats, statistics: Floats) -> Floats:
+        """Return p(θ) for every θ, from plays, sums and statistics by pair, on [0, 1]."""
+        kept = np.empty((len(plays), self._numbers))
+        if self._by_sums:
+            np.subtract(plays, sums, out=kept[:, 0])
+            kept[:, 1] = sums
+        else:
+            kept[:, 0] = plays
+            kept[:, 1:] = statistics
+        cost = kept.reshape(-1) @ self._costs
+        cost += self._prior_cost
+        least = np.minimum.reduce(cost)  # for few models, faster than its method
+        if least >= IMPOSSIBLE / 2:
+            raise ConflictError(
+                "there is no posterior: every model that the prior allows rules out some of the "
+                "rewards, so the models are wrong"
+            )
+        np.subtract(least, cost, out=cost)
+        posterior: Floats = np.exp(cost, out=cost)
+        posterior /= np.add.reduce(posterior)
+        return posterior
+
+
+class Evidence:
+    """Rewards by pair: how many, their sums and their statistics, on [0, 1]."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.plays = np.zeros(problem.pairs, np.int64)
+        self.sums = np.zeros(problem.pairs)
+        self.statistics = np.zeros((problem.pairs, problem.rewards.statistics))
+
+    def add(self, arm: str, reward: float, context: str | None = None) -> None:
+        """Add one reward, in the user's units."""
+        problem, place = self._problem, ("arm", str(arm))
+        pair = problem.arms.index(known_name("arm", arm, problem.arms))
+        pair += problem.context_index(context) * len(problem.arms)
+        unit = unit_reward(problem.rewards, reward, place)
+        try:
+            statistics = problem.rewards.statistics_of(pair, unit)
+        except InputError as error:
+            raise InputError(f"the reward {error.reason}, so no model allows it").at(
+                place
+            ) from None
+        self.plays[pair] += 1
+        self.sums[pair] += unit
+        self.statistics[pair] += statistics
+
+    def posterior(self) -> dict[str, float]:
+        """Return the probability of each model."""
+        weights = self._problem.weights.of(self.plays, self.sums, self.statistics)
+        return dict(zip(self._problem.models, weights.tolist(), strict=True))
+
+
+def evidence_of(problem: Problem, plays: Iterable[Play]) -> Evidence:
+    """Return the evidence of some plays, or say which of them cannot be one."""
+    evidence = Evidence(problem)
+    if not isinstance(plays, Iterable) or isinstance(plays, str):
+        raise wrong_type("plays", plays, "a list with an arm and its reward for each play")
+    for index, play in enumerate(plays):
+        try:
+            if isinstance(play, str) or not 2 <= len(play) <= 3:
+                raise TypeError
+            evidence.add(*play)
+        except TypeError:
+            wanted = "an arm and its reward, then the context if there are any"
+            raise InputError(f"a play is {wanted}, not {quote(play)}").at(
+                ("index", index)
+            ) from None
+        except InputError as error:
+            raise error.at(("index", index)) from None
+    return evidence
