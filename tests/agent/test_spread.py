@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from fpbandits import Problem
+from fpbandits import Agent, Problem
 from fpbandits.agent.spread import spread_fits
 
 WRONG = Problem.beta([[0.6, 0.5], [0.45, 0.5]], concentration=200)
@@ -26,7 +28,7 @@ def looks(problem: Problem, rewards: np.ndarray, arms: np.ndarray) -> list[int]:
         for n in [5, 10, 20, 40, 80, 120, 160, 200, 250, 300]:
             seen = [unit[:n][arm[:n] == number] for number in range(2)]
             plays = np.array([each.size for each in seen])
-            sums, squares = (np.array([(e**k).sum() for e in seen]) for k in (1, 2))
+            sums, squares = np.array([each.sum() for each in seen]), float((unit[:n] ** 2).sum())
             if not spread_fits(problem, plays, sums, squares).any():
                 first = n
                 break
@@ -82,3 +84,33 @@ def test_variances_are_those_of_scipy() -> None:
     of_scipy = [stats.rv_discrete(values=(range(3), each)).var() / 4 for each in chances]
     np.testing.assert_allclose(np.array(DISCRETE.rewards.variances()).ravel(), np.array(of_scipy))
     assert Problem.bernoulli([[0.5, 0.4]]).rewards.variances() is None
+
+
+def test_an_agent_warns_once_of_a_wrong_concentration() -> None:
+    """And goes on knowing about it after it was saved; with ``likelihood=means`` it need not."""
+    random = np.random.default_rng(5)
+    agent = Agent(WRONG)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(300):
+            decision = agent.ask()
+            mean = 0.6 if decision.arm == "arm1" else 0.5
+            agent.tell(decision.id, random.beta(2 * mean, 2 * (1 - mean)))
+    (said,) = [str(each.message) for each in caught]
+    assert "concentration" in said
+    assert "likelihood=means" in said
+    assert not agent.spread_fits
+    assert not Agent.from_state(agent.state(), WRONG).spread_fits
+    assert "squares" not in Agent(WRONG, "frugal:likelihood=means").state()
+    assert "squares" not in Agent("paper:two").state()
+    old = {key: value for key, value in agent.state().items() if key != "squares"}
+    assert Agent.from_state(old, WRONG).spread_fits
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_agent_says_nothing_of_right_distributions() -> None:
+    random, agent = np.random.default_rng(6), Agent(NORMAL)
+    for _ in range(200):
+        decision = agent.ask()
+        agent.tell(decision.id, random.normal(1.0 if decision.arm == "arm1" else 2.0, 1.5))
+    assert agent.spread_fits

@@ -76,7 +76,7 @@ def test_what_arms_are_expected_to_lose() -> None:
     agent.observe("12 EUR", 12)
     reasons, posterior = agent.why(), np.array(list(agent.posterior().values()))
     assert posterior == pytest.approx([0.5, 0.3, 0.2])
-    assert dict(reasons.models) == agent.posterior()
+    assert dict(reasons.models) == pytest.approx(agent.posterior())
     means = np.array([[5.4, 6, 3], [4.5, 3.6, 4.2], [6.3, 2.4, 1.5]])
     losses = posterior @ (means.max(axis=1, keepdims=True) - means)
     assert [own[LOSS] for own in reasons.arms.values()] == pytest.approx(losses.tolist())

@@ -235,6 +235,7 @@ def test_a_far_model_costs_nothing() -> None:
     assert (late - early) / math.log(10**6) < 1.2 * bound
 
 
+@pytest.mark.filterwarnings("ignore:rewards do not spread")
 def test_models_are_ruled_out_by_their_own_means() -> None:
     """The rewards' law is that of neither model; the second wins by likelihood, and is far off.
 

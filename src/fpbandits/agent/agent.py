@@ -28,6 +28,8 @@ from fpbandits.agent.ledger import Late as Late
 from fpbandits.agent.plausible import FALSE_ALARM, margins
 from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.saving import Saved
+from fpbandits.agent.spread import spread_fits
+from fpbandits.agent.spread import warning as spread_warning
 from fpbandits.agent.why import Why, why
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_path, known_name, number
@@ -41,6 +43,13 @@ from fpbandits.problem.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+_LOOK_EVERY = 20
+"""After how many rewards an agent looks at their spread again."""
+
+_SPREAD = -1
+"""In place of an arm, among what was warned of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,9 @@ class Agent(Saved, RefusesOldAttributes):
             value = unit_reward(self._ready, arm, reward, ("decision", int(number)))
             self._settle(int(number), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
+            spread = self._spread() if self._squares is not None else None
         odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)
-        for remark in (crowd, odd):
+        for remark in (crowd, odd, spread):
             if remark is not None:
                 warnings.warn(remark, stacklevel=2)
 
@@ -212,6 +222,16 @@ class Agent(Saved, RefusesOldAttributes):
         order = fitting[np.argsort(-left[fitting], kind="stable")]
         return {self.problem.models[i]: float(left[i]) for i in order}
 
+    @property
+    def spread_fits(self) -> bool:
+        """Whether rewards spread as some plausible model says; see `fpbandits.agent.spread`.
+
+        Where they do not, means may be right and the likelihood still wrong. True for policies that
+        weigh models by means alone, and as long as no model is plausible.
+        """
+        with self._lock:
+            return self._fits_by_spread()
+
     def posterior(self) -> dict[str, float]:
         """Return the probability of each model, by the rewards that count.
 
@@ -297,6 +317,22 @@ class Agent(Saved, RefusesOldAttributes):
 
         seen = self._seen
         return agent_html(self, seen.plays, seen.sums)
+
+    def _fits_by_spread(self) -> bool:
+        if self._squares is None:
+            return True
+        seen, problem = self._seen, self.problem
+        plausible = margins(problem, seen.plays, seen.sums, FALSE_ALARM) >= 0
+        fits = spread_fits(problem, seen.plays, seen.sums, self._squares)
+        return bool((plausible & fits).any() or not plausible.any())
+
+    def _spread(self) -> str | None:
+        """Say, once, that rewards do not spread as the models say; looked at now and then."""
+        seldom = self._seen.plays.sum() % _LOOK_EVERY != 0
+        if seldom or _SPREAD in self._warned or self._fits_by_spread():
+            return None
+        self._warned += (_SPREAD,)
+        return spread_warning(self.problem)
 
     def _crowd(self, arm: int) -> str | None:
         """Say, once per arm, that its rewards pile up behind one that is not told."""

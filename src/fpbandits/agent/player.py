@@ -45,6 +45,7 @@ class Player:
         "_packed",
         "_ready",
         "_seed",
+        "_squares",
         "_to_hand_out",
         "_unweighed",
         "_warned",
@@ -81,6 +82,8 @@ class Player:
         self._from_history = 0
         # Rewards that count for the policy and tell nothing of models: no model allows them.
         self._unweighed = 0
+        # The sum of squared rewards, where the policy trusts how they spread.
+        self._squares = 0.0 if own.trusts_spread else None
         # Arms planned but not yet handed out, last one first.
         self._to_hand_out: list[int] = []
         self._warned: tuple[int, ...] = ()
@@ -154,6 +157,8 @@ class Player:
                     if value:
                         seen.statistics[pair, k] += value
         self._memory = own.observe(seen, self._ledger.next, self._memory, pair, reward, stream)
+        if self._squares is not None:
+            self._squares += reward * reward
         if self._log is not None:
             self._log.append([pair, reward])
 

@@ -72,6 +72,8 @@ class Saved(Player):
                 **numbers_to_json(self._packed, self._ready),
                 "memory": self._memory,
             }
+            if self._squares is not None:
+                own["squares"] = self._squares
             if self._unweighed:
                 own["unweighed"] = self._unweighed
             if self._log is not None:
@@ -166,6 +168,9 @@ class Saved(Player):
         late: Late = self._ledger.late
         self._ledger = Ledger.from_state(state, late, pairs, problem.rewards.bounded)
         self._unweighed = int(state.get("unweighed", without_statistics(state, self._seen, own)))
+        # Without them, in a state of an earlier version, nothing is said of spread.
+        squares = state.get("squares")
+        self._squares = None if squares is None else float(squares)
         if self._log is not None:
             log = state.get("log") or []
             self._log = [[pairs.index(pair), float(reward)] for pair, reward in log]

@@ -91,13 +91,15 @@ class Ready:
 
         ``pairs`` is how many pairs of a context and an arm there are, ``several`` whether there are
         several contexts; ``looks_at_laws`` whether the policy looks at more of a reward than its
-        mean, and there is more to see. In the array of a packed state, plays come first, then
-        counters, ``upto_counters``; then, as real numbers, sums, statistics, ``upto_statistics``,
-        and what is extra, ``upto_extra``. ``layout`` is all of it.
+        mean, and there is more to see; ``trusts_spread`` whether that is more than means say. In
+        the array of a packed state, plays come first, then counters, ``upto_counters``; then, as
+        real numbers, sums, statistics, ``upto_statistics``, and what is extra, ``upto_extra``.
+        ``layout`` is all of it.
         """
         self.policy, self.problem, self.pairs = policy, problem, problem.pairs
         kept = problem.rewards.statistics
         self.looks_at_laws = policy.looks_at_laws and kept > 0
+        self.trusts_spread = self.looks_at_laws and problem.rewards.variances() is not None
         self.upto_statistics = self.pairs * (1 + kept)
         self.upto_extra = self.upto_statistics + policy.extra_numbers(problem)
         self.several = len(problem.contexts) > 1

@@ -36,7 +36,7 @@ from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Reasons
 from fpbandits.errors import InputError
 from fpbandits.policies.frugal_leap import keeps_leading
 from fpbandits.policies.frugal_value import (
@@ -119,6 +119,21 @@ class Frugal(LikelihoodPolicy):
 
     def workspace(self, prepared: FrugalData, pairs: int) -> FrugalWork:
         return new_work(prepared, pairs)
+
+    def reasons(
+        self, problem: Problem, prepared: FrugalData, state: State, workspace: FrugalWork
+    ) -> Reasons | None:
+        """Return the information values, what they are compared with, and the posterior."""
+        if state.counters[GIVEN_UP] == 1:
+            return None
+        first, now = state.counters[CONTEXT] * len(problem.arms), workspace.now
+        value = now.value[first : first + len(problem.arms)] * problem.rewards.width
+        h = horizon(prepared, int(workspace.decided[1]))
+        rule = (
+            "plays the arm that tells most for what it loses, if its information value times "
+            f"{h:.4g} is at least its expected loss, else the best arm of the likeliest model"
+        )
+        return Reasons(rule, {"information value": value}, now.posterior.copy())
 
     @staticmethod
     def plan(
