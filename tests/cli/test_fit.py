@@ -79,8 +79,10 @@ def test_bad_logs_get_one_line(
         )
 
     assert "row 17: the reward is 'yes': expected a number" in refused(17, "yes")
-    assert "row 18: the reward is 'nan': expected a finite number" in refused(18, "nan")
-    assert "row 19: the reward is missing" in refused(19, "")
+    assert "row 18: the reward is missing" in refused(18, "nan")
+    assert "row 19: the reward is missing. 1 of 3,200 rows lack something: --missing" in refused(
+        19, ""
+    )
     assert "row 20: the reward 7 is neither 0 nor 1" in refused(20, "7")
     assert "row 20: the reward 7 is outside the range [0, 1]" in refused(
         20, "7", *WORDS, "--range", "0,1"

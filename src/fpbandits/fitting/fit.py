@@ -21,6 +21,7 @@ from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
 from fpbandits.fitting.result import Fit
 from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.sketch import sketch
 from fpbandits.logs.sources import Progress
 from fpbandits.problem.problem import Problem
 
@@ -192,6 +193,7 @@ def _problem(
         "models": names,
         "prior": dict(zip(names, shares.tolist(), strict=True)),
         "name": name,
+        "fitted_units": sketch(log.units),
     }
     if "range" in fields:
         naming["range"] = fields.pop("range")

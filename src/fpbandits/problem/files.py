@@ -49,7 +49,7 @@ from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares")
+_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares", "fitted_units")
 _COMMON_FIELDS = (*_NAMING, "reward", "models")
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
@@ -214,6 +214,8 @@ def problem_to_toml(problem: Problem) -> str:
         lines.append(f"range = {list(problem.range)}")
     if problem.truth is not None:
         lines.append(f"truth = {_toml_text(problem.truth)}")
+    if problem.fitted_units:
+        lines.append(f"fitted_units = [{', '.join(map(_toml_text, problem.fitted_units))}]")
     lines += [
         f"{field} = {np.asarray(rewards.content[field]).tolist()!r}" for field in rewards.fields
     ]

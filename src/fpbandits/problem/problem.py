@@ -21,8 +21,9 @@ from fpbandits.core.names import Names, Naming
 from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
-from fpbandits.errors import InputError, counted, listed, quote
+from fpbandits.errors import InputError, counted, listed, quote, wrong_type
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.logs.sketch import DIGITS
 from fpbandits.problem.html import problem_html
 from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
@@ -46,6 +47,8 @@ class Problem(RefusesOldAttributes):
         How likely each model is, in order, if that was said.
     contexts, shares
         What is seen before a decision, and how often it comes; none without contexts.
+    fitted_units
+        A sketch of the units that the models were fitted to, if they were (`logs.sketch`).
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Problem(RefusesOldAttributes):
     prior: tuple[float, ...] | None = None
     contexts: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    fitted_units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
@@ -202,6 +206,7 @@ class Problem(RefusesOldAttributes):
             prior,
             names.contexts,
             shares,
+            _checked_hashes(naming.get("fitted_units", ())),
         )
 
     def reordered(self, models: Ints, arms: Ints) -> Problem:
@@ -310,7 +315,7 @@ class Problem(RefusesOldAttributes):
     def fingerprint(self) -> str:
         """A digest of all that decides how the problem is played: names, laws, range and prior.
 
-        `name`, `truth` and `shares` are not part of it.
+        `name`, `truth`, `shares` and `fitted_units` are not part of it.
         """
         digest = hashlib.sha256()
         for names in (self.arms, self.models, (self.rewards.name,)):
@@ -341,3 +346,11 @@ class Problem(RefusesOldAttributes):
 
     def _repr_html_(self) -> str:
         return problem_html(self)
+
+
+def _checked_hashes(given: Any) -> tuple[str, ...]:
+    hashes = tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not all(isinstance(each, str) and len(each) == DIGITS for each in hashes):
+        wanted = f"a list of hashes of {DIGITS} digits, as fit writes them"
+        raise wrong_type("fitted_units", given, wanted)
+    return hashes
