@@ -197,3 +197,36 @@ def test_an_agent_begins_where_a_history_ends() -> None:
                 assert fpb.Agent.from_state(agent.state(), problem).ask(str(on)).arm == best
             right += kind == kinds[user]
     assert right >= 35
+
+
+@pytest.mark.parametrize("types", [2, 3])
+def test_types_that_are_the_same_are_one(types: int) -> None:
+    log = drawn(1, units=400, means=[[0.3, 0.5, 0.6]], shares=(1.0,)).log
+    found = fpb.fit(log, types=types, **ROLES)
+    assert found.shares == {"type1": 1.0}
+    assert f"{types} types came out as 1: types that are the same are one type" in found.warnings
+    assert fpb.fit(drawn(1, units=400).log, types=2, **ROLES).types == 2
+
+
+def test_missing_rewards_are_dropped_if_so_wished() -> None:
+    log = drawn(1, units=200).log
+    gaps = {**log, "reward": np.where(np.arange(1600) % 16 == 3, np.nan, log["reward"])}
+    with pytest.raises(InputError, match=r"row 3, .* 100 of 1,600 rows lack something"):
+        fpb.fit(gaps, **ROLES)
+    found = fpb.fit(gaps, types=2, missing="drop", **ROLES)
+    assert (found.events, found.warnings[0]) == (1500, "100 rows left out: something is missing")
+
+
+def test_a_gzipped_file_of_truths(tmp_path: Path) -> None:
+    log = drawn(1, units=200).log
+    frame = pd.DataFrame({**log, "reward": log["reward"] > 0})
+    frame.to_csv(tmp_path / "shop.csv.gz", index=False)
+    found = fpb.fit(tmp_path / "shop.csv.gz", types=2, **ROLES)
+    assert found.problem == fpb.fit(log, types=2, **ROLES).problem
+    assert found.problem.name == "shop"
+
+
+def test_doubled_rows_are_refused() -> None:
+    log = {name: np.repeat(column, 2) for name, column in drawn(1, units=200).log.items()}
+    with pytest.raises(InputError, match="the log: every row is there 2 times"):
+        fpb.fit(log, **ROLES)

@@ -20,6 +20,7 @@ def fit(
     arm: Arm,
     reward: Reward,
     context: Context = None,
+    key: options.Key = None,
     family: Annotated[
         str,
         typer.Option(metavar="NAME", help="Rewards: bernoulli, gaussian, beta or discrete."),
@@ -41,6 +42,11 @@ def fit(
     ] = None,
     concentration: Annotated[
         float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
+    ] = None,
+    missing: options.Missing = "refuse",
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Models of an earlier fit, whose names types keep."),
     ] = None,
     seed: Seed = 0,
     save: Annotated[
@@ -80,6 +86,9 @@ def fit(
             arm=arm,
             reward=reward,
             context=context,
+            key=key,
+            missing=missing,
+            like=like,
             family=family,
             range=range,
             types=types,

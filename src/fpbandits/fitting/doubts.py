@@ -55,8 +55,11 @@ class Seen:
         How likely a unit's likeliest type is, in the mean over units.
     pairs
         What the pairs are called.
-    by_bic, perhaps
-        How many types are best by BIC, and may be there though that is not clear.
+    chosen, by_bic, perhaps
+        How many types were chosen, before those that are the same were merged; are best by BIC; and
+        may be there though that is not clear.
+    dropped
+        How many rows were left out because something was missing.
     rivals
         The means of other sets of types that are about as likely, [pair, type] with types in any
         order, each with how many nats it is off.
@@ -73,9 +76,11 @@ class Seen:
     means: Floats
     errors: Floats
     sureness: float
+    chosen: int
     by_bic: int
     perhaps: int
     rivals: list[tuple[Floats, float]]
+    dropped: int = 0
 
 
 def doubts(seen: Seen) -> list[str]:
@@ -90,6 +95,8 @@ def doubts(seen: Seen) -> list[str]:
 
 def _about_units(seen: Seen) -> list[str]:
     said = []
+    if seen.dropped:
+        said.append(f"{counted(seen.dropped, 'row')} left out: something is missing")
     each = seen.events / seen.units
     if each < _FEW_REWARDS:
         said.append(
@@ -138,6 +145,11 @@ def _about_arms(seen: Seen) -> list[str]:
 
 def _about_types(seen: Seen) -> list[str]:
     said = []
+    if seen.chosen > len(seen.types):
+        said.append(
+            f"{counted(seen.chosen, 'type')} came out as {len(seen.types)}: types that are the "
+            "same are one type"
+        )
     for one, two in combinations(range(len(seen.types)), 2):
         gap = np.abs(seen.means[:, one] - seen.means[:, two])
         if (gap < _CLEARLY * np.hypot(seen.errors[:, one], seen.errors[:, two])).all():
@@ -155,12 +167,12 @@ def _about_types(seen: Seen) -> list[str]:
     chosen = len(seen.types)
     if chosen == MOST_TYPES:
         said.append(f"{counted(chosen, 'type')} is the most that was tried: there may be more")
-    if seen.perhaps > chosen:
+    if seen.perhaps > seen.chosen:
         said.append(
             f"there may be {counted(seen.perhaps, 'type')}: they predict better, if not clearly; "
             "rare types, and types much like others, take more units to be found"
         )
-    if seen.by_bic != chosen:
+    if seen.by_bic != seen.chosen:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
         )

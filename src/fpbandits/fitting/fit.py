@@ -19,10 +19,12 @@ from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
+from fpbandits.fitting.naming import names_and_order
 from fpbandits.fitting.result import Fit
-from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.log import Log, log_name, read_log
 from fpbandits.logs.sketch import sketch
 from fpbandits.logs.sources import Progress
+from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
 
@@ -33,11 +35,14 @@ def fit(
     arm: str,
     reward: str,
     context: str | None = None,
+    key: str | None = None,
     family: str = "bernoulli",
     range: Sequence[float] | None = None,
     types: int | None = None,
     seed: int = 0,
     arms: Sequence[str] | None = None,
+    missing: str = "refuse",
+    like: Problem | str | os.PathLike[str] | None = None,
     name: str | None = None,
     progress: Progress | None = None,
     **given: Any,
@@ -47,10 +52,12 @@ def fit(
     Parameters
     ----------
     log
-        The path of a .csv, .tsv or .parquet file, or a data frame: pandas, Polars, Arrow, or a dict
-        of columns.
+        The path of a .csv, .tsv (also gzipped, .gz) or .parquet file, or a data frame: pandas,
+        Polars, Arrow, or a dict of columns.
     unit, arm, reward, context
         The names of its columns; a context is what was seen before a decision, if anything.
+    key
+        The column that tells a reward from others, if there is one: no key may come twice.
     family
         "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm),
         "beta", "gaussian" or "discrete".
@@ -62,8 +69,13 @@ def fit(
         What all random choices come from.
     arms
         The arms that there may be, in order; by default those in the log, sorted.
+    missing
+        "refuse" rows in which something is missing, or "drop" them.
+    like
+        Models of an earlier fit, or their file: types that are like them keep their names and
+        order.
     name
-        What to call the problem; by default the file's name.
+        The name of the problem; by default the file's name.
     progress
         Told what is under way: its name, its share, and the share of all.
     **given
@@ -89,11 +101,20 @@ def fit(
     if types is not None:
         types = whole_number("types", types, least=1, most=MOST_TYPES)
     tell = progress or (lambda *told: None)
+    earlier = None if like is None else the_problem(like)
     read = read_log(
-        log, unit=unit, arm=arm, reward=reward, context=context, arms=arms, progress=tell
+        log,
+        unit=unit,
+        arm=arm,
+        reward=reward,
+        context=context,
+        key=key,
+        arms=arms,
+        missing=missing,
+        progress=tell,
     )
     if name is None:
-        name = Path(log).stem if isinstance(log, str | os.PathLike) else "fit"
+        name = log_name(log, "fit")
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
     with within(where):
         _check_sizes(read, types)
@@ -103,12 +124,14 @@ def fit(
     tell("adding up rewards", 0.0, 0.0)
     cells = cells_of(read, estimator)
     mixture, choice = choose(cells, estimator, types, seed, tell)
-    mixture = mixture.ordered(np.argsort(-mixture.log_shares, kind="stable"))
+    means = estimator.means(mixture.parameters, mixture.common)
+    names, order = names_and_order(np.exp(mixture.log_shares), means, read.pair_names, earlier)
+    mixture = mixture.ordered(order)
     sample = Sample(cells, cells.weights(), estimator, choice.pseudo_count)
     tell("finding standard errors", 0.0, 0.0)
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 2)))
     errors = standard_errors(sample, mixture, random)
-    return _result(read, sample, mixture, choice, errors, name)
+    return _result(read, sample, mixture, choice, errors, names, name)
 
 
 def _check_sizes(log: Log, types: int | None) -> None:
@@ -130,10 +153,15 @@ def _check_sizes(log: Log, types: int | None) -> None:
 
 
 def _result(
-    log: Log, sample: Sample, mixture: Mixture, choice: Choice, errors: Errors, name: str
+    log: Log,
+    sample: Sample,
+    mixture: Mixture,
+    choice: Choice,
+    errors: Errors,
+    names: tuple[str, ...],
+    name: str,
 ) -> Fit:
     """Put all that was found under names and into the user's units."""
-    names = tuple(f"type{place + 1}" for place, _ in enumerate(mixture.log_shares))
     shares = np.exp(mixture.log_shares)
     problem = _problem(log, sample.estimator, mixture, names, shares, name)
     means = problem.rewards.means.T
@@ -156,9 +184,11 @@ def _result(
         means,
         errors.means,
         sureness,
+        choice.types,
         min(choice.bic, key=choice.bic.__getitem__),
         choice.perhaps,
         [(sample.estimator.means(end.parameters, end.common), off) for end, off in choice.rivals],
+        log.dropped,
     )
     shape = problem.means.shape[1:]
     return Fit(

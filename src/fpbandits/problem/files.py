@@ -13,6 +13,8 @@ TOML holds everything::
     thrifty = [0.2, 0.5]
     [prior]                      # optional: weights, 1 where none is given
     loyal = 3
+    [fitted]                     # by fit: hashes of some of the units it saw
+    units = ["0004ba9e2273"]
 
 With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
 With `contexts = ["mobile", "desktop"]` a model is a table of one such list per context, and
@@ -49,8 +51,8 @@ from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares", "fitted_units")
-_COMMON_FIELDS = (*_NAMING, "reward", "models")
+_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares")
+_COMMON_FIELDS = (*_NAMING, "reward", "models", "fitted")
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
 """A number without a digit before the point, which TOML does not have."""
@@ -194,6 +196,10 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     for key in _NAMING:
         if key in table:
             naming[key] = table[key]  # type: ignore[literal-required]  # they are its keys
+    fitted = table.get("fitted", {})
+    if not isinstance(fitted, dict) or fitted.keys() - {"units"}:
+        raise wrong_type("fitted", fitted, "a table with units, as fit writes it")
+    naming["fitted_units"] = fitted.get("units", ())
     return Problem.of_family(
         name_of_family,
         list(rows.values()),
@@ -214,8 +220,6 @@ def problem_to_toml(problem: Problem) -> str:
         lines.append(f"range = {list(problem.range)}")
     if problem.truth is not None:
         lines.append(f"truth = {_toml_text(problem.truth)}")
-    if problem.fitted_units:
-        lines.append(f"fitted_units = [{', '.join(map(_toml_text, problem.fitted_units))}]")
     lines += [
         f"{field} = {np.asarray(rewards.content[field]).tolist()!r}" for field in rewards.fields
     ]
@@ -235,6 +239,9 @@ def problem_to_toml(problem: Problem) -> str:
     if problem.prior is not None:
         shares = zip(problem.models, problem.prior, strict=True)
         lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]
+    if problem.fitted_units:
+        units = ", ".join(map(_toml_text, problem.fitted_units))
+        lines += ["", "[fitted]", f"units = [{units}]"]
     return "\n".join(lines) + "\n"
 
 

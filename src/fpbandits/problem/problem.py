@@ -24,6 +24,7 @@ from fpbandits.core.table import checked_rows
 from fpbandits.errors import InputError, counted, listed, quote, wrong_type
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.logs.sketch import DIGITS
+from fpbandits.problem.frames import Frame, unframed
 from fpbandits.problem.html import problem_html
 from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
@@ -84,13 +85,14 @@ class Problem(RefusesOldAttributes):
     @classmethod
     def bernoulli(
         cls,
-        means: Numbers,
+        means: Numbers | Frame,
         *,
         value: Sequence[float] | Floats | None = None,
         **naming: Unpack[Naming],
     ) -> Problem:
         """Make a problem of Bernoulli arms from means[model][arm], in the user's units.
 
+        A data frame with a row per model and a column per arm names both.
         A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
         value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``models``,
         ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
@@ -104,7 +106,9 @@ class Problem(RefusesOldAttributes):
         )
 
     @classmethod
-    def gaussian(cls, means: Numbers, deviation: float, **naming: Unpack[Naming]) -> Problem:
+    def gaussian(
+        cls, means: Numbers | Frame, deviation: float, **naming: Unpack[Naming]
+    ) -> Problem:
         """Make a problem of normal rewards: means[model][arm] and one deviation for all.
 
         Both are in the user's units; ``naming`` is as in `bernoulli`, but there is no range.
@@ -115,7 +119,9 @@ class Problem(RefusesOldAttributes):
         return cls.of_family("gaussian", means, {"deviation": deviation}, **naming)
 
     @classmethod
-    def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
+    def beta(
+        cls, means: Numbers | Frame, concentration: float, **naming: Unpack[Naming]
+    ) -> Problem:
         """Make a problem of Beta arms: means[model][arm] and one concentration for all.
 
         On [0, 1] an arm of mean μ pays Beta(cμ, c(1 − μ)), of variance μ(1 − μ)/(c + 1).
@@ -176,7 +182,7 @@ class Problem(RefusesOldAttributes):
 
     @classmethod
     def of_family(
-        cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
+        cls, family: str, rows: Numbers | Frame, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per model, and its fields."""
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
@@ -188,6 +194,7 @@ class Problem(RefusesOldAttributes):
                 f"{quote(fields)}",
                 about=kind.fields[:1],
             )
+        rows, naming = unframed(rows, naming)
         rows = checked_rows(rows)
         names = Names.of(rows, naming)
         rows = names.flat(rows)
