@@ -16,7 +16,8 @@ TOML holds everything::
     [fitted]                     # by fit: hashes of some of the units it saw
     units = ["0004ba9e2273"]
 
-With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
+With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities;
+with `cost = 4` or `cost = [4, 5]` beside it they pay the profit, value − cost.
 With `contexts = ["mobile", "desktop"]` a model is a table of one such list per context, and
 `shares = [0.6, 0.4]` says how often each comes.
 
@@ -44,6 +45,7 @@ from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import check_size, read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote, unknown, within, wrong_type
 from fpbandits.families import FAMILIES
+from fpbandits.families.two_point import profits
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
@@ -175,6 +177,9 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
         raise unknown("reward family", name_of_family, FAMILIES)
     family = FAMILIES[name_of_family]
     fields = _COMMON_FIELDS + family.fields + family.optional
+    if "cost" in table and "value" in fields:
+        table = {**table, "value": profits(table.get("value"), table["cost"])}
+        del table["cost"]
     for field in table:
         if field in fields:
             continue

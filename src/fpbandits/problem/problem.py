@@ -23,6 +23,7 @@ from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
 from fpbandits.errors import InputError, counted, listed, quote, wrong_type
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.families.two_point import profits
 from fpbandits.logs.sketch import DIGITS
 from fpbandits.problem.frames import Frame, unframed
 from fpbandits.problem.html import problem_html
@@ -88,19 +89,23 @@ class Problem(RefusesOldAttributes):
         means: Numbers | Frame,
         *,
         value: Sequence[float] | Floats | None = None,
+        cost: float | Sequence[float] | Floats | None = None,
         **naming: Unpack[Naming],
     ) -> Problem:
         """Make a problem of Bernoulli arms from means[model][arm], in the user's units.
 
         A data frame with a row per model and a column per arm names both.
         A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
-        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``models``,
-        ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
+        value or 0, and the table holds probabilities. With a ``cost`` of what is sold, one for all
+        or one for every arm, it is the profit, value − cost, or 0. ``naming`` may give ``arms``,
+        ``models``, ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
 
         >>> Problem.bernoulli([[.9, .5], [.2, .4]], value=[9, 12]).means
         array([[8.1, 6. ],
                [1.8, 4.8]])
         """
+        if cost is not None:
+            value = profits(value, cost)
         return cls.of_family(
             "bernoulli", means, {} if value is None else {"value": value}, **naming
         )
