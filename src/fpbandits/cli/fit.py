@@ -23,7 +23,9 @@ def fit(
     key: options.Key = None,
     family: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Rewards: bernoulli, gaussian, beta or discrete."),
+        typer.Option(
+            metavar="NAME", help="What rewards are: bernoulli, revenue, gaussian, beta, discrete."
+        ),
     ] = "bernoulli",
     range: Annotated[
         Sequence[float] | None,
@@ -42,6 +44,10 @@ def fit(
     ] = None,
     concentration: Annotated[
         float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
+    ] = None,
+    shape: Annotated[
+        float | None,
+        typer.Option(metavar="K", help="Of amounts of revenue.  [default: found]"),
     ] = None,
     missing: options.Missing = "refuse",
     like: Annotated[
@@ -77,7 +83,7 @@ def fit(
     if report is not None:
         check_drawing()
         make_folder(report)
-    given = {"deviation": deviation, "concentration": concentration}
+    given = {"deviation": deviation, "concentration": concentration, "shape": shape}
     known: Any = {field: value for field, value in given.items() if value is not None}
     with playing() as how:
         found = fit(

@@ -97,6 +97,11 @@ def _about_units(seen: Seen) -> list[str]:
     said = []
     if seen.dropped:
         said.append(f"{counted(seen.dropped, 'row')} left out: something is missing")
+    if len(seen.arms) > seen.units:
+        said.append(
+            f"there are {counted(len(seen.arms), 'arm')} for {counted(seen.units, 'unit')}: are "
+            "the columns of units and arms swapped?"
+        )
     each = seen.events / seen.units
     if each < _FEW_REWARDS:
         said.append(
@@ -122,7 +127,7 @@ def _about_arms(seen: Seen) -> list[str]:
     elif len(rare):
         worst = rare[seen.shown[rare].argmin()]
         said.append(
-            f"{len(rare)} of {counted(len(seen.arms), 'arm')} were never shown to {_RARELY:.0%} of "
+            f"{len(rare):,} of {counted(len(seen.arms), 'arm')} were never shown to {_RARELY:.0%} of "
             f"units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
             "would have paid is taken from others of their type"
         )
@@ -137,7 +142,7 @@ def _about_arms(seen: Seen) -> list[str]:
     ]
     if thin:
         said.append(
-            f"{counted(len(thin), 'mean')} of {seen.plays.size} rest on fewer than {_THIN} rewards "
+            f"{counted(len(thin), 'mean')} of {seen.plays.size:,} rest on fewer than {_THIN} rewards "
             f"and lean on the arm's own: {listed(thin, 4)}"
         )
     return said

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import checked_range, known_name, whole_number
+from fpbandits.core.checks import checked_range, known_name, number_text, whole_number
 from fpbandits.errors import InputError, counted, within
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
@@ -26,6 +26,9 @@ from fpbandits.logs.sketch import sketch
 from fpbandits.logs.sources import Progress
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
+
+_FEWEST_PLAYS = 2
+"""Rows per arm, below which a log is refused."""
 
 
 def fit(
@@ -60,7 +63,7 @@ def fit(
         The column that tells a reward from others, if there is one: no key may come twice.
     family
         "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm),
-        "beta", "gaussian" or "discrete".
+        "revenue" (0, or an amount that varies), "beta", "gaussian" or "discrete".
     range
         The lowest and the highest reward, for families that have a range.
     types
@@ -80,7 +83,7 @@ def fit(
         Told what is under way: its name, its share, and the share of all.
     **given
         What is known of the family and need not be found: ``deviation``, ``concentration``,
-        ``support`` or ``value``.
+        ``shape``, ``support`` or ``value``.
 
     Examples
     --------
@@ -144,6 +147,17 @@ def _check_sizes(log: Log, types: int | None) -> None:
     if len(log.arms) == 1:
         raise InputError(
             f"all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from"
+        )
+    if np.ptp(log.reward) == 0:
+        raise InputError(
+            f"all rewards are {number_text(float(log.reward[0]))}: there is nothing to learn from "
+            "them"
+        )
+    if len(log.reward) < _FEWEST_PLAYS * len(log.arms):
+        raise InputError(
+            f"{counted(len(log.arms), 'arm')} in {counted(len(log.reward), 'row')}: most were "
+            "played once, and say nothing of each other. Is it the right column? Dates, "
+            "identifiers or exact prices make arms if they are grouped"
         )
     if types is not None and types > len(log.units):
         raise InputError(

@@ -4,12 +4,13 @@ TOML holds everything::
 
     name = "pricing"
     reward = "bernoulli"         # or "beta" with `concentration`, "discrete" with `support`,
-                                 # "gaussian" with `deviation`
+                                 # "gaussian" with `deviation`, "revenue" with `shape`
     arms = ["9 EUR", "12 EUR"]
     range = [0, 1]               # optional: the user's units
     truth = "loyal"              # optional
     [models]
-    loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm
+    loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm;
+                                 # revenue: [chance, mean amount] for each arm
     thrifty = [0.2, 0.5]
     [prior]                      # optional: weights, 1 where none is given
     loyal = 3

@@ -1,7 +1,7 @@
 """`Problem`: a finite set Θ of candidate models, each giving the reward law of every arm.
 
-A problem is made by `Problem.bernoulli`, `beta`, `discrete` or `gaussian`, which check everything
-once: names, shapes, numbers. From then on it never changes, and all else (theory,
+A problem is made by `Problem.bernoulli`, `beta`, `discrete`, `gaussian` or `revenue`, which check
+everything once: names, shapes, numbers. From then on it never changes, and all else (theory,
 policies, simulation, agents) trusts it.
 """
 
@@ -149,6 +149,26 @@ class Problem(RefusesOldAttributes):
         Problem('problem': 1 model, 2 arms, discrete rewards in [0, 1])
         """
         return cls.of_family("discrete", probabilities, {"support": support}, **naming)
+
+    @classmethod
+    def revenue(
+        cls, chances: Numbers, amounts: Numbers, shape: float, **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem of arms that pay nothing, or an amount that varies.
+
+        An arm pays with chances[model][arm], and then a gamma amount of mean amounts[model][arm]
+        and deviation mean/√shape. ``naming`` is as in `bernoulli`, but there is no range.
+
+        >>> Problem.revenue([[.5, .2], [.1, .2]], [[30, 60], [30, 90]], shape=2).means
+        array([[15., 12.],
+               [ 3., 18.]])
+        """
+        try:
+            rows = np.stack(np.broadcast_arrays(np.array(chances, float), amounts), axis=-1)
+        except (TypeError, ValueError):
+            wanted = "expected numbers in chances[model][arm] and amounts[model][arm]"
+            raise InputError(wanted) from None
+        return cls.of_family("revenue", rows.astype(np.float64), {"shape": shape}, **naming)
 
     @classmethod
     def linear(
