@@ -1,4 +1,4 @@
-"""Logs that are hopeless or odd: words that a person can act on, and no more types than there are."""
+"""Hopeless or odd logs: words that a person can act on, and no more types than there are."""
 
 from __future__ import annotations
 

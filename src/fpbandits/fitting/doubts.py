@@ -127,8 +127,8 @@ def _about_arms(seen: Seen) -> list[str]:
     elif len(rare):
         worst = rare[seen.shown[rare].argmin()]
         said.append(
-            f"{len(rare):,} of {counted(len(seen.arms), 'arm')} were never shown to {_RARELY:.0%} of "
-            f"units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
+            f"{len(rare):,} of {counted(len(seen.arms), 'arm')} were never shown to "
+            f"{_RARELY:.0%} of units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
             "would have paid is taken from others of their type"
         )
     never = [name for name, own in zip(seen.pairs, seen.plays, strict=True) if own.sum() < 0.5]
@@ -142,8 +142,8 @@ def _about_arms(seen: Seen) -> list[str]:
     ]
     if thin:
         said.append(
-            f"{counted(len(thin), 'mean')} of {seen.plays.size:,} rest on fewer than {_THIN} rewards "
-            f"and lean on the arm's own: {listed(thin, 4)}"
+            f"{counted(len(thin), 'mean')} of {seen.plays.size:,} rest on fewer than {_THIN} "
+            f"rewards and lean on the arm's own: {listed(thin, 4)}"
         )
     return said
 
