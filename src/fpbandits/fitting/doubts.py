@@ -128,8 +128,9 @@ def _about_arms(seen: Seen) -> list[str]:
         worst = rare[seen.shown[rare].argmin()]
         said.append(
             f"{len(rare):,} of {counted(len(seen.arms), 'arm')} were never shown to "
-            f"{_RARELY:.0%} of units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
-            "would have paid is taken from others of their type"
+            f"{_RARELY:.0%} of units or more ({quote(seen.arms[worst])} to "
+            f"{1 - seen.shown[worst]:.0%}): what they would have paid is taken from others of "
+            "their type"
         )
     never = [name for name, own in zip(seen.pairs, seen.plays, strict=True) if own.sum() < 0.5]
     if never:
