@@ -24,7 +24,7 @@ ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "logs/columns.py": "each kind of column, from every source: logs/test_log",
-    "lab/free.py": _PAGE,
+    "lab/analysis.py": _PAGE,
     "lab/live.py": _PAGE,
     "lab/models.py": _PAGE,
     "lab/parts.py": _PAGE,

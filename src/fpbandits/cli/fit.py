@@ -24,7 +24,7 @@ def fit(
     family: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="What rewards are: bernoulli, revenue, gaussian, beta, discrete."
+            metavar="NAME", help="Rewards: bernoulli, revenue, gaussian, beta or discrete."
         ),
     ] = "bernoulli",
     range: Annotated[
@@ -47,7 +47,7 @@ def fit(
     ] = None,
     shape: Annotated[
         float | None,
-        typer.Option(metavar="K", help="Of amounts of revenue.  [default: found]"),
+        typer.Option(metavar="K", help="Of amounts of revenue.  [default: fitted]"),
     ] = None,
     missing: options.Missing = "refuse",
     like: Annotated[
