@@ -23,6 +23,7 @@ _PAGE = "used in a browser in lab/test_page"
 ELSEWHERE = {
     "evaluation/result.py": "made and read in evaluation/test_evaluate, report/test_evaluation",
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
+    "logs/columns.py": "each kind of column, from every source: logs/test_log",
     "lab/analysis.py": _PAGE,
     "lab/live.py": _PAGE,
     "lab/models.py": _PAGE,
@@ -61,6 +62,7 @@ OF_NO_MODULE = {
     "test_old_files.py",
     "policies/test_leaps.py",
     "policies/test_stability_checks.py",
+    "fitting/test_odd_logs.py",
     "simulation/test_store_crashes.py",
     "service/test_server_crashes.py",
     "service/test_http_fuzz.py",

@@ -59,6 +59,7 @@ def test_table_and_json(capsys: pytest.CaptureFixture[str], files: tuple[str, st
     content = json.loads(out)
     assert list(content["policies"]) == ["frugal", "ucb1"]
     assert content["policies"]["frugal"]["mean"] > content["log"]["mean"]
+    assert list(content["baselines"]) == ["always 9"]
     by_column = "evaluate", *files, *WORDS, "--propensity", "p", *policies, "--json"
     assert json.loads(run(capsys, *by_column)[1]) == content, "a half each is uniform"
 
@@ -67,6 +68,10 @@ def test_one_line_each(capsys: pytest.CaptureFixture[str], files: tuple[str, str
     asked = "evaluate", *files, *WORDS
     assert "(--propensity), or say" in refusal(capsys, *asked)
     assert "unknown column 'q'" in refusal(capsys, *asked, "--propensity", "q")
+    assert "unknown column 'day'" in refusal(capsys, *asked, "--uniform", "--time", "day")
+    assert "row 3: the key '0' was there before. 1,800 rows of 2,000 repeat a key" in refusal(
+        capsys, "evaluate", *files, "--unit", "p", *WORDS[2:], "--uniform", "--key", "user"
+    )
     assert "unknown policy 'frugle'" in refusal(capsys, *asked, "--uniform", "--policy", "frugle")
     assert "row 2: unknown arm '12': known are 'arm1'" in refusal(
         capsys, "evaluate", files[0], "paper:two", *WORDS, "--uniform"

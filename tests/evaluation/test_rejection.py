@@ -51,7 +51,8 @@ def log_of(problem: fpb.Problem, seed: int = 0, rows: int = 900) -> Log:
 
 
 def accepted(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> Any:
-    return accepted_rows(ready(the_policy(policy), problem), log, usable, 0, lambda share: None)
+    player = ready(the_policy(policy), problem)
+    return accepted_rows(player, log, usable, 0, lambda share: None).rows
 
 
 def by_agents(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> list[int]:

@@ -51,9 +51,10 @@ def test_all_rows_of_a_uniform_log_are_usable() -> None:
     assert usable_rows(propensity, least, np.random.default_rng(1)).all()
 
 
-def test_the_least_propensity_may_be_of_an_arm_that_was_never_played() -> None:
-    # Epsilon-greedy: 0.9 for one arm, 0.05 for the others, which were not met.
-    assert least_propensity(log_of(np.zeros(5, int)), np.full(5, 0.9)) == pytest.approx(0.05)
+def test_the_least_propensity_may_be_of_an_arm_that_was_not_played_then() -> None:
+    # Epsilon-greedy: 0.9 for the leader, each arm in turn, and 0.05 for the others.
+    assert least_propensity(log_of(np.arange(3)), np.full(3, 0.9)) == pytest.approx(0.05)
+    assert least_propensity(log_of(np.zeros(3, int)), np.full(3, 0.9)) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -0.1, 1.5])
@@ -99,6 +100,26 @@ def test_propensities_that_do_not_fit_are_refused() -> None:
     check_balance(log, chances[arms], False)
     with pytest.raises(InputError, match="the propensities do not fit the log: "):
         check_balance(log, chances[::-1][arms], False)
+
+
+def test_arms_that_were_not_possible_are_no_contradiction() -> None:
+    """Rows draw from two of three arms, c never; or each row from two others."""
+    random = np.random.default_rng(6)
+    never = log_of(random.choice(2, 3000, p=[0.7, 0.3]))
+    chances = np.array([0.7, 0.3])[never.pair]
+    check_balance(never, chances, False)
+    assert least_propensity(never, chances) == pytest.approx(0.3), "b and c do not share 0.3"
+    turns = log_of((random.choice(2, 3000) + random.integers(3, size=3000)) % 3)
+    check_balance(turns, np.full(3000, 0.5), False)
+
+
+def test_propensities_above_what_was_possible_are_refused() -> None:
+    """Each of three arms in a third of the rows, and always with 0.9: it would be 0.9 of rows."""
+    log = log_of(np.random.default_rng(7).integers(3, size=3000))
+    with pytest.raises(InputError, match=r"3,000 of 3,000 rows have .* 0.5, where at most 2,700"):
+        check_balance(log, np.full(3000, 0.9), False)
+    few = log_of(np.array([0, 1, 2, 0, 1]))
+    check_balance(few, np.full(5, 0.9), False)  # 0.9⁵ = 0.59
 
 
 def test_what_is_off_by_little_passes_however_sure_it_is() -> None:

@@ -29,6 +29,7 @@ SAMPLES: dict[str, Floats] = {
     "bernoulli": np.array([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0]),
     "gaussian": np.array([3.0, 4.5, 2.25, 3.5, 5.0, -1.0]),
     "beta": np.array([0.2, 0.7, 0.55, 0.31, 0.9, 0.42]),
+    "revenue": np.array([0.0, 30.0, 0.0, 12.5, 41.0, 0.0, 9.0, 22.0]),
     "discrete": np.array([0.0, 2.0, 2.0, 5.0, 0.0, 2.0, 5.0, 0.0]),
 }
 

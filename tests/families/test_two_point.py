@@ -110,6 +110,48 @@ def test_two_point_refusals(value: Any, naming: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_advice_does_not_lead_in_a_circle() -> None:
+    """Rewards in place of chances: neither a range nor leaving the range out is of help."""
+    words = r"arm1': 30 is not a probability: with value, .* and the mean reward is their product"
+    with pytest.raises(InputError, match=words) as caught:
+        Problem.bernoulli([[30, 18]], value=[30, 18])
+    assert "range" not in str(caught.value)
+    for wrong in (math.inf, math.nan):
+        with pytest.raises(InputError, match=r"arm2': .* is not a finite number"):
+            Problem.bernoulli([[0.5, wrong]], value=[30, 18])
+
+
+def test_profit_is_value_less_cost(tmp_path: Path) -> None:
+    chances = [[0.5, 0.4], [0.1, 0.3]]
+    net = Problem.bernoulli(chances, value=[18.0, 8.0])
+    assert Problem.bernoulli(chances, value=[30, 20], cost=12) == net
+    assert Problem.bernoulli(chances, value=[30, 20], cost=[12, 12]) == net
+    path = tmp_path / "prices.toml"
+    rows = "[models]\ntheta1 = [0.5, 0.4]\ntheta2 = [0.1, 0.3]\n"
+    path.write_text(f"arms = ['arm1', 'arm2']\nvalue = [30, 20]\ncost = [12, 12]\n{rows}")
+    assert load_problem(path) == net
+    for line, words in (
+        ("cost = 12", "cost goes with value: profit = value − cost"),
+        ("value = [30, 20]\ncost = [12]", "cost has 1 numbers for 2 in value"),
+        ("value = [30, 20]\ncost = 'x'", "cost: expected a number, not the text 'x'"),
+        ("value = [30, 20]\ncost = 30", "arm 'arm1' pays 0 at best"),
+        ("reward = 'beta'\nconcentration = 3\ncost = 3", "unknown field 'cost'"),
+    ):
+        path.write_text(f"arms = ['arm1', 'arm2']\n{line}\n{rows}")
+        with pytest.raises(InputError, match=words):
+            load_problem(path)
+
+
+def test_chances_in_place_of_mean_rewards_are_asked_about() -> None:
+    with pytest.raises(InputError, match=r"chances, or mean rewards\? .* rewards 2.88,3.36,1.5 "):
+        simulate(PRICES, Optimist(), truth=[0.32, 0.28, 0.1], horizon=10)
+    low = Problem.bernoulli([[0.05, 0.02], [0.1, 0.06]], value=[9, 12])
+    # Mean rewards as those of the models are what they are: 0.5 EUR of 9.
+    assert simulate(low, Optimist(), truth=[0.5, 0.3], horizon=10, runs=2).gaps.tolist() == (
+        pytest.approx([0, 0.2])
+    )
+
+
 def test_chances_are_refused_beyond_0_and_1() -> None:
     with pytest.raises(InputError, match=r"arm 'arm2': .*4\.8"):
         Problem.bernoulli([[0.5, 4.8]], value=[9, 12])

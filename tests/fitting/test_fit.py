@@ -13,6 +13,11 @@ from logs import drawn, in_turn, matched
 
 import fpbandits as fpb
 from fpbandits.errors import InputError
+from fpbandits.families import ESTIMATORS
+from fpbandits.families.estimator import Rewards
+from fpbandits.fitting.cells import cells_of
+from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.logs.log import read_log
 
 ROLES: Any = {"unit": "user", "arm": "arm", "reward": "reward"}
 
@@ -197,3 +202,66 @@ def test_an_agent_begins_where_a_history_ends() -> None:
                 assert fpb.Agent.from_state(agent.state(), problem).ask(str(on)).arm == best
             right += kind == kinds[user]
     assert right >= 35
+
+
+@pytest.mark.parametrize("types", [2, 3])
+def test_types_that_are_the_same_are_one(types: int) -> None:
+    log = drawn(1, units=400, means=[[0.3, 0.5, 0.6]], shares=(1.0,)).log
+    found = fpb.fit(log, types=types, **ROLES)
+    assert found.shares == {"type1": 1.0}
+    assert f"{types} types came out as 1: types that are the same are one type" in found.warnings
+    assert fpb.fit(drawn(1, units=400).log, types=2, **ROLES).types == 2
+
+
+def test_missing_rewards_are_dropped_if_so_wished() -> None:
+    log = drawn(1, units=200).log
+    gaps = {**log, "reward": np.where(np.arange(1600) % 16 == 3, np.nan, log["reward"])}
+    with pytest.raises(InputError, match=r"row 3, .* 100 of 1,600 rows lack something"):
+        fpb.fit(gaps, **ROLES)
+    found = fpb.fit(gaps, types=2, missing="drop", **ROLES)
+    assert (found.events, found.warnings[0]) == (1500, "100 rows left out: something is missing")
+
+
+def test_a_gzipped_file_of_truths(tmp_path: Path) -> None:
+    log = drawn(1, units=200).log
+    frame = pd.DataFrame({**log, "reward": log["reward"] > 0})
+    frame.to_csv(tmp_path / "shop.csv.gz", index=False)
+    found = fpb.fit(tmp_path / "shop.csv.gz", types=2, **ROLES)
+    assert found.problem == fpb.fit(log, types=2, **ROLES).problem
+    assert found.problem.name == "shop"
+
+
+def test_doubled_rows_are_refused() -> None:
+    log = {name: np.repeat(column, 2) for name, column in drawn(1, units=200).log.items()}
+    with pytest.raises(InputError, match="the log: every row is there 2 times"):
+        fpb.fit(log, **ROLES)
+
+
+def test_revenue_is_fitted_as_well_as_from_the_truth() -> None:
+    """Two types from 10⁵ rewards of 0 or a gamma amount: as near as EM that starts at the truth."""
+    random = np.random.default_rng(0)
+    chances = np.array([[0.3, 0.1, 0.5, 0.2], [0.1, 0.4, 0.2, 0.3]])
+    amounts = np.array([[30.0, 60.0, 10.0, 40.0], [50.0, 20.0, 30.0, 45.0]])
+    kinds = (random.random(10_000) < 0.4).astype(int)
+    user = np.repeat(np.arange(10_000), 10)
+    arm = random.integers(4, size=len(user))
+    here = kinds[user], arm
+    paid = random.random(len(user)) < chances[here]
+    log = {"user": user, "arm": arm, "reward": paid * random.gamma(2, amounts[here] / 2)}
+    with pytest.raises(InputError, match=r"use --family revenue \(0 or an amount that varies\)"):
+        fpb.fit(log, **ROLES)
+    found = fpb.fit(log, family="revenue", **ROLES)
+    assert found.types == 2
+    assert found.problem.rewards.content["shape"] == pytest.approx(2, rel=0.03)
+    read = read_log(log, **ROLES)
+    rewards = Rewards(read.reward, read.pair, read.pair_names, None)
+    estimator: Any = ESTIMATORS["revenue"].of_log(rewards, {})
+    cells = cells_of(read, estimator)
+    sample = Sample(cells, cells.weights(), estimator, found.pseudo_count)
+    rates = np.stack([np.log(chances / (1 - chances)), np.log(amounts / estimator.scale)], axis=-1)
+    start = np.ascontiguousarray(rates.swapaxes(0, 1))
+    best, _ = sample.climb(Mixture(np.log([0.6, 0.4]), start, np.log([2.0])), 1500, 1e-9)
+    truth = chances * amounts
+    off = np.sqrt(((found.problem.means - truth) ** 2).mean())
+    least = np.sqrt(((estimator.means(best.parameters, best.common).T - truth) ** 2).mean())
+    assert off < 1.1 * least

@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 from logs import drawn
+from rich.console import Console
 
 import fpbandits as fpb
-from fpbandits.fitting.report import choice_figure, fit_table, types_figure, write_report
+from fpbandits.fitting.report import (
+    choice_figure,
+    fit_table,
+    types_figure,
+    with_error,
+    write_report,
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +32,7 @@ def test_every_mean_and_error_is_in_its_place(found: fpb.Fit) -> None:
     shown = {text.get_position(): text.get_text() for text in axes.texts}
     means = found.problem.means
     assert shown == {
-        (arm, row): f"{means[row, arm]:.3g}\n±{found.error_table[row, arm]:.1g}"
+        (arm, row): f"{means[row, arm]:.3f}\n±{found.error_table[row, arm]:.3f}"
         for row in range(2)
         for arm in range(3)
     }
@@ -82,8 +89,6 @@ def test_a_number_of_types_that_was_given_is_not_called_a_choice(tmp_path: Path)
 
 
 def test_the_table_says_it_all(found: fpb.Fit) -> None:
-    from rich.console import Console
-
     console = Console(width=80, record=True, file=StringIO())
     console.print(fit_table(found))
     text = console.export_text()
@@ -92,3 +97,28 @@ def test_the_table_says_it_all(found: fpb.Fit) -> None:
         assert f"{name}  {share:.1%}" in text
     for apart in found.told_apart:
         assert str(apart)[:60] in text.replace("\n", " ")
+
+
+def test_errors_have_two_digits() -> None:
+    assert with_error(54.2, 12.3) == ("54", "12")
+    assert with_error(4.5531, 0.0996) == ("4.55", "0.10")
+    assert with_error(0.2, 0.00123) == ("0.2000", "0.0012")
+    assert with_error(54321.0, 1230.0) == ("54321", "1230")
+    assert with_error(1.5, 0.0) == ("1.5", "0")
+
+
+def test_the_table_shows_every_best_arm() -> None:
+    """Of 30 arms the best of each type is one of the last."""
+    means = np.full((2, 30), 0.2)
+    means[[0, 1], [28, 29]] = 0.9
+    log = drawn(2, units=300, means=means, shown=30, repeats=1).log
+    wide = fpb.fit(log, unit="user", arm="arm", reward="reward", types=2)
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(fit_table(wide))
+    lines = console.export_text().splitlines()
+    heads = [line.split() for line in lines if line.startswith("type ")]
+    shown = [arm for head in heads for arm in head[2:]]
+    assert shown == [*map(str, range(10)), "28", "29"]
+    assert "… and 18 more columns, best for no type: see --save, --report or --json" in lines
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if "look the same on an arm if" in line]

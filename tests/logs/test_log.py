@@ -141,3 +141,61 @@ def test_any_bytes_are_a_log_or_one_error(tmp_path_factory: Any, content: bytes)
         else:
             assert said.startswith(str(path))
             assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
+def test_missing_values_are_counted_and_may_be_dropped(make: Any) -> None:
+    gaps = make({**COLUMNS, "user": ["u2", None, "u2", "u3"], "pay": [1.0, 0.0, None, 0.5]})
+    with pytest.raises(InputError, match=r"row 1, .*: the unit is missing. 2 of 4 rows lack some"):
+        read(gaps)
+    log = read(gaps, context="on", missing="drop")
+    assert (list(log.units), log.arms, log.contexts) == (["u2", "u3"], ("12", "100"), ("m",))
+    assert (log.unit.tolist(), log.reward.tolist(), log.dropped) == ([0, 1], [1, 0.5], 2)
+    assert log.place(1)[1] == ("index", 3), "rows keep their numbers"
+    with pytest.raises(InputError, match=r"row 3, .*: unknown arm '100'"):
+        read(gaps, missing="drop", arms=["9", "12"])
+    with pytest.raises(InputError, match=r"in every row something is missing"):
+        read({**COLUMNS, "pay": [None] * 4}, missing="drop")
+    with pytest.raises(InputError, match=r"unknown value of missing 'skip': known are 'refuse'"):
+        read(gaps, missing="skip")
+
+
+def test_truths_and_gaps_of_a_csv_file(tmp_path: Path) -> None:
+    rows = [("u", "a", word) for word in ("True", "false", " TRUE", "NA", "1")]
+    path = to_csv(tmp_path / "log.csv", [(*row, "m") for row in rows])
+    log = read(path, missing="drop")
+    assert (log.reward.tolist(), log.dropped) == ([1, 0, 1, 1], 1)
+    assert log.place(3) == (str(path), ("row", 6))
+
+
+def test_times_are_numbers_or_dates() -> None:
+    def order(times: Any) -> list[int]:
+        return list(read({**COLUMNS, "user": list("aaaa"), "at": times}, time="at").by_unit())
+
+    assert order([3, 1, 2, 0]) == order(["3", "1.5", "2", "1e-3"]) == [3, 1, 2, 0]
+    dates = ["2026-11-18T09:30:00+02:00", "2026-11-18T07:00:00Z", "2026-11-18 07:29", "2026-11-17"]
+    assert order(dates) == [3, 1, 2, 0]
+    assert order(pd.to_datetime(dates, utc=True, format="ISO8601")) == [3, 1, 2, 0]
+    with pytest.raises(
+        InputError, match=r"row 2, .*: the time is '9': expected .* the same in all"
+    ):
+        order([*dates[:2], "9", dates[3]])
+    with pytest.raises(InputError, match=r"row 1, .*: the time is 'noon': expected a number or a"):
+        order([dates[0], "noon", *dates[2:]])
+    with pytest.raises(InputError, match=r"row 1, .*: the time is missing"):
+        order(np.array([dates[3], "NaT", dates[3], dates[3]], "M8[us]"))
+
+
+def test_repeated_rows_and_keys_are_refused() -> None:
+    random = np.random.default_rng(0)
+    user, arm, pay = np.repeat(np.arange(80), 5), random.integers(3, size=400), random.random(400)
+    log = {"user": user, "arm": arm, "pay": (pay < 0.5).astype(int)}
+    assert len(read(log).reward) == 400
+    twice = {name: np.tile(column, 2) for name, column in log.items()}
+    with pytest.raises(InputError, match=r"every row is there 2 times, .*--key"):
+        read(twice)
+    assert len(read({**twice, "id": np.arange(800)}, key="id").reward) == 800
+    with pytest.raises(InputError, match=r"row 400, .* the key '0' was there before. 400 rows of"):
+        read({**twice, "id": np.tile(np.arange(400), 2)}, key="id")
+    few = {name: np.tile(column[:40], 2) for name, column in log.items()}
+    assert len(read(few).reward) == 80, "by chance"

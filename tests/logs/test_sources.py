@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,17 @@ def test_no_data_frame() -> None:
         list(frame_chunks(COLUMNS, ["users"]))
     with pytest.raises(InputError, match="'reward' has not one value per row"):
         list(frame_chunks({**COLUMNS, "reward": [1]}, ["user", "reward"]))
+
+
+def test_a_gzipped_file_is_read_as_it_was_before(tmp_path: Path) -> None:
+    path = tmp_path / "log.CSV.gz"
+    path.write_bytes(gzip.compress(b"user,reward\nann,1\n\nbob,2\n"))
+    assert as_rows(file_chunks(path, ["user", "reward"], None)) == [("ann", "1"), ("bob", "2")]
+    assert line_of(path, 1) == 4
+    for content in (b"user,reward\nann,1\n", path.read_bytes()[:-9]):
+        path.write_bytes(content)
+        with pytest.raises(StorageError, match="cannot be read"):
+            list(file_chunks(path, ["user", "reward"], None))
+    path.write_bytes(gzip.compress(b"user,reward\nb\xf6b,1\n"))
+    with pytest.raises(InputError, match="row 2: byte 0xf6 is not UTF-8"):
+        list(file_chunks(path, ["user", "reward"], None))

@@ -372,3 +372,15 @@ def test_spreadsheets_compute_nothing_of_a_problem(tmp_path: Path) -> None:
     (tmp_path / "plain.csv").write_text("model,=a\n-x,0.5\n")
     assert load_problem(tmp_path / "plain.csv").arms == ("=a",)
     assert load_problem(tmp_path / "plain.csv").models == ("-x",)
+
+
+def test_hashes_of_fitted_units_are_kept(tmp_path: Path) -> None:
+    hashes = ("0004ba9e2273", "0015956050d0")
+    problem = Problem.bernoulli([[0.5, 0.2]], fitted_units=hashes)
+    save_problem(problem, tmp_path / "models.toml")
+    again = load_problem(tmp_path / "models.toml")
+    assert again.fitted_units == hashes
+    assert again == Problem.bernoulli([[0.5, 0.2]]), "they decide nothing"
+    for wrong in ("fitted = 3", "[fitted]\nrows = 3", "[fitted]\nunits = ['x']"):
+        with pytest.raises(InputError, match=r"fitted\w* must be "):
+            files.problem_from_toml(f"models.x = [0.5]\n{wrong}", "wrong")

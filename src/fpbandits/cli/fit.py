@@ -20,9 +20,12 @@ def fit(
     arm: Arm,
     reward: Reward,
     context: Context = None,
+    key: options.Key = None,
     family: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Rewards: bernoulli, gaussian, beta or discrete."),
+        typer.Option(
+            metavar="NAME", help="Rewards: bernoulli, revenue, gaussian, beta or discrete."
+        ),
     ] = "bernoulli",
     range: Annotated[
         Sequence[float] | None,
@@ -41,6 +44,15 @@ def fit(
     ] = None,
     concentration: Annotated[
         float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
+    ] = None,
+    shape: Annotated[
+        float | None,
+        typer.Option(metavar="K", help="Of amounts of revenue.  [default: fitted]"),
+    ] = None,
+    missing: options.Missing = "refuse",
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Models of an earlier fit, whose names types keep."),
     ] = None,
     seed: Seed = 0,
     save: Annotated[
@@ -71,7 +83,7 @@ def fit(
     if report is not None:
         check_drawing()
         make_folder(report)
-    given = {"deviation": deviation, "concentration": concentration}
+    given = {"deviation": deviation, "concentration": concentration, "shape": shape}
     known: Any = {field: value for field, value in given.items() if value is not None}
     with playing() as how:
         found = fit(
@@ -80,6 +92,9 @@ def fit(
             arm=arm,
             reward=reward,
             context=context,
+            key=key,
+            missing=missing,
+            like=like,
             family=family,
             range=range,
             types=types,

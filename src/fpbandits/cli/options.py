@@ -141,11 +141,16 @@ Dask = Annotated[
 Out = Annotated[Path | None, folder("--out", "Write results and keep finished runs here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 LogName = Annotated[
-    Path, typer.Argument(metavar="LOG", help="A .csv, .tsv or .parquet file, a row per reward.")
+    Path, typer.Argument(metavar="LOG", help="A .csv, .csv.gz or .parquet file, a row per reward.")
 ]
 Unit = Annotated[str, column("--unit", "The unit, for instance a user: its type never changes.")]
 Arm = Annotated[str, column("--arm", "The arm that was played.")]
 Reward = Annotated[str, column("--reward", "The reward.")]
 Context = Annotated[
     str | None, column("--context", "The context that was seen before the decision, if any.")
+]
+Key = Annotated[str | None, column("--key", "What tells a row from others: none may come twice.")]
+Missing = Annotated[
+    str,
+    typer.Option(metavar="drop|refuse", help="Rows in which something is missing."),
 ]

@@ -35,6 +35,8 @@ class Naming(TypedDict, total=False):
     contexts, shares
         Names of the contexts, one of which is seen before each decision, and how often each comes,
         by default equally. With contexts a row holds, for each of them, a value for every arm.
+    fitted_units
+        Hashes of some units that the models were fitted to, as `fit` writes them.
     """
 
     arms: Sequence[str] | None
@@ -45,6 +47,7 @@ class Naming(TypedDict, total=False):
     name: str
     contexts: Sequence[str] | None
     shares: Sequence[float] | None
+    fitted_units: Sequence[str]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fpbandits.core.checks import (
     range_text,
 )
 from fpbandits.core.names import Names
-from fpbandits.errors import InputError, wrong_type
+from fpbandits.errors import InputError, quote, wrong_type
 
 
 def checked_rows(given: object) -> Numbers:
@@ -76,3 +76,24 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
     names.check_count(0, given[0])
     with np.errstate(over="ignore"):  # too large becomes infinite, and is refused as such
         return np.array(given, dtype=np.float64, order="C", subok=False)
+
+
+def checked_lists(given: Numbers, names: Names, count: int, what: str, of: str) -> Floats:
+    """Return ``count`` numbers for every model and arm; messages say ``what`` and ``of`` what."""
+    if isinstance(given, np.ndarray):
+        table = from_array(given, names, 3)
+        if table.shape[2] != count:
+            raise InputError(f"{table.shape[2]} {what} per arm for {of}")
+        return table
+    table = np.empty((len(names.models), names.columns, count))
+    for row, by_arm in enumerate(given):
+        for column, cell in enumerate(names.check_count(row, by_arm)):
+            place = names.place(row, column)
+            if not is_list(cell):
+                raise InputError(
+                    f"expected a list of {count} {what}, not {quote(cell)}", place=place
+                )
+            if len(cell) != count:
+                raise InputError(f"{len(cell)} {what} for {of}", place=place)
+            table[row, column] = [number(each, *place) for each in plain_list(cell)]
+    return table

@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from fpbandits.core.arrays import Bools, Counts
 from fpbandits.core.checks import flag, whole_number
 from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError, counted, quote, within
+from fpbandits.evaluation.baselines import baselines
 from fpbandits.evaluation.estimates import Ratio
 from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
 from fpbandits.evaluation.result import Earned, Evaluation
 from fpbandits.evaluation.thinning import (
     check_balance,
     check_propensities,
+    drawn_pairs,
     least_propensity,
     uniform_propensities,
     usable_rows,
 )
 from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.sketch import share_within
 from fpbandits.logs.sources import Progress
 from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.files import the_problem
@@ -40,34 +44,42 @@ def evaluate(
     arm: str,
     reward: str,
     context: str | None = None,
+    time: str | None = None,
+    key: str | None = None,
     propensity: str | None = None,
     uniform: bool = False,
+    missing: str = "refuse",
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Estimate what policies would have earned per decision, from a log of randomised decisions.
 
-    Every unit has its own agent, which sees the unit's rows in the order of the log. Where the
-    agent decides as the log did, the row is accepted and the agent observes its reward; other rows
-    are skipped, and some more at random, so that arms which the log preferred are not accepted more
+    Every unit has its own agent, which sees the unit's rows by time, or in the log's order. Where
+    it decides as the log did, the row is accepted and the agent observes its reward; other rows are
+    skipped, and some more at random, so that arms which the log preferred are not accepted more
     often than others. Accepted rows are distributed as if the policy had played, so the estimate is
     of the policy's first decisions per unit: as many as are accepted, a share of the log's.
 
     Parameters
     ----------
     log
-        The path of a .csv, .tsv or .parquet file, or a data frame; see `fit`.
+        The path of a .csv, .csv.gz, .tsv or .parquet file, or a data frame; see `fit`.
     problem
         The candidate models; or what `load_problem` takes. Fit them to other units than these, or
-        the policies that use them look better than they are.
+        the policies that use them look better than they are: a warning says so.
     policies
         One or several, as for `simulate`; by default the default policy.
     unit, arm, reward, context
         The names of the log's columns; a context if, and only if, the problem has contexts.
+    time, key
+        Columns that say when each decision was made, a number or a date, and what tells it from
+        others: no key may come twice.
     propensity
         The column that says how likely the arm that was played was to be chosen.
     uniform
         In place of a propensity: every arm was as likely as any other.
+    missing
+        "refuse" rows in which something is missing, or "drop" them.
     seed
         The seed of the thinning and of randomised policies.
     progress
@@ -84,10 +96,11 @@ def evaluate(
     >>> log = {"user": user, "arm": np.array(["a", "b"])[arm], "sold": sold}
     >>> fpb.evaluate(log, problem, unit="user", arm="arm", reward="sold", uniform=True)
     the log: reward per decision of 200 units, models of problem
-             per decision  95 % interval  above log  95 % interval  decisions
+               mean  95 % interval  above best arm   95 % interval  decisions
     ─────────────────────────────────────────────────────────────────────────
-    the log         0.491  0.476 … 0.506                                4,000
-    frugal          0.823  0.805 … 0.841      0.332  0.314 … 0.351      1,973
+    the log   0.491  0.476 … 0.506           0.006  -0.051 … 0.062      4,000
+    always a  0.485  0.427 … 0.544                                      1,994
+    frugal    0.823  0.805 … 0.841           0.338   0.285 … 0.391      1,973
     <BLANKLINE>
     4,000 of 4,000 rows usable. Each unit has an agent of its own, which made about
     9.9 decisions: a policy that learns earns more later.
@@ -106,6 +119,9 @@ def evaluate(
         arm=arm,
         reward=reward,
         context=context,
+        time=time,
+        key=key,
+        missing=missing,
         numbers=() if propensity is None else (propensity,),
         arms=problem.arms,
         contexts=problem.contexts,
@@ -121,22 +137,27 @@ def evaluate(
     least = least_propensity(read, chances)
     coins = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     usable = usable_rows(chances, least, coins)
-    own = Ratio.of(*sums_by_unit(read))
-    earned, warnings = {}, []
+
+    def earned_by(rows: Bools) -> Earned:
+        with within(where):
+            _check_enough(read, rows, int(usable.sum()), least)
+        return Earned(Ratio.of(*sums_by_unit(read, rows)), int(rows.sum()))
+
+    drawn = drawn_pairs(read)
+    found, warnings = {}, _about_log(read, problem)
+    for name, arms in baselines(problem, drawn).items():
+        context_of, arm_of = np.divmod(read.pair, len(read.arms))
+        found[name] = earned_by(usable & (arm_of == arms[context_of]))
+    earned = {}
     for place, (name, player) in enumerate(players.items()):
 
         def share(done: float, name: str = name, place: int = place) -> None:
             tell(name, done, (place + done) / len(players))
 
         accepted = accepted_rows(player, read, usable, seed, share)
-        sums, counts = sums_by_unit(read, accepted)
-        with within(where):
-            _check_enough(read, counts, int(usable.sum()), least)
-        ratio = Ratio.of(sums, counts)
-        earned[name] = Earned(
-            ratio.estimate(), ratio.above(own), int(counts.sum()), int((counts > 0).sum())
-        )
-        if np.ptp(read.reward[accepted]) == 0:
+        warnings += _about_stuck(name, read, accepted.stuck)
+        earned[name] = earned_by(accepted.rows)
+        if np.ptp(read.reward[accepted.rows]) == 0:
             warnings.append(
                 f"all rewards of {name}'s decisions are the same: its interval has no width, and "
                 "cannot be trusted"
@@ -144,15 +165,39 @@ def evaluate(
     return Evaluation(
         where,
         problem.name,
-        own.estimate(),
+        Earned(Ratio.of(*sums_by_unit(read)), len(read.reward)),
+        found,
         earned,
-        len(read.units),
         len(read.reward),
         int(usable.sum()),
         least,
         seed,
         tuple(warnings),
     )
+
+
+def _about_log(log: Log, problem: Problem) -> list[str]:
+    """Say what to mind about the log: rows that were left out, units that the models know."""
+    said = [f"{counted(log.dropped, 'row')} left out: something is missing"] if log.dropped else []
+    seen = share_within(log.units, problem.fitted_units)
+    if seen > 0:
+        said.append(
+            f"about {seen:.0%} of these units are among those that the models were fitted to: "
+            "policies and baselines look better than they will on others"
+        )
+    return said
+
+
+def _about_stuck(name: str, log: Log, stuck: Counts) -> list[str]:
+    """Say which arms a policy asked for that the log never played."""
+    if not stuck.any():
+        return []
+    pair = int(stuck.argmax())
+    share = f"{stuck[pair]:,} of {counted(len(log.units), 'unit')}"
+    return [
+        f"{name} asked for {quote(log.pair_names[pair])}, which the log never played, in {share}: "
+        "what came after is not counted, and its mean is that of the decisions before"
+    ]
 
 
 def _check_arguments(
@@ -178,9 +223,9 @@ def _check_arguments(
         raise InputError(f"{problem.name} has no contexts: leave out the column {quote(context)}")
 
 
-def _check_enough(read: Log, counts: Any, usable: int, least: float) -> None:
+def _check_enough(read: Log, accepted: Bools, usable: int, least: float) -> None:
     """Refuse a log of which too little is accepted."""
-    decisions, units = int(counts.sum()), int((counts > 0).sum())
+    decisions, units = int(accepted.sum()), len(np.unique(read.unit[accepted]))
     if decisions >= _FEWEST_DECISIONS and units >= _FEWEST_UNITS:
         return
     raise InputError(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
@@ -20,6 +21,7 @@ from fpbandits.agent.rewards import unit_reward
 from fpbandits.core.arrays import Bools, Counts, Floats
 from fpbandits.engine.ready import NO_STREAM, Ready
 from fpbandits.errors import InputError
+from fpbandits.evaluation.thinning import drawn_pairs
 from fpbandits.logs.log import Log
 
 _Written = tuple[Counts, Floats]
@@ -84,10 +86,26 @@ class _Player:
             self._forget_plans()
 
 
+@dataclass(frozen=True, eq=False)
+class Accepted:
+    """What a policy would have decided as the log did.
+
+    Attributes
+    ----------
+    rows
+        The rows that it accepts.
+    stuck
+        How many units it asked for each pair of those that the log never played.
+    """
+
+    rows: Bools
+    stuck: Counts
+
+
 def accepted_rows(
     ready: Ready, log: Log, usable: Bools, seed: int, tell: Callable[[float], None]
-) -> Bools:
-    """Return the rows that a policy accepts."""
+) -> Accepted:
+    """Replay a policy on the usable rows."""
     # In a thread: Ctrl-C, which only the main one gets, must not come while compiled code is given
     # a random stream. That would crash it.
     stopped = Event()
@@ -105,33 +123,41 @@ def _accepted(
     seed: int,
     tell: Callable[[float], None],
     stopped: Event,
-) -> Bools:
+) -> Accepted:
     accepted = np.zeros(len(log.reward), bool)
-    rows = np.flatnonzero(usable)
-    rows = rows[np.argsort(log.unit[rows], kind="stable")]
+    rows = log.by_unit()
+    rows = rows[usable[rows]]
     ends = np.cumsum(np.bincount(log.unit[rows], minlength=len(log.units)))
     rewards = ready.problem.rewards
-    context, arm = (part.tolist() for part in np.divmod(log.pair[rows], len(log.arms)))
+    arms = len(log.arms)
+    context, arm = (part.tolist() for part in np.divmod(log.pair[rows], arms))
     pair = log.pair[rows].tolist()
     reward = ((log.reward[rows] - rewards.zero) / rewards.width).tolist()
     number = rows.tolist()
+    never = set(np.flatnonzero(~drawn_pairs(log)).tolist())
+    stuck = np.zeros(log.pairs, np.int64)
     start = 0
     for unit, end in enumerate(ends.tolist()):
         random = NO_STREAM
         if ready.policy.randomised:
             random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(unit, 1)))
         player = _Player(ready, random)
+        asked = set()
         for place in range(start, end):
-            if player.decision(context[place]) == arm[place]:
+            decision = player.decision(context[place])
+            if decision == arm[place]:
                 player.accept(context[place], pair[place], reward[place])
                 accepted[number[place]] = True
+            elif never:
+                asked.add(context[place] * arms + decision)
+        stuck[list(asked & never)] += 1
         start = end
         if stopped.is_set():
             break
         if unit % _AT_ONCE == 0:
             tell(end / max(1, len(rows)))
     tell(1.0)
-    return accepted
+    return Accepted(accepted, stuck)
 
 
 def check_rewards(ready: Ready, log: Log) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fpbandits.core.checks import printable
 from fpbandits.errors import counted
+from fpbandits.evaluation.result import THE_LOG
 from fpbandits.report.text import text_table
 
 if TYPE_CHECKING:
@@ -16,18 +17,19 @@ if TYPE_CHECKING:
     from fpbandits.evaluation.result import Evaluation
 
 _WIDTH = 80
+_NO_BASELINE = THE_LOG, "above log"
 
 
 def evaluation_table(evaluation: Evaluation) -> str:
-    """Return a row for the log and one per policy, and what to think of them."""
-    log = evaluation.log
+    """Return a row for the log, each baseline and each policy, and what to think of them."""
+    other, above = next(((name, "above best arm") for name in evaluation.baselines), _NO_BASELINE)
     lines: list[Sequence[str]] = [
-        ("", "per decision", "95 % interval", "above log", "95 % interval", "decisions"),
-        ("the log", *_rounded(log), "", "", f"{evaluation.events:,}"),
+        ("", "mean", "95 % interval", above, "95 % interval", "decisions"),
     ]
-    for name, earned in evaluation.policies.items():
-        cells = *_rounded(earned.mean), *_rounded(earned.difference)
-        lines.append((printable(name), *cells, f"{earned.decisions:,}"))
+    for name, earned in evaluation.rows.items():
+        more = ("", "") if name == other else _rounded(evaluation.difference(name, other))
+        cells = *_rounded(earned.mean), *more, f"{earned.decisions:,}"
+        lines.append((printable(name), *cells))
     source, models = map(printable, (evaluation.source, evaluation.problem))
     units = counted(evaluation.units, "unit")
     title = f"{source}: reward per decision of {units}, models of {models}"
@@ -48,7 +50,14 @@ def _remarks(evaluation: Evaluation) -> list[str]:
     """Say what was measured, and what to mind."""
     usable, events = evaluation.usable, evaluation.events
     young = max(earned.decisions / earned.units for earned in evaluation.policies.values())
+    first, *others = evaluation.policies
+    compared = [
+        f"above {printable(other)} by {value} ({interval})"
+        for other in others
+        for value, interval in [_rounded(evaluation.difference(first, other))]
+    ]
     remarks = [
+        *([f"Paired by units, {printable(first)} is {', '.join(compared)}."] if compared else []),
         f"{usable:,} of {counted(events, 'row')} usable. Each unit has an agent of its own, which "
         f"made about {young:,.1f} decisions: a policy that learns earns more later.",
         *(f"Note: {printable(warning)}" for warning in evaluation.warnings),

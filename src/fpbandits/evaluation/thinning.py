@@ -12,10 +12,19 @@ Accepted rewards are drawn as those of the policy itself, and how many there are
 them: of n rows, Binomial(n, c). Of a uniform log every row is usable, and c = 1/(number of arms).
 
 The log has the propensities of arms that were played alone. Others follow in part: they share
-1 − p_t, so the least of them is at most (1 − p_t)/(arms − 1). c is the least of both over all rows.
+1 − p_t, so the least of them is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many arms the
+log ever played in the row's context. c is the least of both over all rows.
+
+**Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
+never plays an arm that is best under no model. So propensities are checked by what was drawn
+against what was possible. An arm was possible at most in every row, hence 1/p_t summed over the
+rows that played it is at most n on average. And at most m arms of a row have a propensity above
+1/(m + 1), hence over the rows with such propensities that sum is at most m·n.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -55,44 +64,71 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         ).at(("index", int(certain.argmax())))
 
 
+def drawn_pairs(log: Log) -> Bools:
+    """Tell which pairs the log ever played."""
+    drawn: Bools = np.bincount(log.pair, minlength=log.pairs) > 0
+    return drawn
+
+
 def least_propensity(log: Log, propensity: Floats) -> float:
-    """Return c: no arm was less likely in any row, as far as the log tells."""
-    others = (1 - float(propensity.max())) / (len(log.arms) - 1)
-    return min(float(propensity.min()), others)
+    """Return c: no arm that was ever drawn was less likely in any row, as far as is known."""
+    drawn = drawn_pairs(log).reshape(-1, len(log.arms)).sum(axis=1)[log.pair // len(log.arms)]
+    several = drawn > 1
+    others = (1 - propensity[several]) / (drawn[several] - 1)
+    return min(float(propensity.min()), float(others.min(initial=1.0)))
 
 
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
-    Over the rows of a context, 1/p_t summed over those that played an arm is n on average, for
-    every arm; its variance is at least Σ (1 − p_t)/p_t², estimated by the same rows.
+    The variance of Σ 1/p_t over rows that played an arm is at least Σ (1 − p_t)/p_t², estimated by
+    the same rows.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
-    came = np.repeat(np.bincount(log.pair // arms, minlength=pairs // arms), arms)
+    rows = np.repeat(np.bincount(log.pair // arms, minlength=pairs // arms), arms)
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
     # Where an arm was hardly played, its few rows say little of the variance: by their mean it is
     # that of a binomial number, and by the least propensity if there are none.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
-    deviation = np.sqrt(np.maximum(squares, came * (mean - 1)))
-    off = np.abs(total - came)
-    wrong = (off > _DEVIATIONS * deviation) & (off > _SHARE * came)
-    if not wrong.any():
-        return
-    pair = int(np.argmax(wrong * off / np.maximum(came, 1)))
-    expected = counted(round(came[pair] / mean[pair]), "row")
-    found = (
-        f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {came[pair]:,} rows, where "
-        f"about {expected} would be expected"
-    )
+    deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
+    more = np.abs(total - rows) if uniform else total - rows
+    wrong = _clearly(more, deviation, rows)
+    if wrong.any():
+        pair = int(np.argmax(wrong * more / np.maximum(rows, 1)))
+        expected = counted(round(rows[pair] / mean[pair]), "row")
+        raise _unbalanced(
+            f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,} rows, "
+            f"where {'about' if uniform else 'at most'} {expected} would be expected",
+            uniform,
+        )
+    for most in range(1, arms):
+        above = inverse < most + 1
+        found, limit = float(inverse[above].sum()), most * len(inverse)
+        spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
+        if not uniform and _clearly(found - limit, spread, limit):
+            raise _unbalanced(
+                f"{above.sum():,} of {len(above):,} rows have a propensity above "
+                f"{1 / (most + 1):.2g}, where at most {round(above.sum() * limit / found):,} would "
+                "be expected",
+                uniform,
+            )
+
+
+def _clearly(more: Any, deviation: Any, expected: Any) -> Any:
+    """Tell where a sum is too far from what is expected, by chance and by its size."""
+    return (more > _DEVIATIONS * deviation) & (more > _SHARE * expected)
+
+
+def _unbalanced(found: str, uniform: bool) -> InputError:
     if uniform:
-        raise InputError(
+        return InputError(
             f"arms were not chosen uniformly: {found}. Give the column that holds how likely the "
             "arm was (propensity)"
         )
-    raise InputError(
+    return InputError(
         f"the propensities do not fit the log: {found}. A propensity is how likely the arm that "
         "was played was to be chosen in that row"
     )

@@ -12,15 +12,22 @@ from fpbandits.families.beta import Beta, BetaEstimator
 from fpbandits.families.discrete import Discrete, DiscreteEstimator
 from fpbandits.families.estimator import Estimator
 from fpbandits.families.gaussian import Gaussian, GaussianEstimator
+from fpbandits.families.revenue import Revenue, RevenueEstimator
 
 __all__ = ["ESTIMATORS", "FAMILIES", "RewardFamily"]
 
 FAMILIES: dict[str, type[RewardFamily]] = {
-    family.name: family for family in (Bernoulli, Beta, Discrete, Gaussian)
+    family.name: family for family in (Bernoulli, Beta, Discrete, Gaussian, Revenue)
 }
 
 ESTIMATORS: dict[str, type[Estimator]] = {
     estimator.family: estimator
-    for estimator in (BernoulliEstimator, BetaEstimator, DiscreteEstimator, GaussianEstimator)
+    for estimator in (
+        BernoulliEstimator,
+        BetaEstimator,
+        DiscreteEstimator,
+        GaussianEstimator,
+        RevenueEstimator,
+    )
 }
 """How the laws of each family are found from a log."""

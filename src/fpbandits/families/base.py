@@ -74,6 +74,10 @@ class RewardFamily(ABC):
     """Whether sums of statistics stay as near to their expectation as those of rewards do: within
     √(m·spread) over m plays, see `fpbandits.engine.envelope`."""
 
+    leaps: ClassVar[bool] = True
+    """Whether sums of rewards stay as near to their expectation as those in [0, 1] do, so that
+    simulations may leap."""
+
     means: Floats
     range: Range = (0.0, 1.0)
 

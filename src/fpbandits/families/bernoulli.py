@@ -54,6 +54,8 @@ class Bernoulli(RewardFamily):
         return information(p, q) + information(1 - p, 1 - q)
 
 
+_A_FEW_WRONG = 0.01
+"""Below this share wrong rewards are more likely mistakes than another family."""
 _FARTHEST = 25.0
 """Log-odds beyond which a chance is as good as 0 or 1."""
 
@@ -79,15 +81,19 @@ class BernoulliEstimator(Estimator):
                 raise InputError(needless, about=("range",))
             bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
             rewards.refuse_outside(rewards.range)
-            choice = f"neither end of the range {range_text(rewards.range)}: use another family"
+            choice = f"neither end of the range {range_text(rewards.range)}"
         else:
             bottom = 0.0
             top = np.asarray(given["value"], float) if "value" in given else _paid(rewards)
-            choice = "neither 0 nor what its arm pays otherwise: use another family"
+            choice = "neither 0 nor what its arm pays otherwise"
             if (top == 1).all():
-                choice = "neither 0 nor 1: give a range, as 0,15, or another family"
+                choice = "neither 0 nor 1"
         wrong = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
-        rewards.refuse(wrong, f"{{}} is {choice}")
+        if wrong.any():
+            count = f"{wrong.sum():,} of {len(wrong):,} rewards"
+            advice = "correct it, or use" if wrong.mean() < _A_FEW_WRONG else "use"
+            families = rewards.fitting_families()
+            rewards.refuse(wrong, f"{{}} is {choice}, as are {count}: {advice} {families}")
         return cls(bottom, top)
 
     def statistics_of(self, values: Floats) -> Floats:

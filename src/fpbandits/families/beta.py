@@ -146,7 +146,7 @@ class BetaEstimator(Estimator):
             rewards.refuse(
                 gaps == 0,
                 f"{{}} is an end of the range, and so are {(gaps == 0).mean():.0%} of all, where a "
-                "beta law has none: give a wider range, or another family",
+                f"beta law has none: give a wider range, or use {rewards.fitting_families()}",
             )
         least = max(float(gaps[gaps > 0].min()) / (2 * (limits[1] - limits[0])), _LEAST)
         concentration = given.get("concentration")

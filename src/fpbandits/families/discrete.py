@@ -16,8 +16,8 @@ from fpbandits.core import checks
 from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
-from fpbandits.core.table import from_array, other_units
-from fpbandits.errors import InputError, quote, wrong_type
+from fpbandits.core.table import checked_lists, other_units
+from fpbandits.errors import InputError, wrong_type
 from fpbandits.families.base import RewardFamily, frozen
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.estimator import Estimator, Rewards
@@ -142,25 +142,7 @@ def _support(given: Any, limits: Range) -> Floats:
 
 
 def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
-    if isinstance(given, np.ndarray):
-        laws = from_array(given, names, 3)
-        if laws.shape[2] != values:
-            raise InputError(
-                f"{laws.shape[2]} probabilities per arm for a support of {values} values"
-            )
-    else:
-        laws = np.empty((len(names.models), names.columns, values))
-        for row, by_arm in enumerate(given):
-            for column, law in enumerate(names.check_count(row, by_arm)):
-                place = names.place(row, column)
-                if not checks.is_list(law):
-                    wanted = f"expected a list of {values} probabilities, not {quote(law)}"
-                    raise InputError(wanted, place=place)
-                law = checks.plain_list(law)
-                if len(law) != values:
-                    found = f"{len(law)} probabilities for a support of {values} values"
-                    raise InputError(found, place=place)
-                laws[row, column] = [checks.number(p, *place) for p in law]
+    laws = checked_lists(given, names, values, "probabilities", f"a support of {values} values")
     for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
         found = f"{number_text(laws[row, column, value])} is not a probability"
         raise InputError(found, place=names.place(row, column))

@@ -28,6 +28,9 @@ from fpbandits.core.arrays import Bools, Floats
 from fpbandits.core.checks import Range, number_text, range_text
 from fpbandits.errors import InputError
 
+_SOME_ZEROS, _A_FEW = 0.02, 20
+"""From which share of zeros on rewards look like revenue; how many values are a few."""
+
 Codes = NDArray[np.int32]
 """Numbers in place of names: of units, of pairs."""
 
@@ -59,6 +62,15 @@ class Rewards:
             row = int(wrong.argmax())
             value = number_text(float(self.values[row]))
             raise InputError(f"the reward {words.format(value)}", place=(("index", row),))
+
+    def fitting_families(self) -> str:
+        """Return which families may fit, in words."""
+        found = []
+        if self.values.min() >= 0 and (self.values == 0).mean() > _SOME_ZEROS:
+            found.append("--family revenue (0 or an amount that varies)")
+        if len(np.unique(self.values)) <= _A_FEW:
+            found.append("--family discrete (one of a few values)")
+        return " or ".join(found or ["--family beta (a range) or gaussian (no limits)"])
 
     def refuse_outside(self, limits: Range) -> None:
         """Raise an error at the first reward outside a range."""

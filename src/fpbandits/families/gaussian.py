@@ -31,6 +31,8 @@ from fpbandits.families.estimator import Estimator, Rewards
 UNBOUNDED: Range = (-math.inf, math.inf)
 _LARGEST = 1e100
 _FURTHEST = 1e6
+_MOST_ZEROS = 0.2
+"""With more zeros in a log, and nothing below, its rewards are no normal ones."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,6 +132,11 @@ class GaussianEstimator(Estimator):
         if rewards.range is not None:
             raise InputError("gaussian rewards have no range: leave it out", about=("range",))
         rewards.refuse(np.abs(rewards.values) > 1e15, "{} is beyond 1e15: scale the rewards")
+        if rewards.values.min() >= 0 and (rewards.values == 0).mean() > _MOST_ZEROS:
+            raise InputError(
+                f"{(rewards.values == 0).mean():.0%} of rewards are 0, and none is below: they are "
+                f"not normal. Use {rewards.fitting_families()}"
+            )
         scale = float(rewards.values.std())
         if not scale > 1e-12 * float(np.abs(rewards.values).max()):
             raise InputError("all rewards are the same: there is nothing to learn from them")

@@ -9,6 +9,7 @@ The statistics are how often an arm paid, and how often it did not.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -51,7 +52,14 @@ class TwoPoint(RewardFamily):
             raise InputError(needless, about=("range",))
         value = _values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
-        return cls(value=value, probabilities=checked_means(rows, names, (0.0, 1.0)), range=limits)
+        chances = checked_means(rows, names, (-math.inf, math.inf))
+        for row, column in np.argwhere(~((chances >= 0) & (chances <= 1)))[:1]:
+            chance = checks.number(float(chances[row, column]), *names.place(row, column))
+            raise InputError(
+                f"{number_text(chance)} is not a probability: with value, a row holds how likely "
+                "each arm pays its value, and the mean reward is their product"
+            ).at(*names.place(row, column))
+        return cls(value=value, probabilities=chances, range=limits)
 
     def __str__(self) -> str:
         values = ", ".join(map(number_text, self.value[:4].tolist()))
@@ -116,8 +124,18 @@ class TwoPoint(RewardFamily):
     def of_means(self, means: Numbers, names: Names) -> TwoPoint:
         """Take each mean for its arm's probability times its value."""
         given = names.check_count(0, means)
-        chances = [checks.number(mean, *names.place(0, arm)) for arm, mean in enumerate(given)]
-        return self.checked([(chances / self.value).tolist()], names, (0.0, 1.0), value=self.value)
+        rewards = np.array([checks.number(m, *names.place(0, arm)) for arm, m in enumerate(given)])
+        # 0.3 may be a chance of 9 EUR, if every model promises more than 0.3 EUR.
+        below = rewards < np.minimum(np.abs(self.means).min(axis=0), 1)
+        if (below & (rewards >= 0)).all():
+            wanted = ",".join(f"{mean:.6g}" for mean in rewards * self.value)
+            raise InputError(
+                f"are these chances, or mean rewards? For chances give the mean rewards {wanted} "
+                f"(chance × value). Mean rewards as low as {rewards.max():.6g}, below those of "
+                "every model, are given as a model of the file"
+            )
+        chances = rewards / self.value
+        return self.checked([chances.tolist()], names, (0.0, 1.0), value=self.value)
 
     def divergence(self, truth: int, others: Ints) -> Floats:
         p, q = self.probabilities[truth], self.probabilities[others]
@@ -127,6 +145,20 @@ class TwoPoint(RewardFamily):
         chances = self.probabilities[:, arm]
         same: Bools = np.abs(chances - chances[truth]) <= TOLERANCE
         return same
+
+
+def profits(value: Any, cost: Any) -> Any:
+    """Return what each arm earns when it sells: its value less its cost, one for all or a list."""
+    if value is None:
+        raise InputError("cost goes with value: profit = value − cost", about=("cost",))
+    if not checks.is_list(value):
+        return value  # refused as it is
+    costs = checks.plain_list(cost) if checks.is_list(cost) else [cost] * len(value)
+    if len(costs) != len(value):
+        found = f"cost has {len(costs)} numbers for {len(value)} in value"
+        raise InputError(found, about=("cost",))
+    pairs = zip(checks.plain_list(value), costs, strict=True)
+    return [checks.number(one, "value") - checks.number(other, "cost") for one, other in pairs]
 
 
 def _values(given: Any, names: Names) -> Floats:

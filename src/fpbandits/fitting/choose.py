@@ -32,7 +32,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample
+from fpbandits.fitting.em import Mixture, Sample, distinct
 from fpbandits.fitting.search import (
     END,
     FEW,
@@ -68,7 +68,7 @@ _AS_LIKELY = 2.0
 _PARTS = 0.25, 0.5, 1.0
 """Which fractions of the pseudo-count are tried."""
 _NOTHING = 1.0
-"""A difference in the held-out log-likelihood of all units, in nats, that does not count."""
+"""A difference in the log-likelihood of all units, in nats, that does not count."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,12 @@ def choose(
         found = shaken(final, some_of(final, SMALL, random), found, random)
         found, ends = renewed(final, found, random)
     mixture, top = final.climb(found[0], 1500, 1e-9)
-    rivals = tuple((end, top - value) for end, value in ends if value > top - _AS_LIKELY)
+    mixture = distinct(mixture, final, _NOTHING)
+    rivals = tuple(
+        (end, top - value)
+        for end, value in ends
+        if value > top - _AS_LIKELY and end.types == mixture.types
+    )
     perhaps = smallest(scores, _PERHAPS)
     return mixture, Choice(held_out, bic, final.pseudo_count, chosen, perhaps, rivals)
 

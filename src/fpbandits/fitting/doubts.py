@@ -55,8 +55,11 @@ class Seen:
         How likely a unit's likeliest type is, in the mean over units.
     pairs
         What the pairs are called.
-    by_bic, perhaps
-        How many types are best by BIC, and may be there though that is not clear.
+    chosen, by_bic, perhaps
+        How many types were chosen, before those that are the same were merged; are best by BIC; and
+        may be there though that is not clear.
+    dropped
+        How many rows were left out because something was missing.
     rivals
         The means of other sets of types that are about as likely, [pair, type] with types in any
         order, each with how many nats it is off.
@@ -73,9 +76,11 @@ class Seen:
     means: Floats
     errors: Floats
     sureness: float
+    chosen: int
     by_bic: int
     perhaps: int
     rivals: list[tuple[Floats, float]]
+    dropped: int = 0
 
 
 def doubts(seen: Seen) -> list[str]:
@@ -90,6 +95,13 @@ def doubts(seen: Seen) -> list[str]:
 
 def _about_units(seen: Seen) -> list[str]:
     said = []
+    if seen.dropped:
+        said.append(f"{counted(seen.dropped, 'row')} left out: something is missing")
+    if len(seen.arms) > seen.units:
+        said.append(
+            f"there are {counted(len(seen.arms), 'arm')} for {counted(seen.units, 'unit')}: are "
+            "the columns of units and arms swapped?"
+        )
     each = seen.events / seen.units
     if each < _FEW_REWARDS:
         said.append(
@@ -115,9 +127,10 @@ def _about_arms(seen: Seen) -> list[str]:
     elif len(rare):
         worst = rare[seen.shown[rare].argmin()]
         said.append(
-            f"{len(rare)} of {counted(len(seen.arms), 'arm')} were never shown to {_RARELY:.0%} of "
-            f"units or more ({quote(seen.arms[worst])} to {1 - seen.shown[worst]:.0%}): what they "
-            "would have paid is taken from others of their type"
+            f"{len(rare):,} of {counted(len(seen.arms), 'arm')} were never shown to "
+            f"{_RARELY:.0%} of units or more ({quote(seen.arms[worst])} to "
+            f"{1 - seen.shown[worst]:.0%}): what they would have paid is taken from others of "
+            "their type"
         )
     never = [name for name, own in zip(seen.pairs, seen.plays, strict=True) if own.sum() < 0.5]
     if never:
@@ -130,14 +143,19 @@ def _about_arms(seen: Seen) -> list[str]:
     ]
     if thin:
         said.append(
-            f"{counted(len(thin), 'mean')} of {seen.plays.size} rest on fewer than {_THIN} rewards "
-            f"and lean on the arm's own: {listed(thin, 4)}"
+            f"{counted(len(thin), 'mean')} of {seen.plays.size:,} rest on fewer than {_THIN} "
+            f"rewards and lean on the arm's own: {listed(thin, 4)}"
         )
     return said
 
 
 def _about_types(seen: Seen) -> list[str]:
     said = []
+    if seen.chosen > len(seen.types):
+        said.append(
+            f"{counted(seen.chosen, 'type')} came out as {len(seen.types)}: types that are the "
+            "same are one type"
+        )
     for one, two in combinations(range(len(seen.types)), 2):
         gap = np.abs(seen.means[:, one] - seen.means[:, two])
         if (gap < _CLEARLY * np.hypot(seen.errors[:, one], seen.errors[:, two])).all():
@@ -155,12 +173,12 @@ def _about_types(seen: Seen) -> list[str]:
     chosen = len(seen.types)
     if chosen == MOST_TYPES:
         said.append(f"{counted(chosen, 'type')} is the most that was tried: there may be more")
-    if seen.perhaps > chosen:
+    if seen.perhaps > seen.chosen:
         said.append(
             f"there may be {counted(seen.perhaps, 'type')}: they predict better, if not clearly; "
             "rare types, and types much like others, take more units to be found"
         )
-    if seen.by_bic != chosen:
+    if seen.by_bic != seen.chosen:
         said.append(
             f"BIC would take {counted(seen.by_bic, 'type')}: the number of types is not certain"
         )

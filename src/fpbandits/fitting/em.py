@@ -268,6 +268,36 @@ def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -
         yield sample.maximise(plays[:, rest], sums[:, rest], counts[rest], mixture.ordered(rest))
 
 
+def distinct(mixture: Mixture, sample: Sample, nats: float) -> Mixture:
+    """Merge types that are the same: as long as merging two costs less than so many nats.
+
+    With units assigned by their posteriors, the log-likelihood falls by at most what their plays
+    cost more under one distribution than under two.
+    """
+
+    def cost(plays: Floats, sums: Floats, parameters: Floats) -> Floats:
+        base, by_statistic = sample.estimator.laws(parameters, mixture.common)
+        total: Floats = (plays * base + (sums * by_statistic).sum(axis=2)).sum(axis=0)
+        return total
+
+    while mixture.types > 1:
+        _, plays, sums, _, _ = sample.expect(mixture)
+        plays = plays + sample.pseudo_count
+        sums = sums + sample.pseudo_count * sample.pooled[:, np.newaxis]
+        one, two = np.triu_indices(mixture.types, 1)
+        both = plays[:, one] + plays[:, two], sums[:, one] + sums[:, two]
+        near = (mixture.parameters[:, one] + mixture.parameters[:, two]) / 2
+        together, _ = sample.estimator.maximise(*both, mixture.common, near)
+        apart = cost(plays, sums, mixture.parameters)
+        more = cost(*both, together) - apart[one] - apart[two]
+        least = int(more.argmin())
+        if more[least] > nats:
+            break
+        pair = int(one[least]), int(two[least])
+        mixture, _ = sample.climb(next(merged(mixture, sample, [pair])), 600)
+    return mixture
+
+
 def starts(
     sample: Sample, types: int, before: Mixture | None, count: int, random: np.random.Generator
 ) -> Iterator[Mixture]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import checked_range, known_name, whole_number
+from fpbandits.core.checks import checked_range, known_name, number_text, whole_number
 from fpbandits.errors import InputError, counted, within
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
@@ -19,10 +19,16 @@ from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
 from fpbandits.fitting.doubts import Seen, doubts, told_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
+from fpbandits.fitting.naming import names_and_order
 from fpbandits.fitting.result import Fit
-from fpbandits.logs.log import Log, read_log
+from fpbandits.logs.log import Log, log_name, read_log
+from fpbandits.logs.sketch import sketch
 from fpbandits.logs.sources import Progress
+from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
+
+_FEWEST_PLAYS = 2
+"""Rows per arm, below which a log is refused."""
 
 
 def fit(
@@ -32,11 +38,14 @@ def fit(
     arm: str,
     reward: str,
     context: str | None = None,
+    key: str | None = None,
     family: str = "bernoulli",
     range: Sequence[float] | None = None,
     types: int | None = None,
     seed: int = 0,
     arms: Sequence[str] | None = None,
+    missing: str = "refuse",
+    like: Problem | str | os.PathLike[str] | None = None,
     name: str | None = None,
     progress: Progress | None = None,
     **given: Any,
@@ -46,13 +55,15 @@ def fit(
     Parameters
     ----------
     log
-        The path of a .csv, .tsv or .parquet file, or a data frame: pandas, Polars, Arrow, or a dict
-        of columns.
+        The path of a .csv, .tsv (also gzipped, .gz) or .parquet file, or a data frame: pandas,
+        Polars, Arrow, or a dict of columns.
     unit, arm, reward, context
         The names of its columns; a context is what was seen before a decision, if anything.
+    key
+        The column that tells a reward from others, if there is one: no key may come twice.
     family
         "bernoulli" (rewards of 0 or 1, the ends of the range, or 0 and a value of each arm),
-        "beta", "gaussian" or "discrete".
+        "revenue" (0, or an amount that varies), "beta", "gaussian" or "discrete".
     range
         The lowest and the highest reward, for families that have a range.
     types
@@ -61,13 +72,18 @@ def fit(
         What all random choices come from.
     arms
         The arms that there may be, in order; by default those in the log, sorted.
+    missing
+        "refuse" rows in which something is missing, or "drop" them.
+    like
+        Models of an earlier fit, or their file: types that are like them keep their names and
+        order.
     name
-        What to call the problem; by default the file's name.
+        The name of the problem; by default the file's name.
     progress
         Told what is under way: its name, its share, and the share of all.
     **given
         What is known of the family and need not be found: ``deviation``, ``concentration``,
-        ``support`` or ``value``.
+        ``shape``, ``support`` or ``value``.
 
     Examples
     --------
@@ -88,11 +104,20 @@ def fit(
     if types is not None:
         types = whole_number("types", types, least=1, most=MOST_TYPES)
     tell = progress or (lambda *told: None)
+    earlier = None if like is None else the_problem(like)
     read = read_log(
-        log, unit=unit, arm=arm, reward=reward, context=context, arms=arms, progress=tell
+        log,
+        unit=unit,
+        arm=arm,
+        reward=reward,
+        context=context,
+        key=key,
+        arms=arms,
+        missing=missing,
+        progress=tell,
     )
     if name is None:
-        name = Path(log).stem if isinstance(log, str | os.PathLike) else "fit"
+        name = log_name(log, "fit")
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
     with within(where):
         _check_sizes(read, types)
@@ -102,12 +127,14 @@ def fit(
     tell("adding up rewards", 0.0, 0.0)
     cells = cells_of(read, estimator)
     mixture, choice = choose(cells, estimator, types, seed, tell)
-    mixture = mixture.ordered(np.argsort(-mixture.log_shares, kind="stable"))
+    means = estimator.means(mixture.parameters, mixture.common)
+    names, order = names_and_order(np.exp(mixture.log_shares), means, read.pair_names, earlier)
+    mixture = mixture.ordered(order)
     sample = Sample(cells, cells.weights(), estimator, choice.pseudo_count)
     tell("finding standard errors", 0.0, 0.0)
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 2)))
     errors = standard_errors(sample, mixture, random)
-    return _result(read, sample, mixture, choice, errors, name)
+    return _result(read, sample, mixture, choice, errors, names, name)
 
 
 def _check_sizes(log: Log, types: int | None) -> None:
@@ -121,6 +148,17 @@ def _check_sizes(log: Log, types: int | None) -> None:
         raise InputError(
             f"all rewards are of one arm, {log.arms[0]!r}: there is nothing to choose from"
         )
+    if np.ptp(log.reward) == 0:
+        raise InputError(
+            f"all rewards are {number_text(float(log.reward[0]))}: there is nothing to learn from "
+            "them"
+        )
+    if len(log.reward) < _FEWEST_PLAYS * len(log.arms):
+        raise InputError(
+            f"{counted(len(log.arms), 'arm')} in {counted(len(log.reward), 'row')}: most were "
+            "played once, and say nothing of each other. Is it the right column? Dates, "
+            "identifiers or exact prices make arms if they are grouped"
+        )
     if types is not None and types > len(log.units):
         raise InputError(
             f"{counted(types, 'type')} for {counted(len(log.units), 'unit')}: there cannot be "
@@ -129,10 +167,15 @@ def _check_sizes(log: Log, types: int | None) -> None:
 
 
 def _result(
-    log: Log, sample: Sample, mixture: Mixture, choice: Choice, errors: Errors, name: str
+    log: Log,
+    sample: Sample,
+    mixture: Mixture,
+    choice: Choice,
+    errors: Errors,
+    names: tuple[str, ...],
+    name: str,
 ) -> Fit:
     """Put all that was found under names and into the user's units."""
-    names = tuple(f"type{place + 1}" for place, _ in enumerate(mixture.log_shares))
     shares = np.exp(mixture.log_shares)
     problem = _problem(log, sample.estimator, mixture, names, shares, name)
     means = problem.rewards.means.T
@@ -155,9 +198,11 @@ def _result(
         means,
         errors.means,
         sureness,
+        choice.types,
         min(choice.bic, key=choice.bic.__getitem__),
         choice.perhaps,
         [(sample.estimator.means(end.parameters, end.common), off) for end, off in choice.rivals],
+        log.dropped,
     )
     shape = problem.means.shape[1:]
     return Fit(
@@ -192,6 +237,7 @@ def _problem(
         "models": names,
         "prior": dict(zip(names, shares.tolist(), strict=True)),
         "name": name,
+        "fitted_units": sketch(log.units),
     }
     if "range" in fields:
         naming["range"] = fields.pop("range")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -15,7 +17,7 @@ from fpbandits.core.storage import make_folder, write_together
 from fpbandits.errors import counted
 from fpbandits.report.figures import BLUE, ORANGE, blank, footnote, own_style, rendered, short
 from fpbandits.report.html import fill
-from fpbandits.report.text import aligned
+from fpbandits.report.text import LOOK_ALIKE, aligned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 _MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
 _LONGEST = 26
+_MOST_SHOWN = 12
+"""Columns of a table on a terminal, if no more are best for some type."""
+_WIDTH = 80
 
 
 def _setting(fit: Fit) -> str:
@@ -48,9 +53,9 @@ def types_figure(fit: Fit) -> Figure:
     middle = (means.min() + means.max()) / 2
     for (row, column), mean in np.ndenumerate(means):
         colour = "white" if mean < middle else "black"
-        error = errors[row, column]
+        error = float(errors[row, column])
         if written:
-            text = f"{mean:.3g}\n±{error:.1g}"
+            text = "\n±".join(with_error(mean, error))
             axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
         else:
             # A bar as long as the interval is wide beside the spread of all means.
@@ -118,30 +123,73 @@ def choice_figure(fit: Fit) -> Figure:
 
 def fit_table(fit: Fit) -> RenderableType:
     """Show the types, and what to think of them, on a terminal."""
-    problem, errors = fit.problem, fit.error_table
+    problem = fit.problem
     head = f"{counted(fit.types, 'type')} from {_setting(fit)}, {problem.rewards}"
-    most = 4
-    names = [short(name, 13) for name in problem.pair_names[:most]]
-    lines = [["type", "share", *names]]
-    for row, (name, share) in enumerate(fit.shares.items()):
-        numbers = zip(problem.rewards.means[row, :most], errors[row, :most], strict=True)
-        cells = [f"{mean:.3g} ±{error:.1g}" for mean, error in numbers]
-        lines.append([name, f"{share:.1%} ±{fit.share_errors[name]:.1%}", *cells])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    widths[1:] = [-width for width in widths[1:]]
     parts: list[RenderableType] = [Text(head, style="bold")]
-    parts += [Text(aligned(line, widths), no_wrap=True) for line in lines]
-    if problem.pairs > most:
-        parts.append(
-            Text(f"… and {problem.pairs - most} more columns: see --out, --report or --json")
-        )
+    parts += [Text(line, no_wrap=True) for line in _lines(fit)]
     parts.append(Text(""))
     parts.append(Text(f"A unit's likeliest type has probability {fit.sureness:.0%} on average."))
-    parts += [Text(str(each)) for each in fit.told_apart if fit.types > 1]
+    if fit.types > 1:
+        parts += [Text(LOOK_ALIKE), *(Text(str(each)) for each in fit.told_apart)]
     if fit.warnings:
         parts.append(Text(""))
         parts += [Text(f"Note: {warning}", style="italic") for warning in fit.warnings]
     return Group(*parts)
+
+
+def _cells(fit: Fit) -> list[list[str]]:
+    """Return the means with their errors as text: a row per type, a column per pair."""
+    means, errors = fit.problem.rewards.means, fit.error_table
+    return [
+        [" ±".join(with_error(*each)) for each in zip(*row, strict=True)]
+        for row in zip(means, errors, strict=True)
+    ]
+
+
+def with_error(mean: float, error: float) -> tuple[str, str]:
+    """Return a mean and its standard error, both to two significant digits of the error.
+
+    >>> with_error(4.5531, 0.0812), with_error(54.2, 12.3), with_error(1234.5, 0.0)
+    (('4.553', '0.081'), ('54', '12'), ('1234.5', '0'))
+    """
+    if not error > 0:
+        return f"{mean:.6g}", "0"
+    digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    if digits > 8:
+        return f"{mean:.6g}", f"{error:.1e}"
+    return f"{mean:.{max(0, digits)}f}", f"{error:.{max(0, digits)}f}"
+
+
+def _lines(fit: Fit) -> list[str]:
+    """Return the table: as many lines of columns as are needed; of many arms, the best ones."""
+    problem, cells = fit.problem, _cells(fit)
+    best = problem.rewards.means.reshape(fit.types, -1, len(problem.arms)).argmax(axis=2)
+    shown = {*(best + len(problem.arms) * np.arange(best.shape[1])).flat}
+    for pair in range(problem.pairs):  # best arms first, others as long as there is room
+        if len(shown) < _MOST_SHOWN:
+            shown.add(pair)
+    shares = [f"{share:.1%} ±{fit.share_errors[name]:.1%}" for name, share in fit.shares.items()]
+    left = [["type", *problem.models], ["share", *shares]]
+    columns = [
+        [short(problem.pair_names[pair], 20), *(row[pair] for row in cells)]
+        for pair in sorted(shown)
+    ]
+    lines = []
+    while columns:
+        block = [*left]
+        while columns and (len(block) == 2 or _width([*block, columns[0]]) <= _WIDTH):
+            block.append(columns.pop(0))
+        widths = [max(map(cell_len, column)) for column in block]
+        signs = [widths[0], *(-width for width in widths[1:])]
+        lines += [aligned(line, signs) for line in zip(*block, strict=True)]
+    if len(shown) < problem.pairs:
+        more = f"… and {problem.pairs - len(shown)} more columns, best for no type"
+        lines.append(f"{more}: see --save, --report or --json")
+    return lines
+
+
+def _width(columns: list[list[str]]) -> int:
+    return sum(max(map(cell_len, column)) + 2 for column in columns) - 2
 
 
 def write_report(fit: Fit, folder: Path) -> Path:
@@ -162,7 +210,8 @@ def write_report(fit: Fit, folder: Path) -> Path:
         "fit.html.j2",
         fit=fit,
         problem=fit.problem,
-        errors=fit.error_table.tolist(),
+        cells=_cells(fit),
+        alike=LOOK_ALIKE,
         pictures={name: files[folder / f"{name}.svg"] for name in figures},
         setting=_setting(fit),
         version=__version__,

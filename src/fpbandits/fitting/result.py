@@ -38,7 +38,7 @@ class Fit:
     held_out, bic
         By the number of types: the log-likelihood per reward by cross-validation over units, the
         higher the better; the Bayesian information criterion of all units, the lower the better.
-    strength
+    pseudo_count
         The pseudo-count: how many rewards of its arm's pooled distribution are added to those of
         each type, which shrinks means that rest on few rewards.
     sureness
@@ -57,7 +57,7 @@ class Fit:
     events: int
     held_out: Mapping[int, float]
     bic: Mapping[int, float]
-    strength: float
+    pseudo_count: float
     sureness: float
     warnings: tuple[str, ...]
     told_apart: tuple[Apart, ...]
@@ -102,7 +102,7 @@ class Fit:
             "events": self.events,
             "bic": {str(number): value for number, value in self.bic.items()},
             "held_out": {str(number): value for number, value in self.held_out.items()},
-            "strength": self.strength,
+            "pseudo_count": self.pseudo_count,
             "sureness": self.sureness,
             "warnings": list(self.warnings),
             "told_apart": {

@@ -25,10 +25,11 @@ _FIELDS = {
     "value": "what each arm pays when it pays",
     "deviation": "standard deviation of a reward",
     "concentration": "concentration (no unit)",
+    "shape": "shape of amounts (no unit)",
     "support": "all values that a reward can have",
     "shares": "share of decisions in each context",
 }
-"""Labels; all but concentration and shares are in units of rewards."""
+"""Labels; all but concentration, shape and shares are in units of rewards."""
 
 _PASTE = """(event) => {
     if (event.target.tagName === "INPUT") return;

@@ -4,31 +4,38 @@ A row has a unit, an arm, a reward and, if there are contexts, what was seen bef
 few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
 become numbers: units in order of appearance, arms and contexts sorted, 9 before 12.
 
-Whatever is wrong is said with the row where it is: of a file as a spreadsheet counts them, the
-header being row 1; of a data frame from 0, as data frames do.
+An error names the row: of a file as a spreadsheet counts them, the header being row 1; of a data
+frame from 0, as data frames do.
+
+A log with every row twice makes types look clearer than they are, so it is refused. Equal rows (one
+unit, arm and reward) are common; that each of them comes an even number of times is not.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import checked_name, checked_path, number_text
+from fpbandits.core.arrays import Bools, Floats, Ints
+from fpbandits.core.checks import checked_name, checked_path, known_name
 from fpbandits.core.storage import shown
-from fpbandits.errors import Error, InputError, Place, quote, unknown, wrong_type
+from fpbandits.errors import Error, InputError, Place, counted, quote, wrong_type
 from fpbandits.families.estimator import Codes
+from fpbandits.logs.columns import Labels, Reals, Times
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
+
+MISSING = ("refuse", "drop")
+"""What to do with rows in which something is missing."""
+_FEWEST_REPEATED = 50
+"""Of fewer distinct rows each may come twice by chance."""
+_LOOKED_AT = 1000
+"""Units that are looked at first for repeated rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +45,15 @@ class Log:
     Attributes
     ----------
     units
-        How the units are called.
+        Names of the units.
     arms, contexts
         Names; a pair is context · number of arms + arm, as in a `Problem`.
     extra
         Further columns of numbers, by name.
+    time
+        When each row happened, if a column says so.
+    dropped
+        How many rows were left out because something was missing in them.
     """
 
     units: Sequence[str]
@@ -52,6 +63,8 @@ class Log:
     pair: Codes
     reward: Floats
     extra: Mapping[str, Floats]
+    time: Floats | None
+    dropped: int
     place: Callable[[int], Place]
     """Where a row is, by its number from 0."""
 
@@ -62,10 +75,16 @@ class Log:
 
     @property
     def pair_names(self) -> list[str]:
-        """What to call the pairs."""
+        """Names of the pairs."""
         if not self.contexts:
             return list(self.arms)
         return [f"{context}: {arm}" for context in self.contexts for arm in self.arms]
+
+    def by_unit(self) -> Ints:
+        """Return the rows unit by unit, those of a unit by time, or else in the log's order."""
+        if self.time is None:
+            return np.argsort(self.unit, kind="stable")
+        return np.lexsort((self.time, self.unit))
 
     @contextmanager
     def naming_rows(self) -> Iterator[None]:
@@ -74,6 +93,13 @@ class Log:
             yield
         except InputError as error:
             raise _placed(error, self.place) or error from None
+
+
+def log_name(source: Any, otherwise: str) -> str:
+    """Return the name of a log's file without its endings."""
+    if not isinstance(source, str | os.PathLike):
+        return otherwise
+    return Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
 def _placed(error: Error, place: Callable[[int], Place]) -> Error | None:
@@ -91,20 +117,24 @@ def read_log(
     arm: str,
     reward: str,
     context: str | None = None,
+    time: str | None = None,
+    key: str | None = None,
     numbers: Sequence[str] = (),
     arms: Sequence[str] | None = None,
     contexts: Sequence[str] | None = None,
+    missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Log:
     """Read a log from a file's path or a data frame, and check every row.
 
-    ``numbers`` are further columns to keep, ``arms`` and ``contexts`` those that there may be: by
-    default all that appear. A data frame is anything whose columns are had by name: pandas, Polars,
-    Arrow, a dict.
+    ``key`` names a column whose values must differ, ``numbers`` further columns to keep. ``arms``
+    and ``contexts`` are those that there may be: by default all that appear. A data frame is
+    anything whose columns are had by name: pandas, Polars, Arrow, a dict.
     """
     roles = {"unit": unit, "arm": arm, "reward": reward}
-    if context is not None:
-        roles["context"] = context
+    optional = {"context": context, "time": time, "key": key}
+    roles |= {role: name for role, name in optional.items() if name is not None}
+    known_name("value of missing", missing, MISSING)
     names = [*roles.values(), *numbers]
     for role, name in [*roles.items(), *(("a further column", name) for name in numbers)]:
         if not isinstance(name, str) or not name:
@@ -126,7 +156,7 @@ def read_log(
             chunks = file_chunks(path, names, progress)
         else:
             chunks = frame_chunks(source, names)
-        return _collected(chunks, roles, tuple(numbers), known, place)
+        return _collected(chunks, roles, tuple(numbers), known, missing == "drop", place)
     except Error as error:
         raise _placed(error, place) or error.at(where) from None
 
@@ -136,158 +166,85 @@ def _collected(
     roles: Mapping[str, str],
     numbers: tuple[str, ...],
     known: Mapping[str, Sequence[str] | None],
+    drop: bool,
     place: Callable[[int], Place],
 ) -> Log:
     """Turn chunks of columns into numbers."""
-    labels = {role: _Labels(role) for role in roles if role != "reward"}
-    reals = {name: _Reals(name, np.float64) for name in ("reward", *numbers)}
-    readers = [labels.get(role) or reals[role] for role in roles] + [reals[n] for n in numbers]
+    labels = {role: Labels(role) for role in ("unit", "arm", "context", "key") if role in roles}
+    reals = {name: Reals(name) for name in ("reward", *numbers)}
+    reals |= {"time": Times("time")} if "time" in roles else {}
+    columns: dict[str, Labels | Reals] = {**labels, **reals}
+    readers = [columns[name] for name in (*roles, *numbers)]
     for chunk in chunks:
         for reader, values in zip(readers, chunk, strict=True):
             reader.add(values)
-    rewards = reals["reward"].all()
+    kept = _present(readers, drop)
+    rewards = reals["reward"].all()[kept]
     if not len(rewards):
-        raise InputError("there are no rows: expected one per reward")
-    arms, arm = labels["arm"].sorted(known["arm"])
+        nothing = "in every row something is missing" if len(kept) else "there are no rows"
+        raise InputError(f"{nothing}: expected a row per reward")
+    units, unit = labels["unit"].kept(kept)
+    arms, arm = labels["arm"].sorted(known["arm"], kept)
     pair = arm
     contexts: tuple[str, ...] = ()
     if "context" in labels:
-        contexts, context = labels["context"].sorted(known["context"])
+        contexts, context = labels["context"].sorted(known["context"], kept)
         pair = context * np.int32(len(arms)) + arm
     for kind, names in (("arm", arms), ("context", contexts)):
         for name in names:
             checked_name((kind, name), name)
+    if "key" in labels:
+        _refuse_repeated_keys(*labels["key"].kept(kept), np.flatnonzero(kept))
+    else:
+        _refuse_repeated_rows(unit, pair, rewards)
+    rows = np.flatnonzero(kept)
     return Log(
-        list(labels["unit"].codes),
+        units,
         arms,
         contexts,
-        labels["unit"].all(),
+        unit,
         pair,
         rewards,
-        {name: reals[name].all() for name in numbers},
-        place,
+        {name: reals[name].all()[kept] for name in numbers},
+        reals["time"].all()[kept] if "time" in reals else None,
+        len(kept) - len(rows),
+        place if len(rows) == len(kept) else lambda row: place(int(rows[row])),
     )
 
 
-class _Column:
-    """A column, collected chunk by chunk."""
-
-    def __init__(self, role: str, dtype: type) -> None:
-        self.role = role
-        self._parts: list[NDArray[Any]] = [np.zeros(0, dtype)]
-        self._rows = 0
-
-    def _append(self, values: NDArray[Any]) -> None:
-        self._parts.append(values)
-        self._rows += len(values)
-
-    def _wrong(self, words: str, row: int) -> InputError:
-        """Return an error about a row of the present chunk."""
-        return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
-
-    def all(self) -> NDArray[Any]:
-        """Return the values of all rows."""
-        self._parts = [np.concatenate(self._parts)]
-        return self._parts[0]
+def _present(readers: Sequence[Labels | Reals], drop: bool) -> Bools:
+    """Return the rows in which nothing is missing; refuse the others, unless they are dropped."""
+    missing = np.stack([reader.missing() for reader in readers])
+    incomplete: Bools = np.logical_or.reduce(missing)
+    if incomplete.any() and not drop:
+        row = int(incomplete.argmax())
+        role = readers[int(missing[:, row].argmax())].role
+        count = f"{incomplete.sum():,} of {counted(len(incomplete), 'row')} lack something"
+        words = f"the {role} is missing. {count}: --missing drop leaves them out"
+        raise InputError(words, place=(("index", row),))
+    complete: Bools = ~incomplete
+    return complete
 
 
-class _Labels(_Column):
-    """A column of names, as numbers in order of appearance."""
-
-    def __init__(self, role: str) -> None:
-        super().__init__(role, np.int32)
-        self.codes: dict[Any, int] = defaultdict(lambda: len(self.codes))
-
-    def add(self, values: Any) -> None:
-        if isinstance(values, np.ndarray) and values.dtype.kind != "O":
-            distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-            names = [self._name(value) for value in distinct.tolist()]
-            if None in names:
-                raise self._wrong("is missing", int(first[names.index(None)]))
-            codes = np.empty(len(distinct), np.int32)
-            for index in np.argsort(first):
-                codes[index] = self.codes[names[index]]
-            self._append(codes[inverse])
-        else:
-            if isinstance(values, np.ndarray):
-                values = list(map(self._name, values.tolist()))
-            for missing in ("", None):
-                if missing in self.codes or missing in values:
-                    row = next(i for i, name in enumerate(values) if name == missing)
-                    raise self._wrong("is missing", row)
-            self._append(np.fromiter(map(self.codes.__getitem__, values), np.int32, len(values)))
-
-    @staticmethod
-    def _name(value: Any) -> str | None:
-        """Return what stands for a value; None where there is none."""
-        if isinstance(value, str):
-            return value.strip() or None
-        if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
-            return None
-        if isinstance(value, float):
-            return number_text(value)
-        return str(value)
-
-    def sorted(self, known: Sequence[str] | None) -> tuple[tuple[str, ...], Codes]:
-        """Return names in order, and the numbers of all rows in that order.
-
-        The order is that of the names that are known, if they are, and another is refused.
-        """
-        order = sorted(self.codes, key=_as_numbers) if known is None else known
-        index_of = {name: index for index, name in enumerate(order)}
-        indices = np.empty(len(self.codes), np.int32)
-        for name, number in self.codes.items():
-            if name not in index_of:
-                row = int((self.all() == number).argmax())
-                raise unknown(self.role, name, order).at(("index", row))
-            indices[number] = index_of[name]
-        return tuple(order), indices[self.all()]
+def _refuse_repeated_keys(names: list[str], keys: Codes, rows: Ints) -> None:
+    if len(names) < len(keys):
+        _, first = np.unique(keys, return_index=True)
+        again = np.delete(np.arange(len(keys)), first)
+        count = f"{counted(len(again), 'row')} of {len(keys):,} repeat a key"
+        words = f"the key {quote(names[keys[again[0]]])} was there before. {count}"
+        raise InputError(f"{words}: leave the copies out", place=(("index", int(rows[again[0]])),))
 
 
-def _as_numbers(name: str) -> list[Any]:
-    """Return the key to sort by: numbers by size, also those within a text, before texts.
-
-    >>> sorted(["12 EUR", "9 EUR", "a10", "a9", "-1", "2.5"], key=_as_numbers)
-    ['-1', '2.5', '9 EUR', '12 EUR', 'a9', 'a10']
-    """
-    with suppress(ValueError):
-        if math.isfinite(float(name)):
-            return [(0, float(name), "")]
-    parts = re.split(r"(\d+)", name)
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
-
-
-class _Reals(_Column):
-    """A column of numbers."""
-
-    def add(self, values: Any) -> None:
-        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-            reals = values.astype(np.float64)
-        else:
-            values = values.tolist() if isinstance(values, np.ndarray) else values
-            reals = self._converted(values)
-        finite = np.isfinite(reals)
-        if not finite.all():
-            row = int((~finite).argmax())
-            given = values[row]
-            nothing = given is None or given != given
-            words = "is missing" if nothing else f"is {quote(given)}: expected a finite number"
-            raise self._wrong(words, row)
-        self._append(reals)
-
-    def _converted(self, values: Sequence[Any]) -> Floats:
-        """Return texts or objects as numbers, or say which is none."""
-        with suppress(TypeError, ValueError):
-            reals = np.fromiter(map(float, values), np.float64, len(values))
-            # 1_000 is a number to Python alone.
-            if not any(isinstance(value, str) and "_" in value for value in values):
-                return reals
-        for row, value in enumerate(values):
-            try:
-                float("" if isinstance(value, str) and "_" in value else value)
-            except (TypeError, ValueError):
-                empty = value is None or (isinstance(value, str) and not value.strip())
-                missing = empty or type(value).__name__ == "NAType"
-                what = "is missing" if missing else f"is {quote(value)}"
-                raise self._wrong(f"{what}: expected a number", row) from None
-        raise AssertionError("some value is no number")
+def _refuse_repeated_rows(unit: Codes, pair: Codes, reward: Floats) -> None:
+    if np.ptp(reward) == 0:
+        return  # then equal rows say nothing
+    for some in (unit < _LOOKED_AT, np.ones(len(unit), bool)):
+        kinds = np.stack([unit[some], pair[some], reward[some]], axis=1)
+        _, counts = np.unique(kinds, axis=0, return_counts=True)
+        times = int(np.gcd.reduce(counts))
+        if times == 1 or len(counts) < _FEWEST_REPEATED:
+            return
+    raise InputError(
+        f"every row is there {times} times, with the same unit, arm and reward: leave the copies "
+        "out. If they are rewards of their own, name a column whose values differ (--key)"
+    )

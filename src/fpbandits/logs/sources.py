@@ -7,7 +7,9 @@ lists of texts from CSV, arrays from elsewhere. Nothing is converted here, and n
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -21,7 +23,7 @@ from fpbandits.errors import InputError, StorageError, listed, quote, said, unkn
 
 Progress = Callable[[str, float, float], None]
 
-ENDINGS = (".csv", ".tsv", ".parquet")
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 _AT_ONCE = 2**16
 
 
@@ -55,8 +57,7 @@ def file_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
     """Return the chunks of a file, by its ending."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
+    if not path.name.lower().endswith(ENDINGS):
         raise InputError(
             f"unknown file ending {quote(path.suffix)}: a log is a {', '.join(ENDINGS)} file or a "
             "data frame"
@@ -65,7 +66,7 @@ def file_chunks(
         raise InputError("there is no such file")
     if not path.is_file():
         raise InputError("not a regular file")
-    if ending == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _parquet_chunks(path, names, progress)
     return _csv_chunks(path, names, progress)
 
@@ -90,17 +91,25 @@ def _parquet_chunks(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a CSV file; yield its bytes and a reader of its rows."""
+def _unpacked(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a file that may be gzipped; yield it as it is, and as it was before."""
     try:
         with path.open("rb") as raw:
-            first = raw.readline()
-            comma = max(",;\t", key=lambda each: first.count(each.encode()))
-            raw.seek(0)
-            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
-    except OSError as error:
-        raise StorageError(f"cannot be read ({error.strerror or error})") from None
+            yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or said(error, 100)
+        raise StorageError(f"cannot be read ({reason})") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a CSV file; yield it, and a reader of its rows."""
+    with _unpacked(path) as (raw, content):
+        first = content.readline()
+        comma = max(",;\t", key=lambda each: first.count(each.encode()))
+        content.seek(0)
+        text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+        yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
 
 
 def _csv_chunks(
@@ -144,8 +153,8 @@ def line_of(path: Path, row: int) -> int:
 
 def _undecodable(path: Path) -> InputError:
     """Say where the first byte is that is not UTF-8."""
-    with path.open("rb") as raw:
-        for number, line in enumerate(raw, 1):
+    with _unpacked(path) as (_, content):
+        for number, line in enumerate(content, 1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:

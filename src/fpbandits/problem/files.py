@@ -4,17 +4,21 @@ TOML holds everything::
 
     name = "pricing"
     reward = "bernoulli"         # or "beta" with `concentration`, "discrete" with `support`,
-                                 # "gaussian" with `deviation`
+                                 # "gaussian" with `deviation`, "revenue" with `shape`
     arms = ["9 EUR", "12 EUR"]
     range = [0, 1]               # optional: the user's units
     truth = "loyal"              # optional
     [models]
-    loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm
+    loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm;
+                                 # revenue: [chance, mean amount] for each arm
     thrifty = [0.2, 0.5]
     [prior]                      # optional: weights, 1 where none is given
     loyal = 3
+    [fitted]                     # by fit: hashes of some of the units it saw
+    units = ["0004ba9e2273"]
 
-With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities.
+With `value = [9, 12]` Bernoulli arms pay that value or nothing, and the rows are probabilities;
+with `cost = 4` or `cost = [4, 5]` beside it they pay the profit, value − cost.
 With `contexts = ["mobile", "desktop"]` a model is a table of one such list per context, and
 `shares = [0.6, 0.4]` says how often each comes.
 
@@ -42,6 +46,7 @@ from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import check_size, read_whole, shown, write_aside
 from fpbandits.errors import InputError, quote, unknown, within, wrong_type
 from fpbandits.families import FAMILIES
+from fpbandits.families.two_point import profits
 from fpbandits.problem.builtin import BUILT_IN, built_in
 from fpbandits.problem.problem import Problem
 from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
@@ -50,7 +55,7 @@ SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
 _NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares")
-_COMMON_FIELDS = (*_NAMING, "reward", "models")
+_COMMON_FIELDS = (*_NAMING, "reward", "models", "fitted")
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
 """A number without a digit before the point, which TOML does not have."""
@@ -173,6 +178,9 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
         raise unknown("reward family", name_of_family, FAMILIES)
     family = FAMILIES[name_of_family]
     fields = _COMMON_FIELDS + family.fields + family.optional
+    if "cost" in table and "value" in fields:
+        table = {**table, "value": profits(table.get("value"), table["cost"])}
+        del table["cost"]
     for field in table:
         if field in fields:
             continue
@@ -194,6 +202,10 @@ def problem_from_table(table: Mapping[str, Any], name: str) -> Problem:
     for key in _NAMING:
         if key in table:
             naming[key] = table[key]  # type: ignore[literal-required]  # they are its keys
+    fitted = table.get("fitted", {})
+    if not isinstance(fitted, dict) or fitted.keys() - {"units"}:
+        raise wrong_type("fitted", fitted, "a table with units, as fit writes it")
+    naming["fitted_units"] = fitted.get("units", ())
     return Problem.of_family(
         name_of_family,
         list(rows.values()),
@@ -233,6 +245,9 @@ def problem_to_toml(problem: Problem) -> str:
     if problem.prior is not None:
         shares = zip(problem.models, problem.prior, strict=True)
         lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]
+    if problem.fitted_units:
+        units = ", ".join(map(_toml_text, problem.fitted_units))
+        lines += ["", "[fitted]", f"units = [{units}]"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,7 +1,7 @@
 """`Problem`: a finite set Θ of candidate models, each giving the reward law of every arm.
 
-A problem is made by `Problem.bernoulli`, `beta`, `discrete` or `gaussian`, which check everything
-once: names, shapes, numbers. From then on it never changes, and all else (theory,
+A problem is made by `Problem.bernoulli`, `beta`, `discrete`, `gaussian` or `revenue`, which check
+everything once: names, shapes, numbers. From then on it never changes, and all else (theory,
 policies, simulation, agents) trusts it.
 """
 
@@ -21,8 +21,11 @@ from fpbandits.core.names import Names, Naming
 from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.shares import checked_prior, checked_shares
 from fpbandits.core.table import checked_rows
-from fpbandits.errors import InputError, counted, listed, quote
+from fpbandits.errors import InputError, counted, listed, quote, wrong_type
 from fpbandits.families import FAMILIES, RewardFamily
+from fpbandits.families.two_point import profits
+from fpbandits.logs.sketch import DIGITS
+from fpbandits.problem.frames import Frame, unframed
 from fpbandits.problem.html import problem_html
 from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
@@ -46,6 +49,8 @@ class Problem(RefusesOldAttributes):
         How likely each model is, in order, if that was said.
     contexts, shares
         What is seen before a decision, and how often it comes; none without contexts.
+    fitted_units
+        A sketch of the units that the models were fitted to, if they were (`logs.sketch`).
 
     Examples
     --------
@@ -66,6 +71,7 @@ class Problem(RefusesOldAttributes):
     prior: tuple[float, ...] | None = None
     contexts: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    fitted_units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
@@ -80,27 +86,34 @@ class Problem(RefusesOldAttributes):
     @classmethod
     def bernoulli(
         cls,
-        means: Numbers,
+        means: Numbers | Frame,
         *,
         value: Sequence[float] | Floats | None = None,
+        cost: float | Sequence[float] | Floats | None = None,
         **naming: Unpack[Naming],
     ) -> Problem:
         """Make a problem of Bernoulli arms from means[model][arm], in the user's units.
 
+        A data frame with a row per model and a column per arm names both.
         A reward is the top of the range or its bottom. With a ``value`` for every arm it is that
-        value or 0, and the table holds probabilities. ``naming`` may give ``arms``, ``models``,
-        ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
+        value or 0, and the table holds probabilities. With a ``cost`` of what is sold, one for all
+        or one for every arm, it is the profit, value − cost, or 0. ``naming`` may give ``arms``,
+        ``models``, ``range``, ``prior``, ``truth`` and ``name``: see `Naming`.
 
         >>> Problem.bernoulli([[.9, .5], [.2, .4]], value=[9, 12]).means
         array([[8.1, 6. ],
                [1.8, 4.8]])
         """
+        if cost is not None:
+            value = profits(value, cost)
         return cls.of_family(
             "bernoulli", means, {} if value is None else {"value": value}, **naming
         )
 
     @classmethod
-    def gaussian(cls, means: Numbers, deviation: float, **naming: Unpack[Naming]) -> Problem:
+    def gaussian(
+        cls, means: Numbers | Frame, deviation: float, **naming: Unpack[Naming]
+    ) -> Problem:
         """Make a problem of normal rewards: means[model][arm] and one deviation for all.
 
         Both are in the user's units; ``naming`` is as in `bernoulli`, but there is no range.
@@ -111,7 +124,9 @@ class Problem(RefusesOldAttributes):
         return cls.of_family("gaussian", means, {"deviation": deviation}, **naming)
 
     @classmethod
-    def beta(cls, means: Numbers, concentration: float, **naming: Unpack[Naming]) -> Problem:
+    def beta(
+        cls, means: Numbers | Frame, concentration: float, **naming: Unpack[Naming]
+    ) -> Problem:
         """Make a problem of Beta arms: means[model][arm] and one concentration for all.
 
         On [0, 1] an arm of mean μ pays Beta(cμ, c(1 − μ)), of variance μ(1 − μ)/(c + 1).
@@ -134,6 +149,26 @@ class Problem(RefusesOldAttributes):
         Problem('problem': 1 model, 2 arms, discrete rewards in [0, 1])
         """
         return cls.of_family("discrete", probabilities, {"support": support}, **naming)
+
+    @classmethod
+    def revenue(
+        cls, chances: Numbers, amounts: Numbers, shape: float, **naming: Unpack[Naming]
+    ) -> Problem:
+        """Make a problem of arms that pay nothing, or an amount that varies.
+
+        An arm pays with chances[model][arm], and then a gamma amount of mean amounts[model][arm]
+        and deviation mean/√shape. ``naming`` is as in `bernoulli`, but there is no range.
+
+        >>> Problem.revenue([[.5, .2], [.1, .2]], [[30, 60], [30, 90]], shape=2).means
+        array([[15., 12.],
+               [ 3., 18.]])
+        """
+        try:
+            rows = np.stack(np.broadcast_arrays(np.array(chances, float), amounts), axis=-1)
+        except (TypeError, ValueError):
+            wanted = "expected numbers in chances[model][arm] and amounts[model][arm]"
+            raise InputError(wanted) from None
+        return cls.of_family("revenue", rows.astype(np.float64), {"shape": shape}, **naming)
 
     @classmethod
     def linear(
@@ -172,7 +207,7 @@ class Problem(RefusesOldAttributes):
 
     @classmethod
     def of_family(
-        cls, family: str, rows: Numbers, fields: Mapping[str, Any], **naming: Unpack[Naming]
+        cls, family: str, rows: Numbers | Frame, fields: Mapping[str, Any], **naming: Unpack[Naming]
     ) -> Problem:
         """Make a problem of any family in `FAMILIES`: a row per model, and its fields."""
         kind = FAMILIES[known_name("reward family", family, FAMILIES)]
@@ -184,6 +219,7 @@ class Problem(RefusesOldAttributes):
                 f"{quote(fields)}",
                 about=kind.fields[:1],
             )
+        rows, naming = unframed(rows, naming)
         rows = checked_rows(rows)
         names = Names.of(rows, naming)
         rows = names.flat(rows)
@@ -202,6 +238,7 @@ class Problem(RefusesOldAttributes):
             prior,
             names.contexts,
             shares,
+            _checked_hashes(naming.get("fitted_units", ())),
         )
 
     def reordered(self, models: Ints, arms: Ints) -> Problem:
@@ -310,7 +347,7 @@ class Problem(RefusesOldAttributes):
     def fingerprint(self) -> str:
         """A digest of all that decides how the problem is played: names, laws, range and prior.
 
-        `name`, `truth` and `shares` are not part of it.
+        `name`, `truth`, `shares` and `fitted_units` are not part of it.
         """
         digest = hashlib.sha256()
         for names in (self.arms, self.models, (self.rewards.name,)):
@@ -341,3 +378,11 @@ class Problem(RefusesOldAttributes):
 
     def _repr_html_(self) -> str:
         return problem_html(self)
+
+
+def _checked_hashes(given: Any) -> tuple[str, ...]:
+    hashes = tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not all(isinstance(each, str) and len(each) == DIGITS for each in hashes):
+        wanted = f"a list of hashes of {DIGITS} digits, as fit writes them"
+        raise wrong_type("fitted_units", given, wanted)
+    return hashes

@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+LOOK_ALIKE = (
+    "For fit, two types look the same on an arm if their means there differ by less than two "
+    "standard errors; analyze takes the means as exact."
+)
+"""When models that were fitted to a log count as the same."""
+
 
 def text_table(title: str, lines: Sequence[Sequence[str]], text_columns: int) -> str:
     """Return a table under a title; the first line is its head.

@@ -214,7 +214,7 @@ class Cell:
     def _can_leap(self, laws: RewardFamily) -> bool:
         """Tell whether something is sure of what this policy will look at."""
         near = laws.statistics_stay_near or not self.policy.looks_at_laws
-        return (laws.bounded or not self.spec.worst_case) and near
+        return laws.leaps and (laws.bounded or not self.spec.worst_case) and near
 
     @property
     def fixed_means(self) -> Floats:

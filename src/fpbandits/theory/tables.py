@@ -20,7 +20,7 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.problem.problem import Problem
-from fpbandits.report.text import aligned
+from fpbandits.report.text import LOOK_ALIKE, aligned
 from fpbandits.theory.analysis import Analysis, ContextAnalysis
 from fpbandits.theory.cases import Case
 
@@ -45,6 +45,8 @@ def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
         parts += _in_full(analysis, analysis.cases[0], problem)
     else:
         parts += _at_a_glance(analysis)
+    if problem.fitted_units:
+        parts.append(Text(LOOK_ALIKE))
     return Group(*parts)
 
 

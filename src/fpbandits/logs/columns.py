@@ -1,0 +1,203 @@
+"""The columns of a log, read chunk by chunk: names as codes, numbers, times.
+
+A missing value is kept as such, code −1 or NaN, so that all of them can be counted. Anything else
+that is wrong is an error at its row.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.checks import number_text
+from fpbandits.errors import InputError, quote, unknown
+from fpbandits.families.estimator import Codes
+
+_NO_NUMBER = {"", "na", "n/a", "nan", "null", "none"}
+"""How tables write that a number is missing."""
+_TRUTHS = {"true": 1.0, "false": 0.0}
+
+
+class Column:
+    """A column, collected chunk by chunk."""
+
+    def __init__(self, role: str, dtype: type) -> None:
+        self.role = role
+        self._parts: list[NDArray[Any]] = [np.zeros(0, dtype)]
+        self._rows = 0
+
+    def _append(self, values: NDArray[Any]) -> None:
+        self._parts.append(values)
+        self._rows += len(values)
+
+    def _wrong(self, words: str, row: int) -> InputError:
+        """Return an error about a row of the present chunk."""
+        return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
+
+    def all(self) -> NDArray[Any]:
+        """Return the values of all rows."""
+        self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    def missing(self) -> Bools:
+        """Tell in which rows there is no value."""
+        values = self.all()
+        missing: Bools = values < 0 if values.dtype == np.int32 else np.isnan(values)
+        return missing
+
+
+class Labels(Column):
+    """A column of names, as codes in order of appearance."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role, np.int32)
+        self._codes: dict[Any, int] = defaultdict(lambda: len(self._codes) - 2)
+        self._codes |= {"": -1, None: -1}
+
+    def add(self, values: Any) -> None:
+        """Take in the next rows."""
+        if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+            distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+            codes = np.empty(len(distinct), np.int32)
+            for index in np.argsort(first):
+                codes[index] = self._codes[_name(distinct[index].item())]
+            self._append(codes[inverse])
+            return
+        if isinstance(values, np.ndarray):
+            values = list(map(_name, values.tolist()))
+        self._append(np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values)))
+
+    def kept(self, rows: Bools) -> tuple[list[str], Codes]:
+        """Return the names in these rows, in order of appearance, and the code of each row."""
+        present, codes = np.unique(self.all()[rows], return_inverse=True)
+        names = list(self._codes)[2:]
+        return [names[code] for code in present], codes.astype(np.int32)
+
+    def sorted(self, known: Sequence[str] | None, rows: Bools) -> tuple[tuple[str, ...], Codes]:
+        """Return names in order, and the code of each of these rows in that order.
+
+        The order is that of the known names, if there are any, and another name is refused.
+        """
+        names, codes = self.kept(rows)
+        order = sorted(names, key=_by_number) if known is None else known
+        index_of = {name: index for index, name in enumerate(order)}
+        for code, name in enumerate(names):
+            if name not in index_of:
+                row = int(np.flatnonzero(rows)[(codes == code).argmax()])
+                raise unknown(self.role, name, order).at(("index", row))
+        indices = np.array([index_of[name] for name in names], np.int32)
+        return tuple(order), indices[codes]
+
+
+def _name(value: Any) -> str | None:
+    """Return the name that a value stands for; None where there is none."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if _absent(value):
+        return None
+    return number_text(value) if isinstance(value, float) else str(value)
+
+
+def _absent(value: Any) -> bool:
+    """Tell whether a value of a data frame stands for none."""
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _by_number(name: str) -> list[Any]:
+    """Return the key to sort by: numbers by size, also those within a text, before texts.
+
+    >>> sorted(["12 EUR", "9 EUR", "a10", "a9", "-1", "2.5"], key=_by_number)
+    ['-1', '2.5', '9 EUR', '12 EUR', 'a9', 'a10']
+    """
+    with suppress(ValueError):
+        if math.isfinite(float(name)):
+            return [(0, float(name), "")]
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+
+
+class Reals(Column):
+    """A column of numbers; True and False are 1 and 0."""
+
+    wanted = "a number"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role, np.float64)
+
+    def add(self, values: Any) -> None:
+        """Take in the next rows."""
+        if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+            reals = values.astype(np.float64)
+        else:
+            reals = self._converted(values)
+        endless = np.isinf(reals)
+        if endless.any():
+            row = int(endless.argmax())
+            raise self._wrong(f"is {quote(values[row])}: expected a finite number", row)
+        self._append(reals)
+
+    def _converted(self, values: Any) -> Floats:
+        """Return texts or objects as numbers, or say which is none."""
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        with suppress(TypeError, ValueError):
+            reals = np.fromiter(map(float, values), np.float64, len(values))
+            # 1_000 is a number to Python alone.
+            if not any(isinstance(value, str) and "_" in value for value in values):
+                return reals
+        return np.array([self._number(value, row) for row, value in enumerate(values)])
+
+    def _number(self, value: Any, row: int) -> float:
+        text = value.strip().lower() if isinstance(value, str) else ""
+        if _absent(value) or (isinstance(value, str) and text in _NO_NUMBER):
+            return math.nan
+        if text in _TRUTHS:
+            return _TRUTHS[text]
+        with suppress(TypeError, ValueError):
+            return float("" if "_" in text else value)
+        raise self._wrong(f"is {quote(value)}: expected {self.wanted}", row)
+
+
+class Times(Reals):
+    """A column of times: numbers, or dates as 2026-11-18 or 2026-11-18T09:30:00+01:00."""
+
+    wanted = "a number or a date as 2026-11-18T09:30:00, the same in all rows"
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role)
+        self._dates: bool | None = None
+
+    def add(self, values: Any) -> None:
+        """Take in the next rows."""
+        if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+            values = np.where(np.isnat(values), np.nan, values.astype("M8[us]").astype(np.float64))
+        super().add(values)
+
+    def _number(self, value: Any, row: int) -> float:
+        found = math.nan
+        is_date = isinstance(value, date)
+        try:
+            found = super()._number(value, row)
+        except InputError:
+            is_date = True
+            with suppress(TypeError, ValueError):
+                value = value if isinstance(value, date) else datetime.fromisoformat(value.strip())
+                at = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
+                found = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            if math.isnan(found):
+                raise
+        if math.isnan(found):
+            return found
+        if self._dates is None:
+            self._dates = is_date
+        if self._dates is not is_date:
+            raise self._wrong(f"is {quote(value)}: expected {self.wanted}", row)
+        return found
