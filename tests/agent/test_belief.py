@@ -179,7 +179,6 @@ def test_a_verdict_is_seldom_wrong_whenever_one_looks() -> None:
     assert decided > 200
 
 
-@pytest.mark.filterwarnings("ignore:arm .* rewards wait")
 def test_rewards_that_are_late_by_what_they_are_must_all_count_in_order() -> None:
     """Where failures are never told, each arm in order has counted a row of successes.
 

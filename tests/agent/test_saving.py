@@ -25,22 +25,21 @@ def play(agent: Agent, plays: int, seed: int = 0) -> list[Any]:
     return found
 
 
-@pytest.mark.filterwarnings("ignore:arm .* rewards wait")
 @pytest.mark.parametrize("late", ["in-order", "all-in-order", "any"])
 @pytest.mark.parametrize("policy", ["ucb1", "thompson-theta", "fp-ucb"])
 def test_agents_go_on_as_if_nothing_had_happened(policy: str, late: Late, tmp_path: Path) -> None:
     """Exploration, order of rewards, statistics and log, by file, by text and by copy."""
     agent = Agent(BETA, policy, late=late, explore=0.3, log=True, seed=5)
-    play(agent, 25)
+    play(agent, 12)
     agent.save(tmp_path / "agent.json")
     others = [
         Agent.load(tmp_path / "agent.json", BETA),
         Agent.from_state(agent.state(), BETA),
         agent.another(seed=5, own_state=agent.own_state()),
     ]
-    expected = play(agent, 25, seed=1)
+    expected = play(agent, 12, seed=1)
     for other in others:
-        assert play(other, 25, seed=1) == expected
+        assert play(other, 12, seed=1) == expected
         assert other.state() == agent.state()
         assert other.posterior() == agent.posterior()
         assert other.log == agent.log
