@@ -181,3 +181,18 @@ def test_in_any_order_nothing_waits() -> None:
         Ledger.from_state(WHOLE | {"queues": []}, "any", ARMS)
     honest = WHOLE | {"queues": [], "told": []}
     assert Ledger.from_state(honest, "any", ARMS).state() == honest
+
+
+@pytest.mark.parametrize("late", ["in-order", "any", "all-in-order"])
+def test_pending_is_what_neither_counts_nor_was_forgotten(late: Late) -> None:
+    ledger, none = Ledger(late), np.zeros(2, np.int64)
+    assert ledger.pending(none) is none
+    for arm in (0, 1, 0, 0):
+        ledger.hand_out(arm)
+    assert ledger.pending(none).tolist() == [3, 1]
+    ledger.settle(2, None)  # forgotten, behind one that is pending
+    assert ledger.pending(none).tolist() == [2, 1]
+    ledger.settle(3, 1.0)  # in order, it does not count yet
+    assert ledger.pending(none).tolist() == [2 if late != "any" else 1, 1]
+    ledger.settle(0, 1.0)
+    assert ledger.pending(none).tolist() == [1 if late == "all-in-order" else 0, 1]

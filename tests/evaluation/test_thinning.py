@@ -148,13 +148,9 @@ def test_uniform_logs_pass() -> None:
             check_balance(log, uniform_propensities(log), True)
 
 
-def test_how_often_an_arm_should_have_been_played() -> None:
-    """By the propensities of its own rows; of an arm without any, by the least of all."""
+def test_how_often_an_arm_could_have_been_played() -> None:
+    """By the propensities of its own rows; an arm that is drawn too seldom is no contradiction."""
     arms = np.array([0] * 380 + [1] * 20)
     log = log_of(arms, names=("a", "b"))
-    with pytest.raises(InputError, match=r"'b' was played in 20 of 400 rows, .* about 100 rows"):
+    with pytest.raises(InputError, match=r"'a' was played in 380 of 400 rows, .* at most 300 rows"):
         check_balance(log, np.where(arms == 0, 0.75, 0.25), False)
-    with pytest.raises(InputError, match=r"'b' was played in 0 of 400 rows, .* about 80 rows"):
-        check_balance(
-            log_of(np.zeros(400, int), names=("a", "b")), np.append(np.full(399, 0.8), 0.2), False
-        )

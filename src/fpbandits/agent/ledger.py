@@ -115,11 +115,6 @@ class Ledger:
         """
         if not self.out and not self._told:
             return none
-        if self.late == "in-order":
-            counts = np.zeros_like(none)
-            for arm, queue in self._queues.items():
-                counts[arm] = len(queue)
-            return counts
         blocked = (arm for arm, _ in self._told.values())
         return np.bincount([*self.out.values(), *blocked], minlength=none.size)
 
