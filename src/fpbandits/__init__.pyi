@@ -46,5 +46,7 @@ from .simulation.store import load_results as load_results
 from .theory.analysis import Analysis as Analysis
 from .theory.analysis import analyze as analyze
 from .theory.cases import Case as Case
+from .theory.floor import Floor as Floor
+from .theory.floor import floor as floor
 
 __version__: str
