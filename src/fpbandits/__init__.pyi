@@ -31,6 +31,7 @@ from .policies import UCBS as UCBS
 from .policies import Frugal as Frugal
 from .policies import IDSTheta as IDSTheta
 from .policies import LeastSquares as LeastSquares
+from .policies import Optimal as Optimal
 from .policies import Optimist as Optimist
 from .policies import PlainPolicy as PlainPolicy
 from .policies import Policy as Policy

@@ -84,7 +84,13 @@ class Beliefs:
     told: tuple[Told, ...]
 
     @classmethod
-    def of(cls, problem: Problem, horizon: int, budget: float = BUDGET) -> Beliefs:
+    def of(
+        cls,
+        problem: Problem,
+        horizon: int,
+        budget: float = BUDGET,
+        most_points: float = math.inf,
+    ) -> Beliefs:
         """Lay the finest grid that a horizon and a budget of arithmetic allow, for two models."""
         prior = np.array(problem.prior or (0.5, 0.5))
         at, end = math.log(prior[1]) - math.log(prior[0]), math.log(horizon) + _BEYOND
@@ -93,7 +99,8 @@ class Beliefs:
         def affordable(most: float) -> float:
             for step in np.geomspace(FINEST, COARSEST, 60):
                 entries = sum(each.entries(step) for each in ratios)
-                if 2 * end / step * entries * horizon <= most:
+                points = 2 * end / step
+                if points <= most_points and points * entries * horizon <= most:
                     break
             return float(step)
 

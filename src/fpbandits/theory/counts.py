@@ -109,6 +109,11 @@ class CountProgram:
             states = grown
         return following, lost
 
+    def number(self, counts: Counts) -> int:
+        """Return the number of a state among those of as many rewards."""
+        left = counts.sum() - np.cumsum(counts)[:-1]
+        return int(self.binomials[np.arange(len(left)), left].sum())
+
     def value(self, horizon: int, choices: list[Counts] | None = None) -> float:
         """Return the least regret of so many plays.
 

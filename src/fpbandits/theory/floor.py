@@ -89,7 +89,7 @@ def floor_curve(
     horizons = [whole_number("horizon", time, least=1, most=LONGEST) for time in times]
     if not horizons or any(a >= b for a, b in pairwise(horizons)):
         raise InputError("a floor's times must increase, and there must be one")
-    problem = _possible(problem)
+    problem = possible_models(problem)
     if len(problem.models) == 1:
         return tuple(Floor(0.0, 0.0, "belief") for _ in horizons)
     if len(problem.models) == 2:
@@ -119,7 +119,7 @@ def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
     )
 
 
-def _possible(problem: Problem) -> Problem:
+def possible_models(problem: Problem) -> Problem:
     """Leave out the models that the prior rules out."""
     if problem.prior is None or all(problem.prior):
         return problem
