@@ -15,6 +15,8 @@ from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.result import Evaluation as Evaluation
 from .fitting.fit import fit as fit
 from .fitting.result import Fit as Fit
+from .forecast.forecast import Forecast as Forecast
+from .forecast.forecast import forecast as forecast
 from .policies import ATA as ATA
 from .policies import BPR as BPR
 from .policies import FPLLR as FPLLR

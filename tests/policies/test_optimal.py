@@ -23,6 +23,7 @@ def exact_regret(problem: fpb.Problem, policy: fpb.PlainPolicy, horizon: int) ->
     values = problem.rewards.possible
     gaps, arms = gaps_by_pair(problem), len(problem.arms)
     shares = problem.shares or (1.0,)
+    pending = np.zeros(problem.pairs, np.int64)
     start = np.array(problem.prior or [1 / len(problem.models)] * len(problem.models))
 
     @cache
@@ -31,7 +32,7 @@ def exact_regret(problem: fpb.Problem, policy: fpb.PlainPolicy, horizon: int) ->
             return 0.0
         total = 0.0
         for context, share in enumerate(shares):
-            seen = Seen(problem, policy.new_state(problem), t, list(memory), context)
+            seen = Seen(problem, policy.new_state(problem), t, list(memory), context, pending)
             arm = policy.choose(seen, RANDOM)
             pair = context * arms + arm
             total += share * float(np.array(weights) @ gaps[:, pair])
