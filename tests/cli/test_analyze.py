@@ -124,7 +124,7 @@ def test_a_refused_command_leaves_no_figure(
 
 def test_narrow_terminals_lose_no_figures() -> None:
     process = subprocess.run(
-        [*COMMAND, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2"],
+        [*COMMAND, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2", "--bounds"],
         env={**os.environ, "COLUMNS": "40"},
         capture_output=True,
         text=True,
