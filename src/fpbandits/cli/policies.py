@@ -24,7 +24,8 @@ def policies(
     from fpbandits.policies import DEFAULT, POLICIES, SMALL
     from fpbandits.policies.listing import policy_page, policy_row, policy_table
 
-    known = SMALL | POLICIES
+    every = (POLICIES | SMALL).items()
+    known = dict(sorted(every, key=lambda each: not each[1].knows.startswith("Θ")))
     chosen = known if name is None else [known_name("policy", name, known)]
     kinds = [known[each] for each in chosen]
     rows = [policy_row(kind, default=kind is DEFAULT) for kind in kinds]

@@ -28,6 +28,9 @@ LONGEST = 10**6
 
 MOST_MODELS = 2_000
 
+_POINTS = 5_000
+"""Beliefs that a policy is evaluated on: it decides at each of them, at every time."""
+
 _WIDE = 0.01
 """A bracket wider than this part of the floor is tried again, with ten times the arithmetic."""
 
@@ -138,4 +141,5 @@ def regret_by_belief(
     """
     if len(problem.models) != 2 or problem.contexts:
         raise InputError(f"{problem.name}: beliefs are one number for two models without contexts")
-    return Beliefs.of(problem, horizon).regret(decide, horizon)
+    beliefs = Beliefs.of(problem, horizon, most_points=_POINTS)
+    return beliefs.regret(decide, horizon)
