@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits import __version__
-from fpbandits.core.checks import amount, visible
+from fpbandits.core.checks import amount, printable
 from fpbandits.core.storage import make_folder, write_together
 from fpbandits.errors import counted
 from fpbandits.report.figures import (
@@ -56,7 +56,7 @@ def setting(forecast: Forecast) -> str:
         truth = f"the truth is {forecast.truth}"
     elif problem.prior is None:
         truth = "each model equally likely"
-    return visible(
+    return printable(
         f"{problem.name}: {counted(len(problem.models), 'model')}, "
         f"{counted(len(problem.arms), 'arm')}, {forecast.horizon:,} plays, {truth}"
     )
@@ -72,7 +72,7 @@ def answers(forecast: Forecast) -> dict[str, str]:
         "Others lose": _others(forecast),
         "Models off": _off(forecast),
     }
-    return {head: visible(words) for head, words in found.items() if words}
+    return {head: printable(words) for head, words in found.items() if words}
 
 
 def _first(forecast: Forecast) -> str:
@@ -173,7 +173,7 @@ def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
     low, high = (result.quantile_regret(policy, share) for share in (0.05, 0.95))
     top = max(forecast.baselines.values(), default=0.0)
     logarithmic = top > 8 * max(float(mean[-1]), 1e-12)
-    axes.plot(times, mean, color=BLUE, linewidth=2, label=short(visible(policy), 40))
+    axes.plot(times, mean, color=BLUE, linewidth=2, label=short(printable(policy), 40))
     axes.fill_between(times, low, high, color=BLUE, alpha=0.18, linewidth=0)
     if forecast.floors is not None:
         moments = np.array(list(forecast.floors))
@@ -186,7 +186,7 @@ def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
         axes.plot(others.times, others.mean_regret("thompson"), color=ORANGE, label=label)
     always = next(iter(forecast.baselines))
     line = times * forecast.baselines[always] / forecast.horizon
-    axes.plot(times, line, color=GREEN, linestyle="-.", label=short(visible(always), 40))
+    axes.plot(times, line, color=GREEN, linestyle="-.", label=short(printable(always), 40))
     axes.set_xscale("log")
     axes.set_xlim(times[0], times[-1])
     if logarithmic:
