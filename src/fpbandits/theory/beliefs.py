@@ -108,7 +108,7 @@ class Beliefs:
         # A belief that moves by less than half a step would be put back to where it was.
         enough = max(each.deviation for each in ratios) / 4
         if 0 < enough < step:
-            step = max(enough, affordable(10 * budget))
+            step = max(enough, affordable(10 * min(budget, BUDGET)))
         # A few per cent more may put the grid's points where rewards lead.
         near = [
             *step * np.linspace(1, 1.15, 61),

@@ -32,7 +32,7 @@ _POINTS = 5_000
 """Beliefs that a policy is evaluated on: it decides at each of them, at every time."""
 
 _WIDE = 0.01
-"""A bracket wider than this part of the floor is tried again, with ten times the arithmetic."""
+"""A bracket wider than this part of the floor is tried again, with four times the arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def floor_curve(
 
 def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
     places = np.array(times) - 1
-    for budget in (BUDGET, 10 * BUDGET):
+    for budget in (BUDGET, 4 * BUDGET):
         beliefs = Beliefs.of(problem, times[-1], budget)
         low, high = beliefs.lower(times)[0][places], beliefs.upper(times[-1])[0][places]
         if ((high - low) <= _WIDE * high).all():
