@@ -44,6 +44,7 @@ ELSEWHERE = {
     "paper/report/far.py": _REPORT,
     "paper/report/page.py": _REPORT,
     "problem/rewards.py": "agent/test_rewards; by row: problem/test_posterior",
+    "theory/recursions.py": "against other programs: theory/test_beliefs",
     "service/backend.py": "service/test_http",
     "service/export.py": "with every store, by stores.py; cli/test_verify",
     "service/metrics.py": "service/test_http",

@@ -15,6 +15,8 @@ from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.result import Evaluation as Evaluation
 from .fitting.fit import fit as fit
 from .fitting.result import Fit as Fit
+from .forecast.forecast import Forecast as Forecast
+from .forecast.forecast import forecast as forecast
 from .policies import ATA as ATA
 from .policies import BPR as BPR
 from .policies import FPLLR as FPLLR
@@ -31,6 +33,7 @@ from .policies import UCBS as UCBS
 from .policies import Frugal as Frugal
 from .policies import IDSTheta as IDSTheta
 from .policies import LeastSquares as LeastSquares
+from .policies import Optimal as Optimal
 from .policies import Optimist as Optimist
 from .policies import PlainPolicy as PlainPolicy
 from .policies import Policy as Policy
@@ -46,5 +49,7 @@ from .simulation.store import load_results as load_results
 from .theory.analysis import Analysis as Analysis
 from .theory.analysis import analyze as analyze
 from .theory.cases import Case as Case
+from .theory.floor import Floor as Floor
+from .theory.floor import floor as floor
 
 __version__: str

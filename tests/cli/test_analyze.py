@@ -56,9 +56,17 @@ def test_tables_give_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "analyze", "paper:two")
     assert code == 0
     text = " ".join(out.split())
+    assert "theta1: best is arm1 losses stop: about 3 plays of arm1 tell it from theta2" in text
+    assert "losses go on, by about 0.5069 for every tenfold of plays" in text
+    assert "FP-UCB, the paper's policy: --bounds" in text
+    code, out, _ = run(capsys, "analyze", "paper:two", "--truth", "theta2")
+    assert "If the truth is theta2, losses go on" in " ".join(out.split())
+    assert "FP-UCB" not in out
+    code, out, _ = run(capsys, "analyze", "paper:two", "--bounds")
+    text = " ".join(out.split())
     assert "bounded; 117 plays of arm1 rule" in text
     assert "1 bounded, 1 logarithmic for FP-UCB" in text
-    code, out, _ = run(capsys, "analyze", "paper:two", "--truth", "theta2")
+    code, out, _ = run(capsys, "analyze", "paper:two", "--truth", "theta2", "--bounds")
     text = " ".join(out.split())
     assert "logarithmic, because it looks like theta1 while you play arm2" in text
     assert "7.347" in out
@@ -116,7 +124,7 @@ def test_a_refused_command_leaves_no_figure(
 
 def test_narrow_terminals_lose_no_figures() -> None:
     process = subprocess.run(
-        [*COMMAND, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2"],
+        [*COMMAND, "analyze", "paper:grid", "--truth", "0.4,0.3,0.2,0.2", "--bounds"],
         env={**os.environ, "COLUMNS": "40"},
         capture_output=True,
         text=True,

@@ -166,11 +166,15 @@ def test_mistakes_get_one_line_and_exit_code_2(
     assert message in refusal(capsys, *words)
 
 
-def test_who_names_no_truth_is_told_the_names(
+def test_who_names_no_truth_has_it_drawn_from_the_prior_and_is_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("model,a,b\nx,0.5,0.4\ny,0.1,0.2\n")
-    assert refusal(capsys, "simulate", str(file)) == (
-        "error: mine does not say which model is true: give --truth all, or one of 'x', 'y'\n"
-    )
+    words = ["--horizon", "10", "--runs", "3", "--json"]
+    code, out, err = run(capsys, "simulate", str(file), *words)
+    assert code == 0
+    assert json.loads(out)["truth"] == "prior"
+    assert err == "note: mine names no truth: it is drawn from the prior, for each run\n"
+    named = run(capsys, "simulate", str(file), "--truth", "prior", *words)
+    assert named == (0, out, "")

@@ -12,6 +12,7 @@ from fpbandits import FPUCB, UCB1, Optimist, Problem, analyze, simulate
 from fpbandits.core.streams import truth_stream
 from fpbandits.leaderboard import Contest, contests, own_contests, play, playing
 from fpbandits.policies import BPR
+from fpbandits.theory.floor import floor
 
 
 def test_standings_are_those_of_the_simulation() -> None:
@@ -139,3 +140,24 @@ def test_usual_horizon_and_runs(
         with pytest.raises(EnoughSeenError):
             play(policies={"ucb1": UCB1()}, among=some, **given)
     assert asked == [(horizon, runs), (horizon, 7), (9, runs)]
+
+
+def test_floors_where_truths_are_drawn_or_each_has_its_turn() -> None:
+    means = [[0.5, 0.4], [0.5, 0.6]]
+    drawn = Problem.bernoulli(means, prior={"theta1": 3})
+    by_prior = Contest("drawn", "practice", drawn, ["prior"])
+    in_turn = Contest("in turn", "own", drawn, ["theta1", "theta2"])
+    one = Contest("one", "own", drawn, ["theta1"])
+    wrong = Contest("wrong", "wrong", drawn, [[0.5, 0.45]])
+    board = play(
+        runs=40, horizon=100, policies={"ucb1": UCB1()}, among=[by_prior, in_turn, one, wrong]
+    )
+    equal = Problem.bernoulli(means)
+    assert board.floors == {
+        "drawn": pytest.approx(floor(drawn, 100).value),
+        "in turn": pytest.approx(floor(equal, 100).value),
+    }
+    own = board.standings["ucb1"]
+    ratios = [own[name].mean / least for name, least in board.floors.items()]
+    assert board.times_floor("ucb1") == pytest.approx(math.sqrt(math.prod(ratios)))
+    assert board.as_dict()["contests"][2]["floor"] is None

@@ -1,4 +1,4 @@
-"""The floor of two models, against dynamic programming over counts in exact fractions."""
+"""The floor by each of its methods, and policies evaluated by belief in exact fractions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.theory.floor import floor_by_belief, regret_by_belief
+from fpbandits.theory.floor import floor, floor_curve, regret_by_belief
 
 Rewards = tuple[tuple[int, ...], ...]
 """How often each arm paid each reward."""
@@ -52,18 +52,6 @@ class Exact:
                 lost += chance * left((*seen[:arm], tuple(own), *seen[arm + 1 :]))
         return lost
 
-    def least(self, horizon: int) -> Fraction:
-        """The least of all policies."""
-
-        @cache
-        def value(seen: Rewards, plays: int) -> Fraction:
-            if plays == 0:
-                return Fraction(0)
-            arms = range(len(seen))
-            return min(self.after(seen, arm, lambda s: value(s, plays - 1)) for arm in arms)
-
-        return value(self.nothing, horizon)
-
     def of(self, decide: Callable[[int, list[Fraction]], int], horizon: int) -> Fraction:
         """Of one policy."""
 
@@ -91,44 +79,95 @@ def problems() -> list[tuple[fpb.Problem, np.ndarray]]:
 
 
 @pytest.mark.parametrize("case", range(7))
-def test_the_floor_is_a_lower_bound_and_tight(case: int) -> None:
-    problem, chances = problems()[case]
-    exact = float(Exact(problem, chances).least(6))
-    assert exact * (1 - 1e-3) <= floor_by_belief(problem, 6) <= exact + 1e-12
-
-
-@pytest.mark.parametrize("case", range(7))
 def test_a_policy_by_posterior_and_time_is_evaluated(case: int) -> None:
     problem, chances = problems()[case]
     last = len(problem.arms) - 1
 
     def decide(t: int, posterior: list[Fraction]) -> int:
-        return 0 if posterior[0] > Fraction(413, 1000) + Fraction(t, 23) else last
+        return 0 if posterior[0] > Fraction(407, 1000) + Fraction(t, 23) else last
 
     exact = float(Exact(problem, chances).of(decide, 6))
     found = regret_by_belief(
-        problem, lambda t, p: np.where(p[:, 0] > 0.413 + t / 23, 0, last), horizon=6
+        problem, lambda t, p: np.where(p[:, 0] > 0.407 + t / 23, 0, last), horizon=6
     )
     assert len(found) == 6
-    assert found[-1] == pytest.approx(exact, rel=5e-2), "beliefs at the threshold are shared out"
+    assert found[-1] == pytest.approx(exact, rel=5e-2), "beliefs near a threshold are shared out"
 
 
 def test_figures_of_the_papers_two_models() -> None:
     """As computed by another program, with another grid."""
-    two = fpb.load_problem("paper:two")
-    floors = [floor_by_belief(two, horizon) for horizon in (100, 1000)]
-    assert floors == pytest.approx([0.707, 0.961], abs=1e-3)
+    found = floor_curve("paper:two", [100, 1000, 10_000])
+    assert [each.value for each in found] == pytest.approx([0.707, 0.961, 1.213], abs=5e-4)
+
+
+def test_each_method_where_it_applies() -> None:
+    two = fpb.Problem.bernoulli([[0.5, 0.4], [0.5, 0.6]])
+    three = fpb.Problem.bernoulli([[0.5, 0.4], [0.5, 0.6], [0.3, 0.35]])
+    normal = fpb.Problem.gaussian([[0, 1], [1, 0], [2, 0]], deviation=1)
+    assert [floor(each, 10).method for each in (two, three, normal)] == [
+        "belief",
+        "counts",
+        "pairs",
+    ]
+    assert floor(three, 1000).method == "pairs"
+
+
+def test_models_that_the_prior_rules_out_do_not_count() -> None:
+    means = [[0.5, 0.4], [0.9, 0.1], [0.5, 0.6]]
+    prior = {"theta1": 1, "theta2": 0, "theta3": 3}
+    among = fpb.Problem.bernoulli(means, prior=prior, truth="theta2")
+    alone = fpb.Problem.bernoulli(means[::2], prior={"theta1": 1, "theta2": 3})
+    assert floor(among, 100) == floor(alone, 100)
+
+
+def test_words() -> None:
+    assert str(fpb.Floor(1.25, None, "pairs")) == "at least 1.25"
+    assert str(fpb.Floor(1.25, 1.25, "counts")) == "1.25"
+    assert str(fpb.Floor(1.25, 1.5, "belief")) == "between 1.25 and 1.5"
 
 
 @pytest.mark.parametrize(
-    "problem",
-    [
-        fpb.load_problem("paper:permutations"),
-        fpb.Problem.gaussian([[1, 0], [0, 1]], deviation=1),
-        fpb.Problem.bernoulli([[[0.1, 0.2]], [[0.2, 0.1]]], contexts=["a"]),
-    ],
-    ids=["models", "values", "contexts"],
+    ("times", "words"),
+    [([], "must increase"), ([10, 10], "must increase"), ([0], "horizon"), ([1e7], "horizon")],
 )
-def test_other_problems_are_refused(problem: fpb.Problem) -> None:
-    with pytest.raises(fpb.InputError, match="on a grid for two models, without contexts"):
-        floor_by_belief(problem, 10)
+def test_times_that_are_refused(times: list[float], words: str) -> None:
+    with pytest.raises(fpb.InputError, match=words):
+        floor_curve("paper:two", times)
+
+
+def test_too_many_models_are_refused() -> None:
+    means = np.random.default_rng(0).random((2_001, 3))
+    with pytest.raises(fpb.InputError, match="at most 2,000 models, not for 2,001"):
+        floor(fpb.Problem.bernoulli(means), 10**4)
+
+
+def test_other_problems_are_not_evaluated_by_belief() -> None:
+    problem = fpb.load_problem("paper:permutations")
+    with pytest.raises(fpb.InputError, match="two models without contexts"):
+        regret_by_belief(problem, lambda t, p: np.zeros(len(p), int), 10)
+
+
+RANDOM = np.random.default_rng(11)
+FAMILIES = {
+    "bernoulli": lambda m: fpb.Problem.bernoulli(m, prior={"theta1": 2}),
+    "values": lambda m: fpb.Problem.bernoulli(m, value=[3.0, 5.0, 1.0][: m.shape[1]]),
+    "gaussian": lambda m: fpb.Problem.gaussian(m, deviation=0.4),
+    "beta": lambda m: fpb.Problem.beta(m, concentration=3),
+    "discrete": lambda m: fpb.Problem.discrete(
+        np.stack([1 - m, m * 0.3, m * 0.7], axis=-1).tolist(), support=[0, 0.5, 1]
+    ),
+}
+
+
+@pytest.mark.parametrize("models", [2, 4])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_policy_is_below_the_floor(family: str, models: int) -> None:
+    """By three standard errors of 400 runs: a false alarm in 700, and the seed is fixed."""
+    problem = FAMILIES[family](RANDOM.uniform(0.1, 0.9, (models, 3)))
+    least = floor(problem, 200)
+    result = fpb.simulate(
+        problem, ["frugal", "thompson-theta"], truth="prior", horizon=200, runs=400, seed=3
+    )
+    for policy in result.policies:
+        regret = result.final_regret(policy)
+        assert least.value <= regret.mean() + 3 * regret.std() / 20

@@ -17,7 +17,7 @@ def shown(problem: Problem, truth: str | None = None) -> list[list[str]]:
     """Render a table wide enough not to wrap, and return its words line by line."""
     stream = io.StringIO()
     console = Console(file=stream, width=250)
-    console.print(analysis_table(analyze(problem, truth), problem))
+    console.print(analysis_table(analyze(problem, truth), problem, bounds=True))
     return [line.split() for line in stream.getvalue().splitlines()]
 
 
@@ -107,7 +107,7 @@ def test_of_many_arms_those_that_matter_are_shown() -> None:
 def test_at_a_glance_fits_80_columns_two_lines_per_truth() -> None:
     problem = load_problem("paper:permutations")
     stream = io.StringIO()
-    Console(file=stream, width=80).print(analysis_table(analyze(problem), problem))
+    Console(file=stream, width=80).print(analysis_table(analyze(problem), problem, bounds=True))
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     place = lines.index("0.6,0.4,0.3,0.2  arm1             0  19,552.3         0       0")
     assert lines[place + 1].startswith("  bounded; 2,326 plays of arm1")

@@ -20,6 +20,9 @@ def analyze(
             metavar="FILE", help="Draw the means and the confused models, as .png or .svg."
         ),
     ] = None,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Show the bounds of FP-UCB, the paper's policy, too.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show what can be learned for free, and what must cost."""
@@ -42,6 +45,8 @@ def analyze(
     analysis = analyze(loaded, truth=truth, progress=tracked)
     if plot is not None and figure is not None:
         save_figure(figure, plot)
-    print_result(json, analysis.as_dict, lambda: analysis_table(analysis, loaded), 80)
+    print_result(
+        json, analysis.as_dict, lambda: analysis_table(analysis, loaded, bounds=bounds), 80
+    )
     if plot is not None:
         sys.stderr.write(f"wrote {shown(plot)}\n")

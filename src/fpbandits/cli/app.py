@@ -14,6 +14,7 @@ from fpbandits.cli import (
     analyze,
     evaluate,
     fit,
+    forecast,
     lab,
     leaderboard,
     migrate,
@@ -30,6 +31,7 @@ COMMANDS = {
     command.__name__: command
     for command in (
         analyze.analyze,
+        forecast.forecast,
         simulate.simulate,
         sweep.sweep,
         reproduce.reproduce,

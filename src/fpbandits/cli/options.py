@@ -36,6 +36,11 @@ def read_whole_number(option: str, given: str | int) -> int:
     return int(number)
 
 
+def read_real(option: str, given: str | float) -> float:
+    """Return a number; an option's default comes here too, and is one already."""
+    return float(read_number(option, str(given)))
+
+
 def read_numbers(option: str, text: str) -> Sequence[float]:
     """Return the numbers of a list such as 10,1e3,1e5."""
     return [read_number(option, part.strip()) for part in text.split(",")]

@@ -21,11 +21,13 @@ def policies(
     """List the policies, or explain one."""
     from fpbandits.cli.output import print_json, print_table
     from fpbandits.core.checks import known_name
-    from fpbandits.policies import DEFAULT, POLICIES
+    from fpbandits.policies import DEFAULT, POLICIES, SMALL
     from fpbandits.policies.listing import policy_page, policy_row, policy_table
 
-    chosen = POLICIES if name is None else [known_name("policy", name, POLICIES)]
-    kinds = [POLICIES[each] for each in chosen]
+    every = (POLICIES | SMALL).items()
+    known = dict(sorted(every, key=lambda each: not each[1].knows.startswith("Θ")))
+    chosen = known if name is None else [known_name("policy", name, known)]
+    kinds = [known[each] for each in chosen]
     rows = [policy_row(kind, default=kind is DEFAULT) for kind in kinds]
     if json:
         print_json(rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fpbandits.cli import options
-from fpbandits.errors import InputError, counted, listed, quote
+from fpbandits.errors import InputError, counted, quote
 
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def simulate(
     problem: options.ProblemName,
     truth: Annotated[
-        str | None, options.which_truth("the problem's own", "; all: each model in turn")
+        str | None,
+        options.which_truth(
+            "the problem's own, else drawn from the prior", "; all: each model in turn"
+        ),
     ] = None,
     truth_means: Annotated[
         Sequence[float] | None,
@@ -75,11 +78,9 @@ def simulate(
     each = truth == "all" and "all" not in loaded.models
     if each and out is not None:
         raise InputError("--out keeps the runs of one truth: for all of them write a study (sweep)")
+    notes = []
     if truth is None and truth_means is None and loaded.truth is None:
-        raise InputError(
-            f"{loaded.name} does not say which model is true: give --truth all, or one of "
-            f"{listed(loaded.models)}"
-        )
+        notes.append(f"{loaded.name} names no truth: it is drawn from the prior, for each run")
     chosen, left_out = options.chosen_policies(policy, loaded, horizon)
     spec = RunSpec(
         horizon=horizon,
@@ -92,7 +93,7 @@ def simulate(
         worst_case=worst_case,
         delay=delay,
     )
-    with playing(out, workers, dask, notes=left_out) as how:
+    with playing(out, workers, dask, notes=[*left_out, *notes]) as how:
         if each:
             results = simulate_truths(loaded, chosen, spec, **how)
         else:

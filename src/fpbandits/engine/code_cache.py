@@ -29,7 +29,18 @@ PACKAGE = "fpbandits."
 
 
 NOT_OF_A_RUN = frozenset(
-    ["cli", "evaluation", "fitting", "lab", "leaderboard", "paper", "report", "service", "sweep"]
+    [
+        "cli",
+        "evaluation",
+        "fitting",
+        "forecast",
+        "lab",
+        "leaderboard",
+        "paper",
+        "report",
+        "service",
+        "sweep",
+    ]
 )
 """Folders of the package whose code no run depends on: they ask for runs, or show them."""
 

@@ -12,6 +12,10 @@ not decide everything. (Of rewards in another range than [0, 1] it is half the w
 In place of the mean it may also be of the 95 % quantile of regret, or of the mean regret under the
 truth that is worst for a policy.
 
+Where truths are drawn from a prior, or each model is the truth as often as any other, the least
+that any policy can lose is known from below: the *floor* (`fpbandits.theory.floor`). How far a
+policy is from it is the geometric mean of mean regret over floor, over the contests that have one.
+
 A policy that cannot play every contest has no score. What it has is a *partial score*, over the
 contests that it plays.
 """
@@ -21,7 +25,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -80,6 +84,7 @@ class Leaderboard:
     horizon: int
     runs: int
     seed: int
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def _widths(self) -> dict[str, float]:
@@ -119,6 +124,16 @@ class Leaderboard:
         logs = [math.log(self.times_best(policy, name, measure)) for name in chosen]
         return math.exp(sum(logs) / len(logs))
 
+    def times_floor(self, policy: str) -> float | None:
+        """Return a policy's mean regret over the floor, as a geometric mean; None without any."""
+        played = self.standings[policy]
+        logs = [
+            math.log(max(played[name].mean, least) / least)
+            for name, least in self.floors.items()
+            if name in played
+        ]
+        return math.exp(sum(logs) / len(logs)) if logs else None
+
     @property
     def ranking(self) -> list[str]:
         """The policies, the best score first; then those with a partial one, then the others."""
@@ -142,12 +157,14 @@ class Leaderboard:
                     "models": len(contest.problem.models),
                     "arms": len(contest.problem.arms),
                     "lower_bound": contest.lower_bound,
+                    "floor": self.floors.get(contest.name),
                 }
                 for contest in self.contests
             ],
             "policies": {
                 policy: {
                     "score": self.score(policy),
+                    "times_floor": self.times_floor(policy),
                     "scores": {
                         measure: self.partial_score(policy, measure) for measure in MEASURES
                     },

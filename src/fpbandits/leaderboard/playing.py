@@ -28,7 +28,8 @@ from fpbandits.simulation.delays import Delay
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
-from fpbandits.simulation.truths import truths
+from fpbandits.simulation.truths import is_drawn, truths
+from fpbandits.theory.floor import LONGEST, MOST_MODELS, floor
 
 RUNS, HORIZON = 100, 10**5
 PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
@@ -84,7 +85,23 @@ def play(
         ]
         lower = contest.lower_bound * math.log(spec.horizon)
         standings[name][contest.name] = _standing(parts, lower)
-    return Leaderboard(board, standings, spec.horizon, spec.runs, spec.seed)
+    least = {contest.name: _floor(contest, spec.horizon) for contest in board}
+    floors = {name: value for name, value in least.items() if value is not None}
+    return Leaderboard(board, standings, spec.horizon, spec.runs, spec.seed, floors)
+
+
+def _floor(contest: Contest, horizon: int) -> float | None:
+    """Return the least mean regret of any policy, where it is known and more than rounding."""
+    problem = contest.problem
+    names = [truth for truth in contest.truths if isinstance(truth, str)]
+    if horizon > LONGEST or len(problem.models) > MOST_MODELS or not names:
+        return None
+    if sorted(names) == sorted(problem.models):  # each in turn
+        problem = replace(problem, prior=None)
+    elif not all(is_drawn(problem, name) for name in names):
+        return None
+    value = floor(problem, horizon).value
+    return value if value > 1e-6 * problem.rewards.width else None
 
 
 def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:

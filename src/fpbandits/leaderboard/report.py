@@ -49,7 +49,8 @@ def leaderboard_table(board: Leaderboard) -> RenderableType:
 def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> RenderableType:
     """Show the paper's or one's own problems, and the mean of the others."""
     named = [*groups.pop("paper", []), *groups.pop("own", [])]
-    columns = map(number_column, (*named, *groups, "score"))
+    last = ["score", "× floor"] if board.floors else ["score"]
+    columns = map(number_column, (*named, *groups, *last))
     table = simple_table(Column("policy", no_wrap=True), *columns)
     for policy in board.ranking:
         played = board.standings[policy]
@@ -60,12 +61,13 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
         for names in groups.values():
             means = [played[name].mean for name in names if name in played]
             cells.append(short(sum(means) / len(means)) if len(means) == len(names) else "–")
-        table.add_row(Text(policy, style="bold"), *cells, _score(board, policy, "mean"))
+        cells.append(_score(board, policy, "mean"))
+        table.add_row(Text(policy, style="bold"), *cells, *_times_floor(board, policy))
     words = f"Mean regret (95 % quantile) {_setting(board)}"
     if groups:
         words += "; the mean over the random problems and over wrong models"
     but = " but those of wrong models" if groups else ""
-    return Group(table, Text(f"{words}. {_MEANING}{but}.{_marked(board)}"))
+    return Group(table, Text(f"{words}. {_MEANING}{but}.{_marked(board)}{_of_floor(board)}"))
 
 
 def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> RenderableType:
@@ -78,7 +80,9 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
     for measure, title in _TITLES.items():
         if measure == "worst" and not worst_runs:
             continue
-        table = _narrow_table([*names, "score"] if scored else names)
+        floors = measure == "mean" and bool(board.floors)
+        last = [*(["score"] if scored else []), *(["× floor"] if floors else [])]
+        table = _narrow_table([*names, *last])
         for policy, played in policies.items():
             if played:
                 cells = [
@@ -86,8 +90,13 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
                     for name in names
                 ]
                 scores = [_score(board, policy, measure)] if scored else []
+                scores += _times_floor(board, policy) if floors else []
                 # An option on a line of its own leaves room for the numbers.
                 table.add_row(Text(policy.replace(":", "\n:"), style="bold"), *cells, *scores)
+        if floors:
+            cells = [short(board.floors[name]) if name in board.floors else "–" for name in names]
+            table.add_section()
+            table.add_row(Text("floor", style="italic"), *cells)
         if measure == "worst":
             fewest = {
                 name: min(runs for own, runs in worst_runs if own == name) for name, _ in worst_runs
@@ -106,7 +115,7 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
             "last row has the fewest runs behind any mean above it: few say little."
         )
     if scored:
-        words += f" {_MEANING}.{_marked(board)}"
+        words += f" {_MEANING}.{_marked(board)}{_of_floor(board)}"
     if none := [policy for policy, played in policies.items() if not played]:
         words += f" {', '.join(none)} can play none of them."
     return Group(*parts, Text(words))
@@ -132,6 +141,23 @@ def _score(board: Leaderboard, policy: str, measure: Measure) -> str:
     score = board.partial_score(policy, measure)
     mark = "*" if board.score(policy) is None else ""
     return "–" if score is None else f"{mark}{score:.2f}"
+
+
+def _times_floor(board: Leaderboard, policy: str) -> list[str]:
+    """Return how far a policy is from the floor, as a cell, if there is such a column."""
+    if not board.floors:
+        return []
+    times = board.times_floor(policy)
+    return ["–" if times is None else f"{times:.2f}"]
+
+
+def _of_floor(board: Leaderboard) -> str:
+    """Explain that column."""
+    return (
+        " × floor: as a multiple of the least that any policy can lose, where that is known."
+        if board.floors
+        else ""
+    )
 
 
 def _setting(board: Leaderboard) -> str:

@@ -31,14 +31,21 @@ from fpbandits.policies.moss import MOSS as MOSS
 from fpbandits.policies.kl_ucb import KLUCB as KLUCB
 from fpbandits.policies.imed import IMED as IMED
 from fpbandits.policies.thompson import Thompson as Thompson
+
+# For small problems only.
+from fpbandits.policies.optimal import Optimal as Optimal
 # isort: on
 
-__all__ = ["DEFAULT", "POLICIES", "PlainPolicy", "Policy", "parse_policy"]
+__all__ = ["DEFAULT", "POLICIES", "SMALL", "PlainPolicy", "Policy", "parse_policy"]
 
 POLICIES: dict[str, type[Policy]] = {
     each.name: each
     for each in list(globals().values())
     if isinstance(each, type) and issubclass(each, Policy) and hasattr(each, "name")
 }
+
+SMALL: dict[str, type[Policy]] = {Optimal.name: POLICIES.pop(Optimal.name)}
+"""Policies that most problems are too large for, or that must be told the horizon: they play where
+they are named, and are not among all."""
 
 DEFAULT = Frugal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -33,7 +34,10 @@ def policy_row(kind: type[Policy], *, default: bool) -> dict[str, Any]:
         "guarantee": kind.guarantee,
         "reference": " ".join(sections.get("References", "").split()),
         "leaps": kind.leaps,
-        "options": {name: option.default for name, option in options(kind).items()},
+        "options": {
+            name: None if option.default is MISSING else option.default
+            for name, option in options(kind).items()
+        },
         "meaning": {name: " ".join(text.split()) for name, text in documented},
     }
 

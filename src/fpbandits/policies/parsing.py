@@ -117,15 +117,16 @@ def made(kind: type[Policy], values: dict[str, object]) -> Policy:
 
 def _kind(word: str) -> tuple[type[Policy], list[str]]:
     """Return the class that a word names, and its options."""
-    from fpbandits.policies import POLICIES
+    from fpbandits.policies import POLICIES, SMALL
 
+    known = POLICIES | SMALL
     found = _FILE.fullmatch(word)
     if found:
         words = found["options"]
         return load_class(Path(found["file"]), found["name"]), words.split(":") if words else []
     name, *rest = word.split(":")
-    if name not in POLICIES:
+    if name not in known:
         if name.endswith(".py"):
             raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))
-        raise unknown("policy", name, POLICIES)
-    return POLICIES[name], rest
+        raise unknown("policy", name, known)
+    return known[name], rest

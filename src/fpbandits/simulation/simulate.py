@@ -51,7 +51,7 @@ def simulate(
         default the default policy. In a name, horizon=T stands for the horizon of the runs.
     truth
         The true model, by name, or a list of the arms' true means, for a truth outside Θ; by
-        default `Problem.truth`. "prior": drawn for each run from the problem's prior. A truth that
+        default `Problem.truth`, else "prior": drawn for each run from the prior. A truth that
         changes is {plays before it: one of these}, for instance {0: "loyal", 50_000: "thrifty"}.
     horizon
         T, the number of plays in a run: at most 2⁵³.

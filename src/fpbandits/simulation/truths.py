@@ -54,12 +54,12 @@ def checked_truth(
 def _one(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
     """Return the laws of the truth as a family of one model, and what to call it."""
     if truth is None:
-        if problem.truth is None:
+        if problem.truth is None and PRIOR in problem.models:
             raise InputError(
                 f"{problem.name} does not say which model is true: name one of "
                 f"{listed(problem.models)}"
             )
-        truth = problem.truth
+        truth = problem.truth or PRIOR
     everything = np.arange(problem.pairs)
     if isinstance(truth, str):
         truth = plain_text(truth)

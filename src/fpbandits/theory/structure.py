@@ -35,6 +35,13 @@ from fpbandits.core.arrays import TOLERANCE, Bools, Floats, Ints
 from fpbandits.problem.problem import Problem
 
 
+def gaps_by_pair(problem: Problem) -> Floats:
+    """Return what a play of each pair loses under each model, in the user's units."""
+    means = problem.means.reshape(len(problem.models), -1, len(problem.arms))
+    gaps: Floats = (means.max(axis=2, keepdims=True) - means).reshape(len(means), -1)
+    return gaps
+
+
 class BestArms(ABC):
     """Best arms by model, of means[θ, arm] or means[θ, context, arm] on [0, 1]."""
 

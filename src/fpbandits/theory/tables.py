@@ -23,6 +23,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.report.text import LOOK_ALIKE, aligned
 from fpbandits.theory.analysis import Analysis, ContextAnalysis
 from fpbandits.theory.cases import Case
+from fpbandits.theory.outlook import outlook
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 _MOST_NAMES = 12
@@ -34,17 +35,19 @@ _MOST_ARMS = 200
 """To lay out a row takes a millisecond, and nobody reads thousands."""
 
 
-def analysis_table(analysis: Analysis, problem: Problem) -> RenderableType:
-    """Show one case in full, or several at a glance."""
+def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False) -> RenderableType:
+    """Show one case in full, or several at a glance; ``bounds`` adds those of the paper."""
     parts: list[RenderableType] = [Text(analysis.summary, style="bold")]
     if analysis.tie_notice:
         parts.append(Text(f"Note: {analysis.tie_notice}", style="italic"))
     if isinstance(analysis, ContextAnalysis):
         parts += _with_contexts(analysis, problem)
     elif len(analysis.cases) == 1:
-        parts += _in_full(analysis, analysis.cases[0], problem)
-    else:
+        parts += _in_full(analysis, analysis.cases[0], problem, bounds)
+    elif bounds:
         parts += _at_a_glance(analysis)
+    else:
+        parts += _in_words(analysis, problem)
     if problem.fitted_units:
         parts.append(Text(LOOK_ALIKE))
     return Group(*parts)
@@ -125,6 +128,22 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
     return [*parts, table]
 
 
+def _in_words(analysis: Analysis, problem: Problem) -> list[RenderableType]:
+    """Say under each truth what to play, and what a good policy must lose."""
+    parts: list[RenderableType] = [""]
+    for case in analysis.cases:
+        head = Text.assemble((case.truth, "bold"), ": best is ", (case.best_arm, "bold"))
+        free = case.theorem2.all_arms.coefficient == 0
+        words = Text(outlook(problem, case), style="green" if free else "yellow")
+        parts += [head, Padding(words, (0, 0, 0, 2), expand=False)]
+    closing = (
+        "Losses are those of the default policy, against knowing the truth from the start. What "
+        "they come to: fpbandits forecast. One truth in full: --truth NAME. Bounds of FP-UCB, the "
+        "paper's policy: --bounds"
+    )
+    return [*parts, "", Text(closing)]
+
+
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
     """Show two lines per truth: the numbers, and in words what they come from."""
     heads = ["truth", "best arm"], ["optimist", "FP-UCB", "", "any ≥"]
@@ -159,7 +178,9 @@ def _bounds_of(case: Case) -> list[str]:
     return [amount(case.optimist.log_coefficient) or "–", *map(amount, bounds)]
 
 
-def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[RenderableType]:
+def _in_full(
+    analysis: Analysis, case: Case, problem: Problem, bounds: bool
+) -> list[RenderableType]:
     headline = Text.assemble(
         "If the truth is ",
         (case.truth, "bold"),
@@ -167,8 +188,13 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
         (case.verdict, _STYLES[case.regime]),
         ".",
     )
-    arms, bounds = _arm_table(analysis, case, problem), _bound_table(case)
-    parts: list[RenderableType] = ["", headline, arms, bounds]
+    if not bounds:
+        free = case.theorem2.all_arms.coefficient == 0
+        words = (outlook(problem, case), "green" if free else "yellow")
+        headline = Text.assemble("If the truth is ", (case.truth, "bold"), ", ", words, ".")
+    parts: list[RenderableType] = ["", headline, _arm_table(analysis, case, problem, bounds)]
+    if bounds:
+        parts.append(_bound_table(case))
     if len(analysis.arms) > _MOST_ARMS:
         more = len(analysis.arms) - _MOST_ARMS
         parts.insert(3, Text(f"and {more:,} arms more: --json lists them all"))
@@ -179,7 +205,7 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
                 _some_of(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
             )
             parts.append(Text(f"of which a policy must rule out by exploring: {needed}"))
-    if case.nearest:
+    if case.nearest and bounds:
         parts.append(
             Text(
                 f"Hardest to tell apart, outside B: {case.nearest.model}, whose mean on "
@@ -190,7 +216,7 @@ def _in_full(analysis: Analysis, case: Case, problem: Problem) -> list[Renderabl
     return parts
 
 
-def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
+def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -> Table:
     """Show each arm's part; a column that would say nothing new is left out."""
     upper, lower = case.theorem1, case.theorem2
     corrected, printed = upper.corrected.constants, upper.printed.constants
@@ -198,11 +224,14 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem) -> Table:
     outside_helps = lower.all_arms.coefficient < lower.coefficient
     # Proposition 2's log term; its β lives on [0, 1].
     logs = {arm: 12 * (problem.rewards.width / beta) ** 2 for arm, beta in case.betas.items()}
-    columns: dict[str, Mapping[str, float]] = {
+    of_paper: dict[str, Mapping[str, float]] = {
         "β": case.betas,
         "FP-UCB\nplays ≤": corrected,
         "as\nprinted": printed if differs else {},
         "\n+ ln T ×": logs,
+    }
+    columns: dict[str, Mapping[str, float]] = {
+        **(of_paper if bounds else {}),
         "any policy ≥\nln T ×": lower.pulls if lower.coefficient else {},
         "with arms\noutside A": lower.all_arms.pulls if outside_helps else {},
     }

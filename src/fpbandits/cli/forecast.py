@@ -1,0 +1,82 @@
+"""``fpbandits forecast``: what playing will cost, before anyone plays."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fpbandits.cli import completion, options
+
+
+def forecast(
+    problem: options.ProblemName,
+    horizon: Annotated[
+        int,
+        options.whole_number("--horizon", "T", "Plays.  [default: 1e4]", show_default=False),
+    ] = 10**4,
+    truth: Annotated[str | None, options.which_truth("drawn from the prior")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="NAME[:OPTION=VALUE]",
+            help="A policy, or FILE.py:CLASS.  [default: frugal]",
+            autocompletion=completion.policies_to_play,
+        ),
+    ] = None,
+    runs: options.Runs = 1000,
+    seed: options.Seed = 0,
+    error: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            parser=partial(options.read_real, "--error"),
+            help="With which probability a verdict may be wrong.",
+        ),
+    ] = 0.05,
+    off: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            parser=partial(options.read_real, "--off"),
+            help="How wrong models are taken to be, in parts of the range.",
+        ),
+    ] = 0.05,
+    report: Annotated[
+        Path | None, options.folder("--report", "Write a page with the figure there.")
+    ] = None,
+    workers: options.Workers = None,
+    json: options.Json = False,
+) -> None:
+    """Say what playing will cost, how long until it is sure, and how wrong models may be."""
+    from fpbandits.cli.output import print_result
+    from fpbandits.cli.progress import playing
+    from fpbandits.core.storage import make_folder
+    from fpbandits.forecast.forecast import forecast
+    from fpbandits.problem.files import load_problem
+    from fpbandits.report.figures import check_drawing
+
+    if report is not None:
+        check_drawing()
+        make_folder(report)
+    loaded = load_problem(problem)
+    with playing(None, workers) as how:
+        found = forecast(
+            loaded,
+            horizon=horizon,
+            truth=truth,
+            policy=policy,
+            runs=runs,
+            seed=seed,
+            error=error,
+            off=off,
+            **how,
+        )
+    page = None if report is None else found.report(report)
+    print_result(json, found.as_dict, lambda: str(found))
+    if page is not None:
+        sys.stderr.write(f"wrote {page}\n")

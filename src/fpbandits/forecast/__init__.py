@@ -1,0 +1,1 @@
+"""What playing will cost, before anyone plays."""

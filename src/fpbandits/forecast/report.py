@@ -1,0 +1,228 @@
+"""A forecast for people: a screen of words, a figure, a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fpbandits import __version__
+from fpbandits.core.checks import amount, printable
+from fpbandits.core.storage import make_folder, write_together
+from fpbandits.errors import counted
+from fpbandits.report.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    as_plain_text,
+    blank,
+    footnote,
+    own_style,
+    rendered,
+    save_figure,
+    short,
+)
+from fpbandits.report.html import fill
+from fpbandits.report.times import as_written, time_text
+from fpbandits.simulation.figure import label_regret
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fpbandits.forecast.forecast import Forecast
+
+_WIDTH, _HEAD = 80, 15
+_MOST_TRUTHS = 6
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """Return the forecast in a screen of words."""
+    lines = [setting(forecast), ""]
+    for head, words in answers(forecast).items():
+        first, *rest = wrap(words, _WIDTH - _HEAD)
+        lines.append(f"{head:<{_HEAD}}{first}")
+        lines += [" " * _HEAD + line for line in rest]
+    return "\n".join(lines)
+
+
+def setting(forecast: Forecast) -> str:
+    """Say what was asked, in a line."""
+    problem = forecast.problem
+    truth = "the truth drawn from the prior"
+    if forecast.truth is not None:
+        truth = f"the truth is {forecast.truth}"
+    elif problem.prior is None:
+        truth = "each model equally likely"
+    return printable(
+        f"{problem.name}: {counted(len(problem.models), 'model')}, "
+        f"{counted(len(problem.arms), 'arm')}, {forecast.horizon:,} plays, {truth}"
+    )
+
+
+def answers(forecast: Forecast) -> dict[str, str]:
+    """Return what there is to say, by what it is about."""
+    found = {
+        "Start with": _first(forecast),
+        "It will cost": _cost(forecast),
+        "By truth": _by_truth(forecast),
+        "Until sure": _until_sure(forecast),
+        "Others lose": _others(forecast),
+        "Models off": _off(forecast),
+    }
+    return {head: printable(words) for head, words in found.items() if words}
+
+
+def _first(forecast: Forecast) -> str:
+    first = forecast.first_arm
+    if isinstance(first, str):
+        return first
+    some = [f"{arm} ({context})" for context, arm in list(first.items())[:_MOST_TRUTHS]]
+    more = len(first) - len(some)
+    return ", ".join(some) + (f", and {more} contexts more" if more > 0 else "")
+
+
+def _cost(forecast: Forecast) -> str:
+    regret = forecast.as_dict()["regret"]
+    low, high = regret["interval"]
+    interval = "" if low is None else f" (95 % interval {amount(low)} … {amount(high)})"
+    words = (
+        f"{amount(regret['mean'])} on average{interval} against knowing the truth from the start; "
+        f"19 runs in 20 lose at most {amount(regret['q95'])}."
+    )
+    floor = forecast.floor
+    if floor is None:
+        return words
+    if floor.upper is None:
+        return f"{words} Nobody who knows these models can lose less than {amount(floor.value)}."
+    least = amount(floor.upper)
+    times = regret["mean"] / floor.upper if floor.upper > 0 else None
+    how_near = f": {forecast.policy} loses {times:.2f} times that" if times else ""
+    return f"{words} The least that is possible is {least}{how_near}."
+
+
+def _by_truth(forecast: Forecast) -> str:
+    if forecast.truth is not None or len(forecast.per_truth) < 2:
+        return ""
+    dearest = sorted(forecast.per_truth.items(), key=lambda each: -each[1])[:_MOST_TRUTHS]
+    some = [f"{amount(mean)} if it is {model}" for model, mean in dearest]
+    more = len(forecast.per_truth) - len(some)
+    return ", ".join(some) + (f", less if it is one of {more} others" if more > 0 else "") + "."
+
+
+def _until_sure(forecast: Forecast) -> str:
+    sure = forecast.until_sure
+    if sure is None:
+        return ""
+    risk = f"with a risk of {sure.error:.3g} of being wrong"
+    if sure.median is None:
+        return (
+            f"{sure.share:.0%} of runs know the best arm by play {forecast.horizon:,}, {risk}; the "
+            "others go on learning."
+        )
+    words = f"half of the runs know the best arm after {sure.median:,.0f} plays, {risk}"
+    if sure.q95 is not None:
+        return f"{words}; 19 in 20 after {sure.q95:,.0f}."
+    return f"{words}; {sure.share:.0%} by play {forecast.horizon:,}."
+
+
+def _others(forecast: Forecast) -> str:
+    names = {"thompson": "Thompson sampling without models"}
+    return (
+        ", ".join(
+            f"{names.get(name, name)}: {amount(lost)}" for name, lost in forecast.baselines.items()
+        )
+        + "."
+    )
+
+
+def _off(forecast: Forecast) -> str:
+    off = forecast.off
+    if off is None:
+        return ""
+    bounded = forecast.problem.rewards.bounded
+    whole = "of the range" if bounded else "of two deviations"
+
+    def size(by: float) -> str:
+        return f"{100 * by:.3g} % {whole} ({amount(by * forecast.problem.rewards.width)})"
+
+    worst = f", {amount(off.worst)} near the worst model" if len(forecast.per_truth) > 1 else ""
+    words = (
+        f"if every true mean is up to {size(off.by)} away from its model, at random, "
+        f"{forecast.policy} loses {amount(off.regret)}{worst}."
+    )
+    if off.thompson is None:
+        return words
+    if off.until is None:
+        return f"{words} Thompson sampling without models loses less, {amount(off.thompson)}."
+    return (
+        f"{words} Up to {size(off.until)} it loses less than Thompson sampling without models "
+        f"({amount(off.thompson)})."
+    )
+
+
+@own_style()
+def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
+    """Draw regret over time with its band, the floor and the baselines."""
+    result, policy = forecast.result, forecast.policy
+    figure = blank(7.5, 4.6)
+    axes = figure.subplots()
+    times, mean = result.times, result.mean_regret(policy)
+    low, high = (result.quantile_regret(policy, share) for share in (0.05, 0.95))
+    top = max(forecast.baselines.values(), default=0.0)
+    logarithmic = top > 8 * max(float(mean[-1]), 1e-12)
+    axes.plot(times, mean, color=BLUE, linewidth=2, label=short(printable(policy), 40))
+    axes.fill_between(times, low, high, color=BLUE, alpha=0.18, linewidth=0)
+    if forecast.floors is not None:
+        moments = np.array(list(forecast.floors))
+        values = np.array([each.value for each in forecast.floors.values()])
+        label = "floor: no policy loses less"
+        axes.plot(moments, values, color="0.2", linestyle="--", linewidth=1.4, label=label)
+    if forecast.others is not None:
+        others = forecast.others
+        label = "Thompson sampling without models"
+        axes.plot(others.times, others.mean_regret("thompson"), color=ORANGE, label=label)
+    always = next(iter(forecast.baselines))
+    line = times * forecast.baselines[always] / forecast.horizon
+    axes.plot(times, line, color=GREEN, linestyle="-.", label=short(printable(always), 40))
+    axes.set_xscale("log")
+    axes.set_xlim(times[0], times[-1])
+    if logarithmic:
+        axes.set_yscale("log", nonpositive="clip")
+        axes.set_ylim(max(float(mean[-1]) / 100, 1e-9), 2 * top)
+    else:
+        axes.set_ylim(0, 1.05 * max(top, float(high.max()), 1e-9))
+    axes.set_xlabel("plays")
+    label_regret(axes, "regret", {forecast.problem.range})
+    axes.grid(alpha=0.25)
+    as_plain_text(axes.legend(frameon=False, fontsize=9, loc="upper left"))
+    axes.set_title(short(setting(forecast), 90), fontsize=11, parse_math=False)
+    footnote(
+        figure,
+        f"mean of {counted(result.runs, 'run')}, 5 … 95 %; "
+        f"T = {as_written(time_text(forecast.horizon))}, seed {forecast.seed}",
+    )
+    if path is not None:
+        save_figure(figure, path)
+    return figure
+
+
+def write_report(forecast: Forecast, folder: Path) -> Path:
+    """Write forecast.html, its figure and forecast.json, all or none."""
+    make_folder(folder)
+    files = rendered(forecast_figure(forecast), folder / "regret")
+    page = fill(
+        "forecast.html.j2",
+        forecast=forecast,
+        setting=setting(forecast),
+        answers=answers(forecast),
+        amount=amount,
+        picture=files[folder / "regret.svg"],
+        version=__version__,
+    )
+    files[folder / "forecast.html"] = page.encode()
+    files[folder / "forecast.json"] = (json.dumps(forecast.as_dict(), indent=1) + "\n").encode()
+    write_together(files)
+    return folder / "forecast.html"

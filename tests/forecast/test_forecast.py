@@ -1,0 +1,115 @@
+"""A forecast's numbers against simulations and formulas of their own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import fpbandits as fpb
+from fpbandits.forecast.forecast import Forecast
+from fpbandits.simulation.truths import truths
+
+SHOP = fpb.Problem.bernoulli(
+    [[0.9, 0.8, 0.7], [0.6, 0.5, 0.3], [0.5, 0.2, 0.05]],
+    value=[9, 12, 15],
+    arms=["9 EUR", "12 EUR", "15 EUR"],
+    models=["loyal", "regular", "thrifty"],
+    prior={"loyal": 2},
+    name="shop",
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Forecast:
+    return fpb.forecast(SHOP, horizon=300, runs=200, seed=4)
+
+
+def test_json_of_the_contract(found: Forecast) -> None:
+    content = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    for key in ("problem", "horizon", "policy", "first_arm", "regret", "per_truth", "floor"):
+        assert key in content
+    assert content["regret"].keys() == {"mean", "interval", "q95"}
+    assert {"error", "median", "q95", "share"} == content["until_sure"].keys()
+    assert content["baselines"].keys() == {"always 12 EUR", "thompson"}
+    assert {"by", "regret", "worst"} <= content["off"].keys()
+    assert (content["problem"], content["horizon"], content["policy"]) == ("shop", 300, "frugal")
+
+
+def test_regret_is_that_of_a_simulation(found: Forecast) -> None:
+    result = fpb.simulate(SHOP, "frugal", truth="prior", horizon=300, runs=200, seed=4)
+    regret = result.final_regret("frugal")
+    content = found.as_dict()
+    assert content["regret"]["mean"] == pytest.approx(regret.mean())
+    assert content["regret"]["q95"] == pytest.approx(np.quantile(regret, 0.95))
+    low, high = result.confidence_interval("frugal")
+    assert content["regret"]["interval"] == pytest.approx([low[-1], high[-1]])
+    drawn = truths(SHOP, "prior", 4, range(200))
+    own = regret[np.array(drawn) == 2].mean()
+    assert content["per_truth"]["thrifty"] == pytest.approx(own)
+    thompson = fpb.simulate(SHOP, "thompson", truth="prior", horizon=300, runs=200, seed=4)
+    lost = thompson.final_regret("thompson").mean()
+    assert content["baselines"]["thompson"] == pytest.approx(lost)
+
+
+def test_the_other_numbers(found: Forecast) -> None:
+    content = found.as_dict()
+    assert content["first_arm"] == fpb.Agent(SHOP).ask().arm
+    # What 12 EUR loses: .9, 0 and 2.1 per play, under priors of a half, a quarter, a quarter.
+    assert content["baselines"]["always 12 EUR"] == pytest.approx(300 * (0.45 + 0.525))
+    assert content["floor"] == pytest.approx(fpb.floor(SHOP, 300).value, rel=0.01)
+    assert content["floor"] <= content["regret"]["mean"]
+    assert list(found.floors or {})[-1] == 300
+    off = content["off"]
+    assert off["worst"] >= off["regret"] > content["regret"]["mean"]
+
+
+def test_words_on_one_screen(found: Forecast) -> None:
+    lines = str(found).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "shop: 3 models, 3 arms, 300 plays, the truth drawn from the prior"
+    text = " ".join(str(found).split())
+    for words in ("Start with 15 EUR", "on average", "half of the runs know the best arm after"):
+        assert words in text
+
+
+def test_under_one_truth() -> None:
+    found = fpb.forecast("paper:two", horizon=200, runs=50, truth="theta2")
+    content = found.as_dict()
+    assert content["truth"] == "theta2"
+    assert content["floor"] is None
+    assert content["per_truth"].keys() == {"theta2"}
+    assert content["per_truth"]["theta2"] == content["regret"]["mean"]
+    assert "the truth is theta2" in str(found)
+
+
+def test_with_contexts_and_a_policy_in_plain_python() -> None:
+    problem = fpb.Problem.bernoulli(
+        [[[0.9, 0.5], [0.3, 0.4]], [[0.2, 0.5], [0.3, 0.4]]], contexts=["a", "b"]
+    )
+    found = fpb.forecast(problem, horizon=40, runs=20, policy="optimal:horizon=40")
+    content = found.as_dict()
+    assert content["first_arm"].keys() == {"a", "b"}
+    assert content["until_sure"] is None
+    assert content["off"] is None
+    assert content["floor_upper"] is not None
+    assert "Start with" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"error": 0}, "error"),
+        ({"error": 1}, "error"),
+        ({"off": -0.1}, "off"),
+        ({"truth": "nobody"}, "nobody"),
+        ({"horizon": 0}, "horizon"),
+        ({"policy": "bpr"}, "bpr"),
+        ({"policy": 7}, "policy"),
+    ],
+)
+def test_what_cannot_be_is_refused(change: dict[str, object], words: str) -> None:
+    with pytest.raises(fpb.InputError, match=words):
+        fpb.forecast("paper:two", **change)  # type: ignore[arg-type]
