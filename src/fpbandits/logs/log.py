@@ -244,6 +244,10 @@ class _Labels(_Column):
         return tuple(order), indices[self.all()]
 
 
+_MOST_DIGITS = 1_000
+"""Digits of a number that is sorted by its size: Python reads 4,300 at the most."""
+
+
 def _as_numbers(name: str) -> list[Any]:
     """Return the key to sort by: numbers by size, also those within a text, before texts.
 
@@ -254,7 +258,11 @@ def _as_numbers(name: str) -> list[Any]:
         if math.isfinite(float(name)):
             return [(0, float(name), "")]
     parts = re.split(r"(\d+)", name)
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [
+        (0, int(part), "") if part.isdecimal() and len(part) < _MOST_DIGITS else (1, 0, part)
+        for part in parts
+        if part
+    ]
 
 
 class _Reals(_Column):
