@@ -35,7 +35,6 @@ from fpbandits.service.postgres_connection import (
 )
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
-    EVERY,
     KIND,
     SCHEMA,
     Change,
@@ -46,7 +45,6 @@ from fpbandits.service.store import (
     StaleError,
     Store,
     Transaction,
-    UnitKey,
     UnitKeys,
     UnitRow,
     check_schema,
@@ -192,19 +190,6 @@ class PostgresStore(Store):
             row = reader.execute(SQL["begin"]).fetchone()
             assert row is not None
             yield reader, row[2]
-
-    def count_experiments(self) -> int:
-        ((count,),) = self._read("count_experiments")
-        return int(count)
-
-    def experiments(self, after: str = "", most: int = EVERY) -> list[Kept]:
-        return [Kept(*row) for row in self._read("experiments", after, most)]
-
-    def experiment(self, name: str) -> Kept | None:
-        return next((Kept(*row) for row in self._read("experiment", name)), None)
-
-    def unit(self, unit_key: UnitKey) -> UnitRow | None:
-        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     def due(
         self,

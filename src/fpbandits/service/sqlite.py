@@ -24,7 +24,6 @@ from fpbandits.errors import StorageError, UnavailableError, said, within
 from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
-    EVERY,
     SCHEMA,
     Change,
     History,
@@ -34,7 +33,6 @@ from fpbandits.service.store import (
     StaleError,
     Store,
     Transaction,
-    UnitKey,
     UnitKeys,
     UnitRow,
     check_schema,
@@ -260,19 +258,6 @@ class SqliteStore(Store):
                 raise StaleError("the experiment has changed meanwhile: try again")
             rows = [(each.state, each.due, kept.id, each.unit) for each in units]
             writer.executemany(self._sql["rewrite_unit"], rows)
-
-    def count_experiments(self) -> int:
-        ((count,),) = self._read("count_experiments")
-        return int(count)
-
-    def experiments(self, after: str = "", most: int = EVERY) -> list[Kept]:
-        return [Kept(*row) for row in self._read("experiments", after, most)]
-
-    def experiment(self, name: str) -> Kept | None:
-        return next((Kept(*row) for row in self._read("experiment", name)), None)
-
-    def unit(self, unit_key: UnitKey) -> UnitRow | None:
-        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     def due(
         self,

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from fpbandits.core.checks import checked_path
@@ -167,20 +167,25 @@ class Store(ABC):
         """Replace states of units, of an experiment that takes no requests."""
 
     @abstractmethod
+    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement that only reads."""
+
     def count_experiments(self) -> int:
         """Return how many experiments there are."""
+        ((count,),) = self._read("count_experiments")
+        return int(count)
 
-    @abstractmethod
     def experiments(self, after: str = "", most: int = EVERY) -> list[Kept]:
         """Return experiments by name, those behind a name, so many at the most."""
+        return [Kept(*row) for row in self._read("experiments", after, most)]
 
-    @abstractmethod
     def experiment(self, name: str) -> Kept | None:
         """Return the experiment of that name, if there is one."""
+        return next((Kept(*row) for row in self._read("experiment", name)), None)
 
-    @abstractmethod
     def unit(self, unit_key: UnitKey) -> UnitRow | None:
         """Return a unit as it is, if there is one."""
+        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     @abstractmethod
     def due(
