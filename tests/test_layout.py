@@ -45,9 +45,11 @@ ELSEWHERE = {
     "paper/report/page.py": _REPORT,
     "problem/rewards.py": "agent/test_rewards; by row: problem/test_posterior",
     "theory/recursions.py": "against other programs: theory/test_beliefs",
+    "service/adopt.py": "with every store, by stores.py; service/test_upgrade, cli/test_upgrade",
     "service/backend.py": "service/test_http",
     "service/export.py": "with every store, by stores.py; cli/test_verify",
     "service/metrics.py": "service/test_http",
+    "service/postgres_connection.py": "service/test_postgres, service/test_upgrade",
     "service/migrate.py": "with every store, by stores.py; cli/test_migrate",
     "service/verify.py": "with every store, by stores.py; cli/test_verify",
     "service/messages.py": "each refusal over HTTP: service/test_http; names: service/test_step",
@@ -66,6 +68,7 @@ OF_NO_MODULE = {
     "fitting/test_odd_logs.py",
     "simulation/test_store_crashes.py",
     "service/test_server_crashes.py",
+    "service/test_upgrade.py",
     "service/test_http_fuzz.py",
 }
 """Tests of a page, of the repository, of all that is public, and those of a module that are slow

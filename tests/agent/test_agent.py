@@ -959,3 +959,35 @@ def test_a_decision_says_how_likely_it_was() -> None:
     for decision in drawn:
         assert decision.probability == pytest.approx(0.75 if decision.arm == "arm1" else 0.25)
         assert "probability" not in repr(decision)
+
+
+@pytest.mark.filterwarnings("ignore:arm")  # of rewards that are blocked
+@pytest.mark.parametrize("late", ["in-order", "any"])
+@pytest.mark.parametrize("policy", ["ucb1", "fp-ucb", "thompson-theta"])
+def test_an_agent_follows_decisions_that_others_made(policy: str, late: Any) -> None:
+    """It is the agent that decided so itself, where it did; and has the rewards of the others."""
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=["a", "b"], models=["x", "y"])
+    own, follower = (Agent(problem, policy, seed=4, late=late) for _ in range(2))
+    for number in range(40):
+        decision = own.ask()
+        assert follower.follow(decision.arm) == decision
+        if number % 3:
+            own.tell(decision, number % 2)
+            follower.tell(number, number % 2)
+    assert follower.state() == own.state()
+    other = Agent(problem, policy, seed=4, late=late)
+    for number in range(30):
+        arm = "ab"[number % 3 == 0]
+        decision = other.follow(arm)
+        assert decision.id == number
+        assert other.pending[number] == arm
+        if number % 4:
+            other.tell(number, 1)
+    for number in range(0, 30, 4):
+        other.forget(number)
+    told = [n for n in range(30) if n % 4]
+    b = sum(n % 3 == 0 for n in told)
+    assert other.plays == {"a": len(told) - b, "b": b}
+    assert Agent.from_state(other.state(), problem).state() == other.state()
+    with pytest.raises(InputError, match="unknown arm 'c'"):
+        other.follow("c")

@@ -225,3 +225,13 @@ def test_a_short_text_cannot_fill_memory() -> None:
         assert tracemalloc.get_traced_memory()[1] < 10**7
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("code", [None, "0" * 32])
+def test_a_state_does_not_run_the_file_that_it_names(tmp_path: Path, code: str | None) -> None:
+    file, trace = tmp_path / "mine.py", tmp_path / "it ran"
+    file.write_text(f"import pathlib\npathlib.Path({str(trace)!r}).touch()\n")
+    state = {**Agent("paper:two", "ucb1").state(), "policy": f"{file}:Mine", "code": code}
+    with pytest.raises(InputError, match=r"ine\.py"):
+        Agent.from_state(state, "paper:two")
+    assert not trace.exists()

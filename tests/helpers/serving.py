@@ -12,9 +12,11 @@ from waiting import wait_until
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any, http: Any = "auto") -> Iterator[str]:
     """Serve an application on some port, and give its address."""
-    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on")
+    config = uvicorn.Config(
+        app, port=0, log_config=None, access_log=False, lifespan="auto", http=http
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

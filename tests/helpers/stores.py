@@ -5,27 +5,32 @@ from __future__ import annotations
 import json
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from waiting import LONG
 
+from fpbandits.agent import state as agent_state
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
 from fpbandits.logs.log import read_log
 from fpbandits.service import migrate as migrate_module
+from fpbandits.service import step as step_module
+from fpbandits.service.adopt import adopt, renew_states
 from fpbandits.service.batches import handle_together
-from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, Stamp, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.migrate import migrate
 from fpbandits.service.statuses import MissingError
-from fpbandits.service.step import Event
-from fpbandits.service.store import Change, Store, Transaction, UnitKey, open_store
+from fpbandits.service.step import Event, Unit
+from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, open_store
 from fpbandits.service.verify import verify
 
 PROBLEM = """
@@ -46,11 +51,14 @@ there = [0.8, 0.1]
 """
 
 
+Wanted = tuple[list[Stamp], list[UnitKey], list[UnitKey], list[tuple[UnitKey, str]]]
+
+
 def put(store: Store, name: str = "e", problem: str = PROBLEM, **fields: Any) -> Experiment:
     """Keep an experiment unless it is there, and return it."""
     wanted = checked_experiment(name, {"problem": problem, "policy": "ucb1", **fields})
-    kept, _ = store.add_experiment(wanted.name, wanted.definition)
-    return Experiment.from_definition(kept.id, kept.name, kept.definition)
+    kept, _ = store.add_experiment(wanted.name, wanted.definition, wanted.revision)
+    return Experiment.from_kept(kept)
 
 
 def one(store: Store, experiment: Experiment, request: Request) -> dict[str, Any]:
@@ -61,21 +69,29 @@ def one(store: Store, experiment: Experiment, request: Request) -> dict[str, Any
     return outcome
 
 
-def let_time_pass(store: Store, alter: Callable[[str], None]) -> None:
-    """Move a store's clock on by 2,000 seconds, and back what is due by its own."""
+@contextmanager
+def ahead(store: Store, seconds: float) -> Iterator[None]:
+    """Let a store's clock be ahead for a while."""
     transaction: Any = store.transaction
 
     @contextmanager
     def later(*wanted: Any) -> Iterator[Transaction]:
         with transaction(*wanted) as found:
-            found.now += 2000
+            found.now += seconds
             yield found
 
     store.transaction = later  # type: ignore[method-assign, assignment]
+    yield
+    store.transaction = transaction  # type: ignore[method-assign]
+
+
+def let_time_pass(store: Store, alter: Callable[[str], None]) -> None:
+    """Move a store's clock on by 2,000 seconds for good, and back what is due by its own."""
+    ahead(store, 2000).__enter__()
     alter("UPDATE units SET due = due - 2000")
 
 
-def events(store: Store, experiment: Experiment) -> list[tuple[str, Event]]:
+def events(store: Store, experiment: Experiment) -> list[tuple[str | None, Event]]:
     return [(unit, event) for _, unit, event in store.log(experiment.id, 0, 10**6)]
 
 
@@ -244,7 +260,7 @@ class StoreContract:
         assert handle_together(store, work) == [told, told]
         before = everything(store, experiment)
         assert one(store, experiment, Tell(("u", 0), 1.0)) == told
-        with pytest.raises(ConflictError, match=r"'0@u' was told the reward 1\.0 before"):
+        with pytest.raises(ConflictError, match=r"'0@u' has the reward 1\.0 already"):
             one(store, experiment, Tell(("u", 0), 0.0))
         with pytest.raises(ConflictError, match="cannot be forgotten"):
             one(store, experiment, Forget(("u", 0)))
@@ -290,8 +306,9 @@ class StoreContract:
         store, other = opened(), opened()
         experiment = put(store)
         place = experiment.id, "u"
-        event = Event(1, "decision", 0, "k", "a", None, None, None, 0.0, "")
-        with suppress(ZeroDivisionError), store.transaction([place], [], []) as transaction:
+        event = Event(1, "decision", 0, "k", "a", None, None, None, 0.0, "", 1)
+        wanted: Wanted = [experiment.stamp], [place], [], []
+        with suppress(ZeroDivisionError), store.transaction(*wanted) as transaction:
             write(transaction, place, event)
             raise ZeroDivisionError
         assert everything(other, experiment) == ([], [])
@@ -304,8 +321,9 @@ class StoreContract:
         before = everything(store, experiment)
         place = experiment.id, "u"
         for kind, key in (("decision", "k"), ("reward", None)):
-            event = Event(3, kind, 0, key, "a", None, None, 1.0, 0.0, "")
-            with pytest.raises(Error), store.transaction([], [place], []) as transaction:
+            event = Event(3, kind, 0, key, "a", None, None, 1.0, 0.0, "", 1)
+            wanted: Wanted = [experiment.stamp], [], [place], []
+            with pytest.raises(Error), store.transaction(*wanted) as transaction:
                 write(transaction, place, event)
             assert everything(store, experiment) == before
 
@@ -336,7 +354,7 @@ class StoreContract:
             one(store, experiment, Tell(("u", 0), 1.5))
         assert one(store, experiment, Tell(("u", 0), 1.0)) == late
         assert one(store, experiment, Tell(("u", 0), 1.0)) == late
-        with pytest.raises(ConflictError, match="told the reward"):
+        with pytest.raises(ConflictError, match="has the reward"):
             one(store, experiment, Tell(("u", 0), 0.5))
         assert one(store, experiment, Forget(("u", 2))) == {"decision": "2@u", "status": "late"}
         assert one(store, experiment, Tell(("u", 1), 1.0))["status"] == "told"
@@ -371,14 +389,15 @@ class StoreContract:
     def test_experiments_do_not_change(self, store: Store) -> None:
         assert store.experiments() == []
         assert store.experiment("a") is None
-        kept, new = store.add_experiment("a", "{}")
+        kept, new = store.add_experiment("a", "{}", 1)
         assert new
-        assert store.add_experiment("a", "[]") == (kept, False)
-        closed, _ = store.add_experiment("b", "{}", open=False)
-        assert store.experiments() == [kept, closed]
-        assert (kept.open, closed.open) == (True, False)
-        store.open_experiment(closed.id)
-        assert store.experiment("b") == closed._replace(open=True)
+        assert store.add_experiment("a", '{"b": 1}', 2) == (kept, False)
+        other, _ = store.add_experiment("b", "{}", 1, status=MIGRATING)
+        assert store.experiments() == [kept, other]
+        assert (kept.status, other.status) == (OPEN, MIGRATING)
+        assert store.experiments("a") == store.experiments("", 2)[1:] == [other]
+        assert store.experiments("", 1) == [kept]
+        assert store.count_experiments() == 2
         assert abs(kept.created - time.time()) < LONG
 
     def test_the_log_can_be_read_from_any_place(self, store: Store) -> None:
@@ -397,7 +416,7 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         with (
-            other.transaction([], [(experiment.id, "u")], []),
+            other.transaction([experiment.stamp], [], [(experiment.id, "u")], []),
             pytest.raises(UnavailableError),
         ):
             one(store, experiment, Ask("u"))
@@ -413,14 +432,16 @@ class StoreContract:
         one(store, experiment, Ask("v"))
         assert (verify(store).decisions, verify(store).shown) == (5, [])
         alter("UPDATE events SET arm = 'b' WHERE number = 2 AND kind = 'decision'")
-        assert verify(store).shown == ["e: 2@u: logged b, and now it is a (2@u)"]
+        first, *_, last = verify(store).shown
+        assert first == "e: 2@u: logged b, and now it is a (2@u)"
+        assert last == "e: u: its state does not follow from the log"
         alter("UPDATE events SET arm = 'a' WHERE number = 2 AND kind = 'decision'")
         alter("UPDATE events SET reward = 0 WHERE number = 2 AND kind = 'reward'")
         assert "e: u: its state does not follow from the log" in verify(store).shown
         alter("UPDATE events SET reward = 1 WHERE number = 2 AND kind = 'reward'")
         assert verify(store).shown == []
         alter("DELETE FROM events WHERE number = 3 AND kind = 'reward'")
-        assert verify(store).shown == ["e: u: 8 events are kept, and 7 are in the log"]
+        assert verify(store).shown == ["e: u: 8 events are kept, and 7 are logged"]
         alter("DELETE FROM events WHERE number = 1 AND kind = 'decision'")
         shown = verify(store).shown
         assert "e: u: event 3 is numbered 4" in shown
@@ -436,7 +457,7 @@ class StoreContract:
         assert verify(store).shown == []
         alter("UPDATE events SET probability = probability * 0.9 WHERE number = 2")
         (line,) = verify(store).shown
-        assert line.startswith("e: 2@u: logged as likely ")
+        assert line.startswith("e: 2@u: logged with probability ")
         alter("UPDATE events SET probability = probability / 0.9 WHERE number = 2")
         assert verify(store).shown == []
         # A decision that nobody would let expire.
@@ -488,23 +509,23 @@ class StoreContract:
         one(store, old, Ask("nothing told"))
         models = {"problem": PROBLEM.replace("0.2", "0.3"), "policy": "fp-ucb"}
 
-        # Interrupted after the first units, and taken up again.
+        # Interrupted in the middle of a unit, and taken up again.
         monkeypatch.setattr(migrate_module, "_AT_ONCE", 3)
         with pytest.raises(KeyboardInterrupt):
             migrate(store, "e", "new", models, interrupt)
         kept = store.experiment("new")
         assert kept is not None
-        assert not kept.open
+        assert kept.status == MIGRATING
         with pytest.raises(ConflictError, match="'new' is another experiment"):
             migrate(store, "e", "new", {**models, "seed": 7})
-        assert migrate(store, "e", "new", models) == 8
+        assert migrate(store, "e", "new", models) == 7
         kept = store.experiment("new")
         assert kept is not None
-        assert kept.open
+        assert kept.status == OPEN
         with pytest.raises(ConflictError, match="there already"):
             migrate(store, "e", "new", models)
 
-        new = Experiment.from_definition(kept.id, kept.name, kept.definition)
+        new = Experiment.from_kept(kept)
         assert (new.reward_wait, str(new.policy)) == (1000.0, "fp-ucb")
         for unit, rewards in told.items():
             agent = Agent(new.problem, "fp-ucb", seed=new.seed_of(unit))
@@ -516,8 +537,8 @@ class StoreContract:
         )
         assert store.unit((new.id, "nothing told")) is None
         assert verify(store).shown == []
-        # What was observed is history for the next one, too; here each unit is a transaction.
-        monkeypatch.setattr(migrate_module, "_REWARDS_AT_ONCE", 1)
+        # What was observed is history for the next one, too; here each reward is a transaction.
+        monkeypatch.setattr(migrate_module, "_AT_ONCE", 1)
         migrate(store, "new", "newer", {})
         newer = put(store, "newer", **models, reward_wait=1000)
         assert len(events(store, newer)) == sum(map(len, told.values()))
@@ -531,6 +552,217 @@ class StoreContract:
         with pytest.raises(InputError, match=r"'u', reward 1: unknown arm 'a'"):
             migrate(store, "e", "new", {"problem": PROBLEM.replace('"a"', '"c"')})
         assert store.experiment("new") is None
+
+    def test_an_experiment_that_is_another_one_now_is_left_alone(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        """As after a back-up was restored under a server that runs: numbers are given again."""
+        known, other = put(store, "b"), put(store, "other")
+        one(store, known, Ask("u", "k"))
+        alter("UPDATE experiments SET name = 'c', created = created + 1 WHERE name = 'b'")
+        before = everything(store, known)
+        requests: list[Request] = [Ask("u", "k"), Ask("new"), Tell(("u", 0), 1.0)]
+        work = [*((known, each) for each in requests), (other, Ask("u"))]
+        *stale, served = handle_together(store, work)
+        assert [type(each) for each in stale] == [StaleError] * 3
+        assert served == {"decision": "0@u", "unit": "u", "arm": "a"}
+        assert everything(store, known) == before
+        alter("DELETE FROM events WHERE experiment = " + str(known.id))
+        alter("DELETE FROM units WHERE experiment = " + str(known.id))
+        alter("DELETE FROM experiments WHERE name = 'c'")
+        assert isinstance(handle_together(store, [(known, Ask("u"))])[0], StaleError)
+
+    def test_a_change_of_an_experiment_is_noticed_by_every_server(
+        self, opened: Callable[[], Store]
+    ) -> None:
+        first, second = opened(), opened()
+        experiment = put(first)
+        kept = first.experiment("e")
+        assert kept is not None
+        closed = second.change_experiment(kept, "closed", kind="closed")
+        assert closed == first.experiment("e") == kept._replace(status="closed", edition=1)
+        with pytest.raises(StaleError):
+            first.change_experiment(kept, "open")
+        with pytest.raises(StaleError):
+            first.rebuild(kept, [])
+        assert isinstance(handle_together(first, [(experiment, Ask("u"))])[0], StaleError)
+        ((_, unit, event),) = first.log(kept.id, 0, 9)
+        assert (unit, event.kind, event.step, event.revision) == (None, "closed", 0, 1)
+        assert one(first, Experiment.from_kept(closed), Ask("u"))["decision"] == "0@u"
+
+    def test_writing_can_be_tested(self, store: Store) -> None:
+        experiment = put(store)
+        store.check_writing()
+        one(store, experiment, Ask("u"))
+        store.check_writing()
+        assert len(events(store, experiment)) == 1
+
+    def test_units_and_experiments_can_be_left_out_of_a_sweep(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        for name in "ef":
+            experiment = put(store, name, reward_wait=1000)
+            for unit in "uv":
+                one(store, experiment, Ask(unit))
+        let_time_pass(store, alter)
+        due = [("e", "u"), ("e", "v"), ("f", "u"), ("f", "v")]
+        assert sorted(store.due(9)) == due
+        assert len(store.due(3)) == 3
+        assert sorted(store.due(9, ["e"])) == due[2:]
+        assert sorted(store.due(9, [], [("e", "v"), ("f", "u")])) == [("e", "u"), ("f", "v")]
+        alter("UPDATE experiments SET status = 'migrating' WHERE name = 'f'")
+        assert sorted(store.due(9)) == due[:2]
+
+    def test_a_clock_that_goes_back_holds_up_a_decision_once_more_at_the_most(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store, reward_wait=1000)
+        with ahead(store, 10_000):
+            one(store, experiment, Ask("u"))
+        assert store.due(9) == [("e", "u")]
+        one(store, experiment, Expire("u"))
+        assert [event.kind for _, event in events(store, experiment)] == ["decision", "clock"]
+        assert store.due(9) == []
+        assert verify(store).shown == []
+        let_time_pass(store, alter)
+        one(store, experiment, Expire("u"))
+        assert [event.kind for _, event in events(store, experiment)][2:] == ["expired"]
+        assert verify(store).shown == []
+
+    def test_a_unit_that_cannot_be_read_or_fails_concerns_nobody_else(
+        self, store: Store, alter: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        experiment = put(store)
+        names = ["good", "bad", "fine"]
+        handle_together(store, [(experiment, Ask(name)) for name in names])
+        alter("UPDATE units SET state = '{}' WHERE name = 'bad'")
+        again = [(experiment, Ask(name)) for name in (*names, "bad", "good")]
+        good, bad, fine, worse, better = handle_together(store, again)
+        assert type(bad) is type(worse) is Error
+        assert [each["decision"] for each in (good, fine, better) if isinstance(each, dict)] == [
+            "1@good",
+            "1@fine",
+            "2@good",
+        ]
+        step = Unit.step
+
+        def failing(unit: Unit, request: Request, now: float) -> Any:
+            answer = step(unit, request, now)
+            return 1 / 0 if request == Ask("fine", "wrong") else answer
+
+        monkeypatch.setattr(Unit, "step", failing)
+        asks = [Ask("fine"), Ask("fine", "wrong"), Ask("good")]
+        first, second, third = handle_together(store, [(experiment, each) for each in asks])
+        assert type(first) is type(second) is Error
+        assert isinstance(third, dict)
+        assert [unit for unit, _ in events(store, experiment)].count("fine") == 2
+
+    def test_another_zlib_makes_no_difference(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arms = [f"a{n}" for n in range(60)]
+        means = [[0.3 + 0.005 * n for n in range(60)], [0.6 - 0.005 * n for n in range(60)]]
+        wide = f"arms = {json.dumps(arms)}\n[models]\nx = {means[0]}\ny = {means[1]}\n"
+        experiment = put(store, problem=wide)
+        for number in range(120):
+            one(store, experiment, Ask("u"))
+            one(store, experiment, Tell(("u", number), 1 / (3 + number)))
+        row = store.unit((experiment.id, "u"))
+
+        def otherwise(content: bytes) -> bytes:
+            packer = zlib.compressobj(9, zlib.DEFLATED, 9, 9, zlib.Z_HUFFMAN_ONLY)
+            return packer.compress(content) + packer.flush()
+
+        other = SimpleNamespace(compress=otherwise, decompressobj=zlib.decompressobj)
+        monkeypatch.setattr(agent_state, "zlib", other)
+        assert row is not None
+        assert experiment.agent("u", row.state).own_state() != row.state
+        assert verify(store).shown == []
+
+    def test_a_unit_has_a_largest_number_of_pending_decisions(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(step_module, "MOST_PENDING", 3)
+        experiment = put(store, reward_wait=1000)
+        for _ in range(3):
+            one(store, experiment, Ask("u"))
+        with pytest.raises(ConflictError, match="'u' has 3 pending decisions, the most"):
+            one(store, experiment, Ask("u"))
+        one(store, experiment, Tell(("u", 1), 1.0))
+        one(store, experiment, Ask("u", "k"))
+        with pytest.raises(ConflictError, match="pending"):
+            one(store, experiment, Ask("u"))
+        assert one(store, experiment, Ask("u", "k"))["decision"] == "3@u"
+        one(store, experiment, Forget(("u", 0)))
+        one(store, experiment, Ask("u"))
+
+    def test_another_revision_decides_once_it_is_adopted(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        """The log is another rule's; the oracle is an agent that observed the same rewards."""
+        experiment = put(store, policy="thompson", reward_wait=1000)
+        history: dict[str, list[tuple[str, float]]] = {"u": [], "v": []}
+        random = np.random.default_rng(3)
+        for number in range(30):
+            for unit in history:
+                arm = one(store, experiment, Ask(unit))["arm"]
+                reward = float(random.integers(2))
+                one(store, experiment, Tell((unit, number), reward))
+                history[unit].append((arm, reward))
+        one(store, experiment, Ask("v"))
+        alter("UPDATE experiments SET definition = replace(definition, 'thompson', 'ucb1')")
+        alter("UPDATE experiments SET revision = 0")
+        alter("UPDATE events SET revision = 0")
+        kept = store.experiment("e")
+        assert kept is not None
+        old = Experiment.from_kept(kept)
+        with pytest.raises(UnavailableError, match="'e' is decided by ucb1@0, and this server has"):
+            old.check_serving()
+        found = verify(store)
+        assert (found.decisions, found.unchecked, found.shown) == (61, 61, [])
+
+        with pytest.raises(KeyboardInterrupt):
+            adopt(store, "e", interrupt)
+        half = store.experiment("e")
+        assert half is not None
+        with pytest.raises(UnavailableError, match="'e' is adopting"):
+            Experiment.from_kept(half).check_serving()
+        adopted = adopt(store, "e")
+        assert adopt(store, "e") == adopted == store.experiment("e")
+        assert (adopted.status, adopted.revision) == (OPEN, 1)
+        new = Experiment.from_kept(adopted)
+        new.check_serving()
+        ((_, event),) = [each for each in events(store, new) if each[0] is None]
+        assert (event.kind, event.number) == ("adopted", 1)
+        for unit, rewards in history.items():
+            agent = Agent(new.problem, "ucb1")
+            for arm, reward in rewards:
+                agent.observe(arm, reward)
+            assert one(store, new, Ask(unit))["arm"] == agent.ask().arm
+        found = verify(store)
+        assert (found.decisions, found.unchecked, found.shown) == (63, 61, [])
+        alter("UPDATE events SET arm = CASE arm WHEN 'a' THEN 'b' ELSE 'a' END WHERE revision = 1")
+        assert any("logged" in each for each in verify(store).shown)
+
+    def test_states_of_an_earlier_form_are_rebuilt(
+        self, store: Store, alter: Callable[[str], None]
+    ) -> None:
+        experiment = put(store)
+        for number in range(9):
+            one(store, experiment, Ask("u"))
+            one(store, experiment, Tell(("u", number), float(number % 2)))
+        before = everything(store, experiment)
+        alter("UPDATE units SET state = 'of another form'")
+        assert verify(store).shown == ["e: u: its state does not follow from the log"]
+        alter("UPDATE experiments SET states = 1")
+        kept = store.experiment("e")
+        assert kept is not None
+        with pytest.raises(UnavailableError, match="run fpbandits upgrade"):
+            Experiment.from_kept(kept).check_serving()
+        assert renew_states(store) == 1
+        assert renew_states(store) == 0
+        assert everything(store, experiment) == before
+        assert verify(store).shown == []
 
 
 def interrupt(units: int) -> None:

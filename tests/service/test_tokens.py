@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fpbandits.errors import InputError
-from fpbandits.service.tokens import add_token, is_loopback, read_tokens
+from fpbandits.service import tokens
+from fpbandits.service.statuses import ForbiddenError
+from fpbandits.service.tokens import (
+    FORWARDED,
+    TokenFile,
+    Tokens,
+    add_token,
+    authorize,
+    is_loopback,
+    read_tokens,
+)
 
 
 def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
@@ -23,10 +34,10 @@ def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
     ]
     assert len(decide) > 40
     assert decide != admin
-    tokens = read_tokens(file)
-    assert [tokens.role(token) for token in (decide, admin)] == ["decide", "admin"]
+    found = read_tokens(file)
+    assert [found.role(token) for token in (decide, admin)] == ["decide", "admin"]
     for wrong in ("", "x", decide[:-1], decide + "x", decide.upper(), "é", "\udcff"):
-        assert tokens.role(wrong) is None
+        assert found.role(wrong) is None
 
 
 def test_every_line_is_compared_whatever_is_given(
@@ -42,10 +53,10 @@ def test_every_line_is_compared_whatever_is_given(
         return true_comparison(first, second)
 
     monkeypatch.setattr(hmac, "compare_digest", compare)
-    tokens = read_tokens(file)
+    found = read_tokens(file)
     for token in (*known, "wrong", ""):
         compared.clear()
-        tokens.role(token)
+        found.role(token)
         assert compared == [hashlib.sha256(each.encode()).hexdigest() for each in known]
 
 
@@ -81,6 +92,62 @@ def test_bad_roles_and_remarks_leave_the_file_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="row 1"):
         add_token(file, "decide")
     assert file.read_text() == "something else"
+
+
+def test_a_file_that_changes_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens"
+    first = add_token(file, "decide")
+    monkeypatch.setattr(tokens, "_AGAIN", 0.0)
+    known = TokenFile(file)
+    assert known.role(first) == "decide"
+    second = add_token(file, "admin")
+    assert [known.role(each) for each in (first, second)] == ["decide", "admin"]
+    file.write_text("\n".join(file.read_text().splitlines()[1:]))  # the first is revoked
+    assert [known.role(each) for each in (first, second)] == [None, "admin"]
+    for wrong in ("not a line", ""):
+        file.write_text(wrong)
+        assert known.role(second) == "admin"
+    file.unlink()
+    assert known.role(second) == "admin"
+    assert [record.levelname for record in caplog.records].count("ERROR") == 3
+
+
+def test_tokens_made_at_the_same_time_are_all_there(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda n: add_token(file, "decide", str(n)), range(40)))
+    known = read_tokens(file)
+    assert {known.role(token) for token in made} == {"decide"}
+
+
+def test_the_mode_of_a_file_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    add_token(file, "decide")
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o640)
+    file.write_text(file.read_text().rstrip("\n"))
+    add_token(file, "admin")
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_the_hash_of_nothing_admits_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    nothing = hashlib.sha256(b"").hexdigest()
+    file.write_text(f"admin {nothing}\n")
+    with pytest.raises(InputError, match="row 1"):
+        read_tokens(file)
+    assert Tokens([("admin", nothing)]).role("") is None
+
+
+@pytest.mark.parametrize("name", FORWARDED)
+def test_without_tokens_nothing_is_served_to_a_proxy(name: str) -> None:
+    here = {"host": "127.0.0.1:8000"}
+    authorize(None, here, "admin")
+    with pytest.raises(ForbiddenError, match="a proxy passes on"):
+        authorize(None, {**here, name: "192.0.2.1"}, "decide")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost"])

@@ -116,6 +116,20 @@ class Agent(Saved, RefusesOldAttributes):
             number = self._ledger.hand_out(index * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context, probability)
 
+    def follow(self, arm: str, context: str | None = None) -> Decision:
+        """Play ``arm`` whatever the policy says, and return what it would have decided.
+
+        For an agent that goes through the log of decisions that were made already.
+        """
+        arms = self.problem.arms
+        wanted = arms.index(known_name("arm", arm, arms))
+        decision = self.ask(context)
+        if decision.arm != arm:
+            pair = self.problem.context_index(context) * len(arms) + wanted
+            with self._lock:
+                self._ledger.replace(decision.id, pair)
+        return decision
+
     def tell(self, id: int | Decision, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine.
 

@@ -71,6 +71,16 @@ class Ledger:
     def _queue_of(self, arm: int) -> int:
         return arm if self.late == "in-order" else 0
 
+    def replace(self, number: int, arm: int) -> None:
+        """Let the decision that was handed out last be of another arm."""
+        before = self._queue_of(self.out.pop(number))
+        if self.late != "any":
+            self._queues[before].pop()
+            if not self._queues[before]:
+                del self._queues[before]
+        self.next = number
+        self.hand_out(arm)
+
     def arm_of(self, number: Any) -> int:
         """Return the arm of a pending decision, or say that it is not pending."""
         whole = isinstance(number, int | np.integer) and not isinstance(

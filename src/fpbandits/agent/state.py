@@ -25,9 +25,8 @@ from fpbandits.engine.contract import COUNTERS, NOTHING, State
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import Ready
 from fpbandits.errors import ConflictError, StorageError, UnknownError, quote
-from fpbandits.policies import parse_policy
 from fpbandits.policies.own import code_of, find_loaded
-from fpbandits.policies.parsing import check_policy, made, options_of
+from fpbandits.policies.parsing import check_policy, made, options_of, package_policy
 
 SCHEMA = 2
 READ = (1, 2)
@@ -195,7 +194,7 @@ def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
             )
         return given
     if code is None:
-        return parse_policy(word)
+        return package_policy(word)
     name, *options = word.split(":")
     kind = find_loaded(name, str(code))
     if kind is None:

@@ -23,6 +23,7 @@ from fpbandits.cli import (
     serve,
     simulate,
     sweep,
+    upgrade,
     verify,
 )
 from fpbandits.errors import Error, nearest
@@ -43,6 +44,8 @@ COMMANDS = {
         verify.verify,
         verify.export,
         migrate.migrate,
+        upgrade.upgrade,
+        upgrade.adopt,
         lab.lab,
         policies.policies,
     )

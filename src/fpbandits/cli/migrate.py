@@ -33,6 +33,6 @@ def migrate(
     definition: dict[str, object] = {"problem": problem_to_toml(load_problem(problem))}
     if policy is not None:
         definition["policy"] = policy
-    with closing(open_store(store)) as opened, counting("units") as progress:
+    with closing(open_store(store)) as opened, counting("rewards") as progress:
         units = migrate(opened, old, new, definition, progress)
     sys.stderr.write(f"{new} has the history of {counted(units, 'unit')}, and takes requests\n")

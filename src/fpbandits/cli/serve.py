@@ -28,13 +28,14 @@ def serve(
     a PostgreSQL database.
     """
     from fpbandits.service.server import run_server
+    from fpbandits.service.store import without_password
 
     run_server(
         store,
         host,
         port,
         token_file,
-        lambda address: _say(f"serving at {address} from {_without_password(store)}"),
+        lambda address: _say(f"serving at {address} from {without_password(store)}"),
     )
 
 
@@ -51,12 +52,6 @@ def token(
 
     sys.stdout.write(f"{add_token(file, role, remark)}\n")
     _say(f"its hash is in {file}; the token itself is shown only now")
-
-
-def _without_password(store: str) -> str:
-    """Return a store's address without a password."""
-    kind, mark, rest = store.partition("://")
-    return f"{kind}{mark}{rest.rpartition('@')[2]}" if "@" in rest else store
 
 
 def _say(words: str) -> None:

@@ -45,6 +45,10 @@ def verify(
         sys.stdout.write(
             f"{counted(found.decisions, 'decision')}, {counted(found.differences, 'difference')}\n"
         )
+    elif found.unchecked:
+        checked = f"{found.decisions - found.unchecked:,} as logged"
+        other = f"{found.unchecked:,} of other revisions not checked"
+        sys.stdout.write(f"{counted(found.decisions, 'decision')}, {checked}, {other}\n")
     else:
         sys.stdout.write(f"{counted(found.decisions, 'decision')}, all as logged\n")
     if found.differences:

@@ -103,6 +103,8 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
+    revision: ClassVar[int] = 1
+    """Counts the changes of its rule: it grows whenever the policy decides differently."""
     knows: ClassVar[str] = "not said"
     guarantee: ClassVar[str] = "none claimed"
     leaps: ClassVar[bool] = True

@@ -11,9 +11,9 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fpbandits.service.experiment import Experiment
+from fpbandits.service.experiment import Experiment, Kept
 from fpbandits.service.step import DECISION, EXPIRED, FORGOT, REWARD, Event, unpacked
-from fpbandits.service.store import Kept, Store
+from fpbandits.service.store import Store
 
 MOST_UNITS = 1_000
 """How many agents are loaded: those of the units with the latest events."""
@@ -74,7 +74,7 @@ class Follower:
     """
 
     def __init__(self, store: Store, kept: Kept) -> None:
-        self.experiment = Experiment.from_definition(kept.id, kept.name, kept.definition)
+        self.experiment = Experiment.from_kept(kept)
         self.events: Counter[str] = Counter()
         self.seconds = 1.0
         self.spans: dict[int, Counter[str]] = {}
@@ -86,6 +86,8 @@ class Follower:
         events = self._store.log(self.experiment.id, self._upto, _AT_ONCE)
         for seq, unit, event in events:
             self._upto = seq
+            if unit is None:  # it happened to the experiment
+                continue
             self.events[event.kind] += 1
             self._units[unit] = None
             self._units.move_to_end(unit)

@@ -11,8 +11,9 @@ from fpbandits.errors import Error, counted
 from fpbandits.lab.following import MOST_UNITS, Follower, Summary
 from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.report.figures import BLUE, ORANGE
+from fpbandits.service.experiment import Kept
 from fpbandits.service.step import DECISION, EXPIRED, LATE, REWARD
-from fpbandits.service.store import Kept, Store
+from fpbandits.service.store import Store
 
 _EVERY = 2.0
 """Seconds between two reads of the store."""

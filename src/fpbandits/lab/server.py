@@ -1,12 +1,15 @@
 """The lab's web server, for this machine only.
 
 It listens on 127.0.0.1 and answers requests for that host or for localhost only. The page loads
-nothing from elsewhere. Each browser tab has its own session, which ends when the tab is closed.
+nothing from elsewhere. Since it runs policies from files, it is served only to who has the token:
+that stands in the address that the lab prints, and then in a cookie. Each browser tab has its own
+session, which ends when the tab is closed.
 """
 
 from __future__ import annotations
 
 import logging
+import secrets
 import socket
 import sys
 import threading
@@ -17,6 +20,10 @@ from fastapi import FastAPI
 from nicegui import app as pages
 from nicegui import ui
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from fpbandits.errors import InputError
 from fpbandits.lab import page
@@ -45,10 +52,11 @@ _ICON = (
 def serve(problem: Problem, port: int, *, store: Store | None, open_browser: bool) -> None:
     """Serve the lab until Ctrl-C; print its address on standard output."""
     sheet_of(problem)  # raises an error if the problem is too large for the page
+    token = secrets.token_urlsafe(32)
     with listening(port) as listener:
-        address = f"http://{HOST}:{listener.getsockname()[1]}/"
+        address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
         config = uvicorn.Config(
-            application(problem, store),
+            application(problem, store, token=token),
             log_level="warning",
             timeout_graceful_shutdown=1,  # open tabs keep their connections
         )
@@ -78,9 +86,41 @@ def listening(port: int) -> socket.socket:
         ) from None
 
 
-def application(problem: Problem, store: Store | None = None) -> FastAPI:
-    """Return the lab as an ASGI application."""
+class Guard:
+    """Lets in who has the token, and nothing that another site's page sends."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request or a websocket, or pass it on."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        asked = HTTPConnection(scope)
+        origin, cookie = asked.headers.get("origin"), f"fpbandits-lab-{scope['server'][1]}"
+        foreign = origin not in (None, f"http://{asked.headers.get('host')}")
+        if not foreign and self._knows(asked.cookies.get(cookie)):
+            await self._app(scope, receive, send)
+        elif not foreign and self._knows(asked.query_params.get("token")):
+            # On to the address without the token: it need not stay in the browser's history.
+            response = RedirectResponse("/", 303)
+            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            await response(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocketClose()(scope, receive, send)
+        else:
+            words = "Open the address that `fpbandits lab` printed: it holds a token.\n"
+            await PlainTextResponse(words, 403)(scope, receive, send)
+
+    def _knows(self, given: str | None) -> bool:
+        return given is not None and secrets.compare_digest(given.encode(), self._token.encode())
+
+
+def application(problem: Problem, store: Store | None = None, *, token: str) -> FastAPI:
+    """Return the lab as an ASGI application, for who has the token."""
     lab = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    lab.add_middleware(Guard, token=token)
     # Refuses requests for other host names that resolve to this machine (DNS rebinding).
     lab.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
 

@@ -112,6 +112,10 @@ def _absent(value: Any) -> bool:
     return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
+_MOST_DIGITS = 1_000
+"""Digits of a number that is sorted by its size: Python reads 4,300 at the most."""
+
+
 def _by_number(name: str) -> list[Any]:
     """Return the key to sort by: numbers by size, also those within a text, before texts.
 
@@ -122,7 +126,11 @@ def _by_number(name: str) -> list[Any]:
         if math.isfinite(float(name)):
             return [(0, float(name), "")]
     parts = re.split(r"(\d+)", name)
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return [
+        (0, int(part), "") if part.isdecimal() and len(part) < _MOST_DIGITS else (1, 0, part)
+        for part in parts
+        if part
+    ]
 
 
 class Reals(Column):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.core.extras import needed_for
+from fpbandits.core.storage import cell_to_text
 from fpbandits.errors import InputError, StorageError, listed, quote, said, unknown
 
 Progress = Callable[[str, float, float], None]
@@ -134,12 +135,18 @@ def _csv_chunks(
                 done += len(rows)
                 if progress is not None:
                     progress("reading the log", min(1.0, raw.tell() / size), 0.0)
-                yield [[row[place] for row in rows] for place in places]
+                yield [_texts([row[place] for row in rows]) for place in places]
         except UnicodeDecodeError:
             raise _undecodable(path) from None
         except csv.Error as error:
             place = (("row", reader.line_num),)
             raise InputError(f"not valid CSV: {error}", place=place) from None
+
+
+def _texts(cells: list[str]) -> list[str]:
+    """Return cells as they were before `text_to_cell`, as in an exported log."""
+    escaped = any(cell[:1] == "'" for cell in cells)
+    return list(map(cell_to_text, cells)) if escaped else cells
 
 
 def line_of(path: Path, row: int) -> int:

@@ -101,6 +101,7 @@ class Frugal(LikelihoodPolicy):
     change_rate: float = 0.0
 
     name = "frugal"
+    revision = 2
     contexts = Contexts.TOGETHER
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 

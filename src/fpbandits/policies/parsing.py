@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fpbandits.core.checks import checked_name, plain_text
+from fpbandits.core.checks import checked_name, known_name, plain_text
 from fpbandits.engine.options import expected, options
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, quote, said, unknown
@@ -33,6 +33,18 @@ def parse_policy(word: str, horizon: float | None = None) -> Policy:
     if horizon is not None:
         words = [f"horizon={horizon}" if option == "horizon=T" else option for option in words]
     return check_policy(made(kind, options_of(kind, words)))
+
+
+def package_policy(word: str) -> Policy:
+    """Make one of the package's policies from its name and options; no file is ever run.
+
+    For words that come from a file or over a network.
+    """
+    from fpbandits.policies import POLICIES
+
+    name, *options = word.split(":")
+    kind = POLICIES[known_name("policy", name, POLICIES)]
+    return made(kind, options_of(kind, options))
 
 
 def the_policy(given: object, horizon: float | None = None) -> Policy:

@@ -1,7 +1,11 @@
-"""`Experiment`: a problem, a policy and a seed under a name; it never changes.
+"""`Experiment`: a problem, a policy and a seed under a name; none of these ever changes.
 
 Its *definition* is what someone asked for, as JSON: the problem as the text of a TOML file, the
 policy as a word. Two definitions are the same experiment if they agree in every field.
+
+What does change is its *status*, and the *revision* of its policy's rule: a server that has another
+revision does not decide for it until an administrator adopts that one. Each change makes a new
+*edition*, so that a server notices that it knows an old one.
 
 Each unit has an agent of its own. Its seed comes from the experiment's and from the unit's name, so
 that a randomised policy does not draw the same for all of them.
@@ -14,17 +18,75 @@ import json
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
+from fpbandits.agent import state as agent_state
 from fpbandits.agent.agent import Agent, Late
-from fpbandits.core.checks import known_name
 from fpbandits.core.renamed import rename_old_options
 from fpbandits.engine.policy import Policy
-from fpbandits.errors import InputError, quote, within
-from fpbandits.policies import DEFAULT, POLICIES
-from fpbandits.policies.parsing import made, options_of
+from fpbandits.errors import (
+    InputError,
+    TooLargeError,
+    UnavailableError,
+    UnknownError,
+    listed,
+    quote,
+    within,
+)
+from fpbandits.policies import DEFAULT
+from fpbandits.policies.parsing import package_policy
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.problem.problem import Problem
-from fpbandits.service.messages import DEFINITION, short_name
+from fpbandits.service.messages import DEFINITION, Definition, short_name
+
+STATES = agent_state.SCHEMA
+"""The schema of units' states, which are their agents' own."""
+
+OPEN, CLOSED, MIGRATING, ADOPTING = "open", "closed", "migrating", "adopting"
+"""Statuses: it takes requests; no more; not yet, while `migrate` or `adopt` is at work."""
+
+MOST_MEANS = 1_000_000
+"""Models × arms × contexts of an experiment."""
+
+
+class Stamp(NamedTuple):
+    """What tells an experiment, as a server knows it, from another one or a later edition."""
+
+    id: int
+    created: float
+    edition: int
+
+
+NOT_KEPT = Stamp(0, 0.0, 0)
+"""Of an experiment that no store has."""
+
+
+class Kept(NamedTuple):
+    """An experiment as a store keeps it."""
+
+    id: int
+    name: str
+    definition: str
+    status: str
+    revision: int
+    states: int
+    edition: int
+    created: float
+
+    @property
+    def stamp(self) -> Stamp:
+        """Which experiment it is, and which edition of it."""
+        return Stamp(self.id, self.created, self.edition)
+
+    def changing(self) -> dict[str, Any]:
+        """Return what an `Experiment` has beside its definition."""
+        changing = {"revision": self.revision, "states": self.states, "status": self.status}
+        return {**changing, "stamp": self.stamp}
+
+    def shown(self) -> dict[str, Any]:
+        """Return all of it as HTTP shows it."""
+        about = {"name": self.name, "created": self.created, "status": self.status}
+        return {**about, **json.loads(self.definition), "revision": self.revision}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +95,22 @@ class Experiment:
 
     Attributes
     ----------
-    id
-        Its number in the store.
     name
         What it is called.
     problem, policy, seed, late
         What each unit's agent is made of.
     reward_wait, default_reward
-        A decision not told within so many seconds counts as this reward, or is forgotten if there
-        is none; None: it may be told at any time.
+        After so many seconds, a decision without a reward counts as this reward, or is forgotten if
+        there is none. None: its reward may come at any time.
     definition
         All of it, as JSON.
+    revision, states
+        The revision of the policy's rule that the experiment is played by, and the schema of its
+        units' states.
+    status, stamp
+        Whether it takes requests, and which experiment of a store it is.
     """
 
-    id: int
     name: str
     problem: Problem
     policy: Policy
@@ -55,18 +119,55 @@ class Experiment:
     reward_wait: float | None
     default_reward: float | None
     definition: str
+    revision: int
+    states: int = STATES
+    status: str = OPEN
+    stamp: Stamp = NOT_KEPT
 
     @classmethod
-    def from_definition(cls, id: int, name: str, definition: str) -> Experiment:
-        """Return the experiment that a store holds."""
+    def from_definition(cls, name: str, definition: str) -> Experiment:
+        """Return the experiment that a definition describes, with the rule's present revision."""
         fields = json.loads(definition)
         fields["problem"] = problem_from_toml(fields["problem"], name)
-        fields["policy"] = policy_of(rename_old_options(fields["policy"]))
-        return cls(id=id, name=name, definition=definition, **fields)
+        policy = fields["policy"] = package_policy(rename_old_options(fields["policy"]))
+        return cls(name=name, definition=definition, revision=policy.revision, **fields)
 
-    def stored(self, id: int) -> Experiment:
-        """Return the same experiment with its number in a store; what is prepared is shared."""
-        found = replace(self, id=id)
+    @classmethod
+    def from_kept(cls, kept: Kept) -> Experiment:
+        """Return the experiment that a store holds."""
+        return replace(cls.from_definition(kept.name, kept.definition), **kept.changing())
+
+    @property
+    def id(self) -> int:
+        """Its number in the store."""
+        return self.stamp.id
+
+    @property
+    def rule(self) -> str:
+        """The policy and the revision that it is played by, as "frugal@2"."""
+        return f"{self.policy.name}@{self.revision}"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version of fpbandits has its revision, and reads its units' states."""
+        return (self.revision, self.states) == (self.policy.revision, STATES)
+
+    def check_serving(self) -> None:
+        """Raise an error unless this version may change the experiment's units."""
+        who = quote(self.name)
+        if self.status in (MIGRATING, ADOPTING):
+            raise UnavailableError(f"{who} is {self.status}, and takes requests when that is done")
+        if not self.is_current:
+            ours = f"{self.policy.name}@{self.policy.revision}"
+            own = f"{who} is decided by {self.rule}, and this server has {ours}"
+            if self.revision == self.policy.revision:
+                own = f"the states of {who} are of an earlier version"
+                raise UnavailableError(f"{own}: stop its servers and run fpbandits upgrade")
+            raise UnavailableError(f"{own}: adopt that revision, or ask a server of that version")
+
+    def stored(self, kept: Kept) -> Experiment:
+        """Return the same experiment as a store keeps it; what is prepared is shared."""
+        found = replace(self, **kept.changing())
         vars(found)["_first"] = self._first
         return found
 
@@ -79,17 +180,34 @@ class Experiment:
         digest = hashlib.sha256(f"{self.seed} {unit}".encode()).digest()
         return int.from_bytes(digest[:6], "big")
 
+    def check_context(self, context: str | None) -> None:
+        """Refuse a context that the problem does not have, in a time that does not depend on it.
+
+        No similar names are looked for: with many contexts that takes milliseconds per request.
+        """
+        if context in self._contexts:
+            return
+        if context is None or None in self._contexts:
+            self.problem.context_index(context)  # says so
+        known = f"known are {listed(self.problem.contexts)}"
+        about = (("context", context or ""),)
+        raise UnknownError(f"unknown context {quote(context)}: {known}", about=about)
+
+    @cached_property
+    def _contexts(self) -> frozenset[str | None]:
+        return frozenset(self.problem.contexts or (None,))
+
     @cached_property
     def _first(self) -> Agent:
-        """The agent that all others are like; nobody asks it."""
+        """The agent that all others are like; it never decides."""
         return Agent(self.problem, self.policy, late=self.late)
 
 
 def checked_experiment(name: object, body: object) -> Experiment:
-    """Return the experiment that someone asks for, with number 0, or say what is wrong with it.
+    """Return the experiment that someone asks for, or say what is wrong with it.
 
-    A decision is made and every default reward is told once, so that what cannot work is refused
-    here.
+    A decision is made and every default reward is observed once, so that what cannot work is
+    refused here.
     """
     title = short_name("the experiment", name)
     if "/" in title:
@@ -99,11 +217,30 @@ def checked_experiment(name: object, body: object) -> Experiment:
     if asked.default_reward is not None and asked.reward_wait is None:
         alone = "default_reward needs reward_wait: it counts when that has passed"
         raise InputError(alone, about=("default_reward",))
-    definition = asked._replace(policy=str(policy_of(asked.policy)))._asdict()
+    policy = DEFAULT() if asked.policy is None else package_policy(asked.policy)
+    definition = asked._replace(policy=str(policy))._asdict()
     with within("problem"):
-        experiment = Experiment.from_definition(0, title, json.dumps(definition))
+        experiment = Experiment.from_definition(title, json.dumps(definition))
+        _check_size(experiment.problem)
     _try(experiment)
     return experiment
+
+
+def same_definition(first: str, second: str) -> bool:
+    """Tell whether two definitions agree, the words of earlier versions included."""
+    return _complete(first) == _complete(second)
+
+
+def _complete(definition: str) -> dict[str, Any]:
+    fields = {**Definition._field_defaults, **json.loads(definition)}
+    return {**fields, "policy": rename_old_options(fields["policy"])}
+
+
+def _check_size(problem: Problem) -> None:
+    means = len(problem.models) * problem.pairs
+    if means > MOST_MEANS:
+        sizes = f"{len(problem.models):,} models of {problem.pairs:,} means each"
+        raise TooLargeError(f"{sizes}: at most {MOST_MEANS:,} means are served")
 
 
 def _try(experiment: Experiment) -> None:
@@ -117,12 +254,3 @@ def _try(experiment: Experiment) -> None:
         for context in contexts:
             for arm in experiment.problem.arms:
                 agent.observe(arm, experiment.default_reward, context)
-
-
-def policy_of(word: str | None) -> Policy:
-    """Return one of the package's policies; a file of someone's own is not run here."""
-    if word is None:
-        return DEFAULT()
-    name, *options = word.split(":")
-    kind = POLICIES[known_name("policy", name, POLICIES)]
-    return made(kind, options_of(kind, options))

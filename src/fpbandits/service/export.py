@@ -4,14 +4,14 @@
 unit        whose decision it was
 arm         what was played
 context     in which context; only where the problem has any
-reward      what counts: the reward that was told, or the default in its stead
+reward      what counts: the reward that came, or the default in its stead
 propensity  how likely the policy was to choose this arm; empty where it cannot tell
 time        when it was decided, in seconds since 1970
-told        when its reward was told, or the default took its place
+told        when its reward came, or the default took its place
 decision    what the decision is called
 ==========  ================================================================================
 
-Decisions that are out or forgotten have no reward, and rewards that came too late do not count:
+Decisions that are pending or forgotten have no reward, and rewards that came too late do not count:
 they are in the log alone.
 """
 
@@ -30,7 +30,7 @@ from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import decision_name
-from fpbandits.service.step import DECISION, EXPIRED, REWARD, Event
+from fpbandits.service.step import DECISION, EXPIRED, OBSERVED, REWARD, Event
 from fpbandits.service.store import Store
 from fpbandits.service.verify import experiments_of
 
@@ -48,7 +48,7 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
             f"unknown file ending {quote(path.suffix)}: the log is written as .parquet or .csv"
         ).at(shown(path))
     (kept,) = experiments_of(store, experiment)
-    found = Experiment.from_definition(kept.id, kept.name, kept.definition)
+    found = Experiment.from_kept(kept)
     columns = ["unit", "arm", "context", "reward", "propensity", "time", "told", "decision"]
     if not found.problem.contexts:
         columns.remove("context")
@@ -58,28 +58,33 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
         return write(file, columns, rows, progress or (lambda rows: None))
 
 
-def rows_of(events: Iterable[tuple[str, Event]]) -> Iterator[Row]:
-    """Yield a row per reward that counts, unit by unit, in the order in which they were told."""
+def rows_of(events: Iterable[tuple[str, Event]], *, observed: bool = False) -> Iterator[Row]:
+    """Yield a row per reward that counts, unit by unit, in the order in which they came.
+
+    Also those that were observed, as history of another experiment, if so wanted.
+    """
     for unit, group in groupby(events, itemgetter(0)):
-        out: dict[int, Event] = {}
+        pending: dict[int, Event] = {}
         for _, event in group:
             if event.kind == DECISION:
-                out[event.number] = event
+                pending[event.number] = event
             elif event.kind in (REWARD, EXPIRED):
-                decision = out.pop(event.number)
+                decision = pending.pop(event.number)
                 if event.reward is not None:
                     yield _row(unit, decision, event)
+            elif event.kind == OBSERVED and observed:
+                yield _row(unit, event, event)
 
 
-def _row(unit: str, decision: Event, told: Event) -> Row:
+def _row(unit: str, decision: Event, reward: Event) -> Row:
     return {
         "unit": unit,
         "arm": decision.arm,
         "context": decision.context,
-        "reward": told.reward,
+        "reward": reward.reward,
         "propensity": decision.probability,
         "time": decision.time,
-        "told": told.time,
+        "told": reward.time,
         "decision": decision_name(unit, decision.number),
     }
 

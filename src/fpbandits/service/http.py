@@ -7,6 +7,7 @@ item; an item that is wrong has ``error`` and ``status`` of its own, and the oth
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
@@ -24,7 +25,7 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batches import PATIENCE, Outcome, Work, logged
+from fpbandits.service.batches import PATIENCE, Outcome, logged
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import DEFINITION, EXPERIMENT, QUERY
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
@@ -32,10 +33,13 @@ from fpbandits.service.openapi import JSON, Endpoint, html_page, openapi
 from fpbandits.service.schema import Body, parse_json
 from fpbandits.service.statuses import UnreadableError, status_of
 from fpbandits.service.step import Answer
-from fpbandits.service.store import Kept, Logged, Store
-from fpbandits.service.tokens import Tokens, authorize
+from fpbandits.service.store import Logged, Store
+from fpbandits.service.tokens import Roles, authorize
 
 _HEADERS = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}
+
+_READ_AT_ONCE = 50
+"""Requests of a list that are checked before other connections get their turn."""
 
 _EXPERIMENT = "/v1/experiments/{name}"
 _LINES = "application/x-ndjson"
@@ -47,7 +51,7 @@ _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _endpoints: list[Endpoint] = []
 
 
-def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PATIENCE) -> Any:
+def make_app(store: Store, tokens: Roles | None = None, *, patience: float = PATIENCE) -> Any:
     """Return the service as an ASGI application; without tokens, for this machine alone."""
     backend = Backend(store, patience, Metrics())
 
@@ -70,7 +74,7 @@ def make_app(store: Store, tokens: Tokens | None = None, *, patience: float = PA
 class _Route(Route):
     """The way to an endpoint: who may call it, what goes wrong, how long it takes."""
 
-    def __init__(self, endpoint: Endpoint, backend: Backend, tokens: Tokens | None) -> None:
+    def __init__(self, endpoint: Endpoint, backend: Backend, tokens: Roles | None) -> None:
         super().__init__(endpoint.path, endpoint.handler, methods=[endpoint.method])
         self._endpoint, self._backend, self._tokens = endpoint, backend, tokens
         self.app = self._answer
@@ -128,9 +132,13 @@ async def _serve(body: Body[Any], backend: Backend, request: Request, name: str)
         raise TooLargeError(
             f"a list of {len(content):,}: at most {body.most_items:,} are taken at once"
         )
-    found = [_read(body, experiment, item) for item in (content if several else [content])]
-    work: list[Work] = [(experiment, each) for each in found if not isinstance(each, Error)]
-    answers = iter(await backend.batcher.submit(work) if work else [])
+    found = []
+    for item in content if several else [content]:
+        found.append(_read(body, experiment, item))
+        if len(found) % _READ_AT_ONCE == 0:
+            await asyncio.sleep(0)  # others are answered between
+    requests = [each for each in found if not isinstance(each, Error)]
+    answers = iter(await backend.submit(experiment, requests) if requests else [])
     outcomes = [each if isinstance(each, Error) else next(answers) for each in found]
     if several:
         return _json([_item(each) for each in outcomes])
@@ -164,7 +172,7 @@ def _read(body: Body[Any], experiment: Experiment, item: object) -> Any:
     try:
         request = body.read(item)
         if isinstance(request, messages.Ask):
-            experiment.problem.context_index(request.context)
+            experiment.check_context(request.context)
     except InputError as error:
         return error
     return request
@@ -185,51 +193,78 @@ for _what, _body, _answer in (
 async def _put(backend: Backend, request: Request, name: str) -> Response:
     """Make an experiment; the same again is no change, and another one a conflict."""
     kept, new = await backend.put(name, await _content(request, DEFINITION))
-    return _json(_shown(kept), 201 if new else 200)
+    return _json(kept.shown(), 201 if new else 200)
 
 
-@_endpoint("GET", "/v1/experiments", 503, answer={"type": "array", "items": EXPERIMENT})
+@_endpoint("GET", "/v1/experiments", 503, query=messages.NAMES, answer=messages.EXPERIMENTS)
 async def _list(backend: Backend, request: Request) -> Response:
-    """List the experiments."""
-    return _json(list(map(_shown, await backend.read(backend.store.experiments))))
+    """List experiments by name, those after one if it is given; without their problems."""
+    after = request.query_params.get("after", "")
+    page = await backend.read(backend.store.experiments, after, messages.MOST_LISTED)
+    listed = [kept.shown() for kept in page]
+    for each in listed:
+        del each["problem"]
+    return _json(listed)
 
 
 @_endpoint("GET", _EXPERIMENT, 404, 503, answer=EXPERIMENT)
 async def _show(backend: Backend, request: Request, name: str) -> Response:
     """Show an experiment."""
-    return _json(_shown(await backend.read(backend.kept, name)))
+    return _json((await backend.read(backend.kept, name)).shown())
 
 
-def _shown(kept: Kept) -> dict[str, Any]:
-    known = {"name": kept.name, "created": kept.created, "open": kept.open}
-    return {**known, **json.loads(kept.definition)}
+for _what, _words in (
+    ("close", "Take no more decisions; rewards still count."),
+    ("reopen", "Take decisions again."),
+):
+
+    async def _change(backend: Backend, request: Request, name: str, what: str = _what) -> Response:
+        return _json((await backend.change(name, what)).shown())
+
+    _endpoints.append(
+        Endpoint(
+            "POST",
+            f"{_EXPERIMENT}/{_what}",
+            _change,
+            _words,
+            (404, 409, 503),
+            role="admin",
+            answer=EXPERIMENT,
+        )
+    )
+
+
+@_endpoint("POST", f"{_EXPERIMENT}/adopt", 404, 409, 503, role="admin", answer=EXPERIMENT)
+async def _adopt(backend: Backend, request: Request, name: str) -> Response:
+    """Decide by this version's revision of the policy's rule from now on."""
+    return _json((await backend.adopt(name)).shown())
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/units/{{unit:path}}", 404, 503, answer=messages.UNIT)
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
     """Show what is known of a unit."""
-    return _json(await backend.read(backend.unit, await backend.experiment(name), unit))
+    return _json(await backend.read(backend.unit, await backend.current(name), unit))
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/log", 404, 503, role="admin", query=QUERY, media_type=_LINES)
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
     after = QUERY["after"].check("after", request.query_params.get("after", "0"))
-    experiment = await backend.experiment(name)
+    experiment = await backend.read(backend.kept, name)
 
     async def lines(logged: list[Logged]) -> AsyncIterator[bytes]:
         while logged:
-            yield "".join(_line(experiment, each) for each in logged).encode()
+            yield "".join(_line(name, each) for each in logged).encode()
             more = len(logged) == PAGE
-            logged = await backend.log(experiment, logged[-1].seq) if more else []
+            logged = await backend.log(experiment.id, logged[-1].seq) if more else []
 
     # The first page here: that the store is down is said by a status.
-    return StreamingResponse(lines(await backend.log(experiment, after)), media_type=_LINES)
+    return StreamingResponse(lines(await backend.log(experiment.id, after)), media_type=_LINES)
 
 
-def _line(experiment: Experiment, logged: Logged) -> str:
+def _line(experiment: str, logged: Logged) -> str:
     seq, unit, event = logged
-    line = {"seq": seq, "experiment": experiment.name, "unit": unit, **event._asdict()}
+    line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
     return json.dumps(line) + "\n"
 
 
@@ -241,8 +276,8 @@ async def _health(backend: Backend, request: Request) -> Response:
 
 @_endpoint("GET", "/ready", 503, role=None, answer=messages.READY)
 async def _ready(backend: Backend, request: Request) -> Response:
-    """Tell whether the store answers."""
-    await backend.read(backend.store.experiment, "")
+    """Tell whether the store can be written to."""
+    await backend.ready()
     return _json({"status": "ok", "version": __version__})
 
 

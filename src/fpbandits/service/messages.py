@@ -24,6 +24,9 @@ LONGEST_WAIT = 10 * 365 * 86_400.0
 MOST_ITEMS = 1_000
 """Requests in a list."""
 
+MOST_LISTED = 1_000
+"""Experiments in an answer."""
+
 LARGEST_BODY, LARGEST_DEFINITION = 2**20, 2**23
 """Bytes of a body; a problem's text may be longer than other requests."""
 
@@ -82,7 +85,8 @@ def _toml(field: str, value: object) -> str:
 
 
 def _finite(field: str, value: Any) -> float:
-    return value if type(value) is float and math.isfinite(value) else number(value, field)
+    found = value if type(value) is float and math.isfinite(value) else number(value, field)
+    return found + 0.0  # databases do not tell -0.0 from 0.0
 
 
 def _wait(field: str, value: object) -> float:
@@ -119,7 +123,8 @@ SEED = Rule(_integer, _INTEGER)
 LATE = Rule(_late, {"enum": list(get_args(Late))})
 WAIT = Rule(_wait, {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT})
 QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
-"""Parameters of the log's address: where to begin."""
+NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
+"""Parameters of addresses: after which event, or which name, to begin."""
 
 
 class Ask(NamedTuple):
@@ -131,7 +136,7 @@ class Ask(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """Tell the reward of a decision; the same again is no change."""
+    """Send the reward of a decision; idempotent."""
 
     decision: Annotated[tuple[str, int], DECISION]
     reward: Annotated[float, NUMBER]
@@ -183,9 +188,19 @@ _OBJECT = {"type": "object"}
 # Answers:
 DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
 RESOLVED = object_schema(decision=DECISION.schema, status={"enum": ["told", "forgotten", "late"]})
-EXPERIMENT = object_schema(
-    name=NAME.schema, created=NUMBER.schema, open={"type": "boolean"}, **DEFINITION.fields()
-)
+_STATUSES = {"enum": ["open", "closed", "migrating", "adopting"]}
+_CHANGING: dict[str, Schema] = {
+    "created": NUMBER.schema,
+    "status": _STATUSES,
+    "revision": _INTEGER,
+}
+EXPERIMENT = object_schema(name=NAME.schema, **_CHANGING, **DEFINITION.fields())
+_LISTED = {name: each for name, each in DEFINITION.fields().items() if name != "problem"}
+EXPERIMENTS = {
+    "type": "array",
+    "maxItems": MOST_LISTED,
+    "items": object_schema(name=NAME.schema, **_CHANGING, **_LISTED),
+}
 UNIT = object_schema(
     unit=NAME.schema,
     plays=_OBJECT,

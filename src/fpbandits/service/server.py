@@ -11,23 +11,24 @@ from pathlib import Path
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, quote
 from fpbandits.service.store import open_store
-from fpbandits.service.tokens import is_loopback, read_tokens
+from fpbandits.service.tokens import TokenFile, is_loopback
 
 GRACE = 10
 """Seconds that requests under way have to finish when the server is stopped."""
 
 YOUNG = 50_000
-"""Objects after which those that only hold each other are looked for. Requests leave none behind,
-and at Python's 700 a tenth of a server's time went into looking."""
+"""New objects after which Python's garbage collector runs. Requests leave no cycles behind, and at
+Python's default of 700 a tenth of a server's time went into looking for some."""
 
 
 def run_server(
     store: str, host: str, port: int, token_file: Path | None, ready: Callable[[str], None]
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; ``ready`` is told the address."""
+    """Serve until Ctrl-C or SIGTERM; ``ready`` is called with the address."""
     with needed_for("serving", "serve"):
         import uvicorn
 
+        from fpbandits.service.connections import LimitedProtocol, most_connections
         from fpbandits.service.http import make_app
     from fpbandits.service.logs import log_to_stderr
 
@@ -36,7 +37,8 @@ def run_server(
             f"--host {host} can be reached by others: name a --token-file (fpbandits token makes "
             "one), or serve on 127.0.0.1"
         )
-    tokens = None if token_file is None else read_tokens(token_file)
+    tokens = None if token_file is None else TokenFile(token_file)
+    LimitedProtocol.most_connections = most_connections()
     listening = _listening(host, port)
     with listening:
         app = make_app(open_store(store, make=True), tokens)
@@ -45,6 +47,9 @@ def run_server(
         address = f"http://{shown}:{listening.getsockname()[1]}"
         config = uvicorn.Config(
             app,
+            http=LimitedProtocol,
+            ws="none",
+            proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -3,139 +3,276 @@
 It is in WAL mode with ``synchronous=FULL``: a commit is on disk before it returns. A transaction
 begins IMMEDIATE: whoever writes is alone, so that no unit needs a lock of its own. Several
 processes may share the file, one writing at a time.
+
+If the file is replaced by another one, as when a back-up is restored, the next call opens that one.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
-from fpbandits.errors import StorageError, UnavailableError, said
-from fpbandits.service.step import Event
+from fpbandits.errors import StorageError, UnavailableError, said, within
+from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp
+from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
     SCHEMA,
     Change,
     History,
-    Kept,
+    Keys,
     Logged,
+    Rebuilt,
+    StaleError,
     Store,
     Transaction,
-    UnitKey,
     UnitKeys,
     UnitRow,
+    check_schema,
     existing,
+    migrations,
+    reward_wait,
     statements,
 )
 
 _APPLICATION = 0x66706264
 """What SQLite's file header says of whose file it is: "fpbd"."""
 
-_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_PASSING = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+)
+
+
+class Connection(sqlite3.Connection):
+    """A connection that knows which file it has opened, by device and inode, and in which mode."""
+
+    file: tuple[int, int] | None = None
+    is_wal = False
+
+    def use_wal(self) -> None:
+        """Let others read while this one writes; a copy of a store may be in another mode."""
+        if not self.is_wal:
+            self.execute("PRAGMA journal_mode = WAL")
+            self.is_wal = True
+
+
+def _connect(path: Path, patience: float) -> Connection:
+    # "rw" does not make a file that is not there.
+    connection = sqlite3.connect(
+        f"file:{escaped(str(path))}?mode=rw",
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=Connection,
+        uri=True,
+    )
+    with suppress(FileNotFoundError):
+        connection.file = _file(path)
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _file(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _failing(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        passing = code is not None and code & 0xFF in _PASSING
+        kind = UnavailableError if passing else StorageError
+        raise kind(said(error), place=(shown(path),)) from None
+
+
+@contextmanager
+def _writing(connection: Connection) -> Iterator[None]:
+    """Commit what is done in this block, or roll it back."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.file = None  # it can only fail from now on: another one is opened
+        raise
+
+
+def upgrade_file(path: Path) -> tuple[int, int]:
+    """Take a file through the migrations that it lacks; return the schema that it had, and has."""
+    existing(path)
+    with _failing(path), within(shown(path)):
+        connection = _connect(path, patience=60.0)
+        try:
+            before = _schema(connection)
+            if before > SCHEMA:
+                check_schema(before)
+            for number, wanted in migrations("sqlite", before):
+                with _writing(connection):
+                    if _schema(connection) < number:  # another process may have been quicker
+                        _migrate(connection, number, wanted)
+            return before, _schema(connection)
+        finally:
+            connection.close()
+
+
+def _schema(connection: Connection) -> int:
+    """Return the schema of a store, and say if this is none."""
+    ((kind,),) = connection.execute("PRAGMA application_id")
+    if kind != _APPLICATION:
+        raise StorageError("this holds no store of fpbandits")
+    ((schema,),) = connection.execute("PRAGMA user_version")
+    return int(schema)
+
+
+def _migrate(connection: Connection, number: int, wanted: Sequence[str]) -> None:
+    for statement in wanted:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {number}")
 
 
 class SqliteStore(Store):
     """A store in a file; see the module's docstring."""
 
     def __init__(self, path: Path, *, make: bool, patience: float) -> None:
-        if not make:
-            existing(path)
         self._path, self._sql, self._patience = path, statements("sqlite"), patience
-        with self._failing():
-            self._writer = self._connected()
+        if make:
+            with suppress(OSError):  # what cannot be made cannot be opened: SQLite says so
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        else:
+            existing(path)
+        with _failing(path), within(shown(path)):
+            self._writer = _connect(path, patience)
             try:
                 self._install(make)
-                self._reader = self._connected()
+                self._reader = _connect(path, patience)
             except BaseException:
                 self._writer.close()
                 raise
         self._reading = Lock()
 
-    def _connected(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=self._patience, isolation_level=None, check_same_thread=False
-        )
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection
-
     def _install(self, make: bool) -> None:
-        """Make the tables, or say that these are not ours."""
+        """Make the tables in an empty file; what is no store, or of another schema, is refused."""
         writer = self._writer
-        writer.execute("PRAGMA journal_mode = WAL")
-        writer.execute("BEGIN IMMEDIATE")
-        try:
-            ((kind,),) = writer.execute("PRAGMA application_id")
-            ((schema,),) = writer.execute("PRAGMA user_version")
-            ((tables,),) = writer.execute("SELECT count(*) FROM sqlite_schema")
-            if kind == _APPLICATION and schema != SCHEMA:
-                raise StorageError(
-                    f"written with schema {schema}, and this version of "
-                    f"fpbandits reads schema {SCHEMA}"
-                ).at(shown(self._path))
-            if kind != _APPLICATION and (tables or not make):
-                raise StorageError("this holds no store of fpbandits", place=(shown(self._path),))
-            if kind != _APPLICATION:
-                for statement in self._sql["schema"].split(";\n"):
-                    writer.execute(statement)
-                writer.execute(f"PRAGMA application_id = {_APPLICATION}")
-                writer.execute(f"PRAGMA user_version = {SCHEMA}")
-            writer.execute("COMMIT")
-        except BaseException:
-            writer.execute("ROLLBACK")
-            raise
+        if make and self._is_empty():
+            writer.use_wal()
+            with _writing(writer):
+                if self._is_empty():
+                    for number, wanted in migrations("sqlite", 0):
+                        _migrate(writer, number, wanted)
+                    writer.execute(f"PRAGMA application_id = {_APPLICATION}")
+        check_schema(_schema(writer))
 
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Say in our words what SQLite says went wrong."""
+    def _is_empty(self) -> bool:
+        ((tables,),) = self._writer.execute("SELECT count(*) FROM sqlite_schema")
+        return not tables
+
+    def _current(self, connection: Connection) -> Connection:
+        """Return a connection to the file that is there now, and not to one that was replaced."""
         try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", None)
-            passing = code is not None and code & 0xFF in _PASSING
-            kind = UnavailableError if passing else StorageError
-            raise kind(said(error), place=(shown(self._path),)) from None
+            if connection.file == _file(self._path):
+                return connection
+        except FileNotFoundError:
+            raise UnavailableError("the file is gone", place=(shown(self._path),)) from None
+        connection.close()
+        found = _connect(self._path, self._patience)
+        with within(shown(self._path)):
+            check_schema(_schema(found))
+        return found
 
     @contextmanager
     def transaction(
-        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
+        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
     ) -> Iterator[Transaction]:
-        writer = self._writer
-        with self._failing():
-            writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield _SqliteTransaction(writer, self._sql, asked, touched, keys)
-                writer.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    writer.execute("ROLLBACK")
-                raise
+        with self._writing() as writer:
+            check_schema(_schema(writer))
+            yield _SqliteTransaction(writer, self._sql, experiments, asked, touched, keys)
 
-    def add_experiment(self, name: str, definition: str, *, open: bool = True) -> tuple[Kept, bool]:
-        with self._failing(), self._reading:
-            added = self._reader.execute(
-                self._sql["add_experiment"], (name, definition, int(open))
-            ).rowcount
-            row = self._reader.execute(self._sql["experiment"], (name,)).fetchone()
-        return _kept(row), added > 0
+    def check_writing(self) -> None:
+        with self._writing() as writer:
+            writer.execute(self._sql["heartbeat"])
 
-    def open_experiment(self, id: int) -> None:
-        self._read("open_experiment", id)
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with _failing(self._path):
+            self._writer = self._current(self._writer)
+            self._writer.use_wal()
+            with _writing(self._writer):
+                yield self._writer
 
-    def experiments(self) -> list[Kept]:
-        return list(map(_kept, self._read("experiments")))
+    @contextmanager
+    def _administering(self) -> Iterator[Connection]:
+        """Write beside the thread that writes: to experiments, seldom and little."""
+        with _failing(self._path), self._reading:
+            self._reader = self._current(self._reader)
+            self._reader.use_wal()
+            with _writing(self._reader):
+                yield self._reader
 
-    def experiment(self, name: str) -> Kept | None:
-        return next(map(_kept, self._read("experiment", name)), None)
+    def add_experiment(
+        self, name: str, definition: str, revision: int, *, status: str = OPEN
+    ) -> tuple[Kept, bool]:
+        values = name, definition, status, revision, STATES, reward_wait(definition)
+        with self._administering() as writer:
+            added = writer.execute(self._sql["add_experiment"], values).rowcount
+            row = writer.execute(self._sql["experiment"], (name,)).fetchone()
+        return Kept(*row), added > 0
 
-    def unit(self, unit_key: UnitKey) -> UnitRow | None:
-        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
+    def change_experiment(
+        self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
+    ) -> Kept:
+        # Another revision comes with states that were rebuilt for it.
+        wanted, states = (kept.revision, kept.states) if revision is None else (revision, STATES)
+        with self._administering() as writer:
+            values = status, wanted, states, *kept.stamp
+            if not writer.execute(self._sql["change_experiment"], values).rowcount:
+                raise StaleError("the experiment has changed meanwhile: try again")
+            if kind is not None:
+                ((now,),) = writer.execute(self._sql["now"])
+                event = experiment_event(kind, wanted, now)
+                writer.execute(self._sql["add_event"], (kept.id, None, *event))
+        return kept._replace(
+            status=status, revision=wanted, states=states, edition=kept.edition + 1
+        )
 
-    def due(self, most: int) -> list[tuple[str, str]]:
-        return self._read("due", most)
+    def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
+        with self._administering() as writer:
+            if writer.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
+                raise StaleError("the experiment has changed meanwhile: try again")
+            rows = [(each.state, each.due, kept.id, each.unit) for each in units]
+            writer.executemany(self._sql["rewrite_unit"], rows)
+
+    def due(
+        self,
+        most: int,
+        without: Collection[str] = (),
+        without_units: Collection[tuple[str, str]] = (),
+    ) -> list[tuple[str, str]]:
+        ((now,),) = self._read("now")
+        left_out = {
+            "experiments": json.dumps(list(without)),
+            "units": json.dumps(list(without_units)),
+        }
+        with _failing(self._path), self._reading:
+            values = {"now": now, "most": most, **left_out}
+            return self._reader.execute(self._sql["due"], values).fetchall()
 
     def log(self, experiment: int, after: int, most: int) -> list[Logged]:
         # Whoever writes is alone: what is committed later has a larger number.
@@ -143,13 +280,14 @@ class SqliteStore(Store):
         return [Logged(seq, unit, Event(*event)) for seq, unit, *event in rows]
 
     def _read(self, name: str, *values: Any) -> list[Any]:
-        with self._failing(), self._reading:
+        with _failing(self._path), self._reading:
+            self._reader = self._current(self._reader)
             return self._reader.execute(self._sql[name], values).fetchall()
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
-        with self._failing():
-            connection = self._connected()
+        with _failing(self._path):
+            connection = _connect(self._path, self._patience)
             try:
                 connection.execute("BEGIN")
                 yield _SqliteHistory(connection, self._sql, experiment)
@@ -161,36 +299,39 @@ class SqliteStore(Store):
         self._reader.close()
 
 
-def _kept(row: tuple[Any, ...]) -> Kept:
-    kept = Kept(*row)
-    return kept._replace(open=bool(kept.open))
-
-
 class _SqliteTransaction(Transaction):
     def __init__(
         self,
-        writer: sqlite3.Connection,
+        writer: Connection,
         sql: dict[str, str],
+        experiments: Sequence[Stamp],
         asked: UnitKeys,
         touched: UnitKeys,
-        keys: Sequence[tuple[UnitKey, str]],
+        keys: Keys,
     ) -> None:
         self._writer, self._sql = writer, sql
         ((self.now,),) = writer.execute(sql["now"])
+        self.current = frozenset(
+            stamp.id
+            for stamp in experiments
+            if writer.execute(sql["stamp"], (stamp.id,)).fetchone() == stamp
+        )
         self.rows = {}
         for unit_key in touched:
             row = writer.execute(sql["unit"], unit_key).fetchone()
             if row is not None:
                 self.rows[unit_key] = UnitRow(*row)
         for unit_key in asked:
+            if unit_key[0] not in self.current:
+                continue
             row = writer.execute(sql["unit"], unit_key).fetchone()
             if row is None:
                 row = writer.execute(sql["add_unit"], unit_key).lastrowid, 0, None
             self.rows[unit_key] = UnitRow(*row)
         self.decided = {}
         for unit_key, key in keys:
-            unit = self.rows[unit_key]
-            if unit.steps:
+            unit = self.rows.get(unit_key)
+            if unit is not None and unit.steps:
                 row = writer.execute(sql["decided"], (unit.id, key)).fetchone()
                 if row is not None:
                     self.decided.setdefault(unit_key, {})[key] = Event(*row)
@@ -215,7 +356,7 @@ class _SqliteTransaction(Transaction):
 
 
 class _SqliteHistory(History):
-    def __init__(self, connection: sqlite3.Connection, sql: dict[str, str], id: int) -> None:
+    def __init__(self, connection: Connection, sql: dict[str, str], id: int) -> None:
         self._connection, self._sql, self._id = connection, sql, id
 
     def events(self) -> Iterator[tuple[str, Event]]:

@@ -7,16 +7,19 @@ take all its steps again; `verify` does.
 ======== ======================================================================================
 event    what happened
 ======== ======================================================================================
-decision an arm was handed out, in a context if there are any, under a key if one was given
-reward   its reward was told, and counts
+decision an arm was chosen, in a context if there are any, under a key if one was given
+reward   its reward came, and counts
 forgot   it was given up
 expired  ``reward_wait`` had passed: the default reward counts, or it is forgotten
-late     its reward was told after that, and does not count
+late     its reward came after that, and does not count
 observed history that another experiment decided; see `migrate`
+clock    the database's clock had gone back: pending decisions expire ``reward_wait`` from now
 ======== ======================================================================================
 
 Decisions of a unit are numbered from 0, its events from 1. A decision expires at the first touch of
 its unit after its time, before anything else is done; a sweep touches units that nobody asks for.
+
+Some events happen to an experiment, not to a unit: `EXPERIMENT_KINDS`.
 """
 
 from __future__ import annotations
@@ -33,14 +36,23 @@ from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell, decision_name
 from fpbandits.service.statuses import MissingError
 
-DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED = KINDS = (
+DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK = KINDS = (
     "decision",
     "reward",
     "forgot",
     "expired",
     "late",
     "observed",
+    "clock",
 )
+ADOPTED, CLOSED, REOPENED = EXPERIMENT_KINDS = "adopted", "closed", "reopened"
+"""What happens to an experiment: another revision of its rule, no more requests, requests again."""
+
+MOST_PENDING = 10_000
+"""Pending decisions of a unit: each is read and written whenever the unit is touched."""
+
+CLOCK_TOLERANCE = 1.0
+"""Seconds by which a clock may go back without a remark."""
 
 
 class Event(NamedTuple):
@@ -53,16 +65,17 @@ class Event(NamedTuple):
     kind
         What happened.
     number
-        The decision concerned; of what was observed, its place in history.
+        The decision concerned. Of what was observed, its index in the history; of a change of
+        revision, the new one.
     key, arm, context, probability
         Of a decision: why the same request gets the same one, and what was decided. The
         probability is 1 for a policy that draws nothing, and None where it is not known.
     reward
-        What was told, or what counts in its stead.
+        The reward that came, or what counts in its stead.
     time
         Seconds since 1970, by the database's clock.
-    version
-        Of fpbandits.
+    version, revision
+        Of fpbandits, and of the policy's rule.
     """
 
     step: int
@@ -75,6 +88,7 @@ class Event(NamedTuple):
     reward: float | None
     time: float
     version: str
+    revision: int
 
 
 Answer = dict[str, Any]
@@ -83,20 +97,31 @@ _Decided = tuple[str | None, str | None, str | None, float | None]
 """Key, arm, context and probability, as in an event."""
 
 Due = deque[tuple[int, float]]
-"""Decisions that are waited for, and until when."""
+"""Pending decisions, and when each expires."""
+
+
+def experiment_event(kind: str, revision: int, now: float) -> Event:
+    """Return an event of an experiment."""
+    nothing = None, None, None, None, None
+    return Event(0, kind, revision, *nothing, now, __version__, revision)
+
+
+def without_jump(due: Iterable[tuple[int, float]], wait: float, now: float) -> Due:
+    """Return when decisions expire after the clock has gone back: at most ``wait`` from now."""
+    return deque((number, min(until, now + wait)) for number, until in due)
 
 
 def packed(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
-    """Return a unit's state as a text: its agent's, and what it waits for."""
+    """Return a unit's state as a text: its agent's, and when its decisions expire."""
     own = agent.own_state()
     if experiment.reward_wait is None:
         return own
-    # What it waits for comes first: it is read apart from the agent's own.
+    # When decisions expire comes first: it is read apart from the agent's own.
     return f"{json.dumps(list(due), separators=(',', ':'))}\n{own}"
 
 
 def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
-    """Return the agent, and what it waits for, that `packed` made a text of."""
+    """Return the agent, and when its decisions expire, that `packed` made a text of."""
     if state is None or experiment.reward_wait is None:
         return experiment.agent(unit, state), deque()
     due, _, own = state.partition("\n")
@@ -129,12 +154,13 @@ class Unit:
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
         self.agent, self._due = unpacked(experiment, name, state)
+        self._pending = len(self.agent.pending)
         self.begin(decided, resolutions)
 
     def begin(
         self, decided: dict[str, Event], resolutions: Callable[[int], Sequence[Event]]
     ) -> None:
-        """Be ready for a transaction: it has had no events of this one yet."""
+        """Begin a transaction: there are no events of this one yet."""
         self.events: list[Event] = []
         self._decided, self._resolutions = decided, resolutions
 
@@ -178,7 +204,14 @@ class Unit:
                     about=("key",),
                 )
             return self._decision(event)
+        if self._pending >= MOST_PENDING:
+            full = (
+                f"{quote(self.name)} has {self._pending:,} pending decisions, the most there may be"
+            )
+            advice = "send their rewards, forget them, or define reward_wait"
+            raise ConflictError(f"{full}: {advice}", about=(("unit", self.name),))
         decision = self.agent.ask(request.context)
+        self._pending += 1
         decided = request.key, decision.arm, request.context, decision.probability
         event = self._note(DECISION, decision.id, now, None, decided)
         if request.key is not None:
@@ -200,20 +233,20 @@ class Unit:
             return self._tell_again(number, reward, now)
         except InputError as error:  # of the agent's decision, which has another name here
             raise error.at(*self._place(number), dropping=1) from None
-        self._wait_no_longer(number)
+        self._resolve(number)
         self._note(REWARD, number, now, reward)
         return self._status(number, "told")
 
     def _tell_again(self, number: int, reward: float, now: float) -> Answer:
         """Answer a reward whose decision is resolved already."""
         earlier = self._resolutions_of(number)
-        told = earlier.get(REWARD) or earlier.get(LATE)
-        if told is not None and told.reward != reward:
-            before = f"was told the reward {told.reward!r} before, and now {reward!r}"
+        first = earlier.get(REWARD) or earlier.get(LATE)
+        if first is not None and first.reward != reward:
+            before = f"has the reward {first.reward!r} already, and now came {reward!r}"
             raise self._conflict(number, f"{before}: the first one stays")
         if FORGOT in earlier:
             raise self._conflict(number, "was forgotten: its reward can no longer count")
-        if told is None:
+        if first is None:
             low, high = self.experiment.problem.rewards.range
             if not low <= reward <= high:
                 outside = f"the reward {reward!r} is outside the range [{low:g}, {high:g}]"
@@ -229,14 +262,20 @@ class Unit:
         except ConflictError:
             earlier = self._resolutions_of(number)
             if REWARD in earlier:
-                told = "was told its reward: it cannot be forgotten"
-                raise self._conflict(number, told) from None
+                rewarded = "has its reward already: it cannot be forgotten"
+                raise self._conflict(number, rewarded) from None
             return self._status(number, "forgotten" if FORGOT in earlier else "late")
-        self._wait_no_longer(number)
+        self._resolve(number)
         self._note(FORGOT, number, now)
         return self._status(number, "forgotten")
 
     def _expire(self, now: float) -> None:
+        wait = self.experiment.reward_wait
+        if wait is None or not self._due:
+            return
+        if self._due[-1][1] > now + wait + CLOCK_TOLERANCE:
+            self._due = without_jump(self._due, wait, now)
+            self._note(CLOCK, self.steps + 1, now)
         while self._due and self._due[0][1] <= now:
             number, _ = self._due.popleft()
             default = self.experiment.default_reward
@@ -244,10 +283,12 @@ class Unit:
                 self.agent.forget(number)
             else:
                 self.agent.tell(number, default)
+            self._pending -= 1
             self._note(EXPIRED, number, now, default)
 
-    def _wait_no_longer(self, number: int) -> None:
-        """Drop a decision from those that expire."""
+    def _resolve(self, number: int) -> None:
+        """Drop a decision from those that are pending."""
+        self._pending -= 1
         if self.experiment.reward_wait is not None:
             self._due = deque(each for each in self._due if each[0] != number)
 
@@ -280,6 +321,7 @@ class Unit:
     ) -> Event:
         """Add an event; what was ``decided`` stands in those of two kinds."""
         self.steps += 1
-        event = Event(self.steps, kind, number, *decided, reward, now, __version__)
+        revision = self.experiment.policy.revision
+        event = Event(self.steps, kind, number, *decided, reward, now, __version__, revision)
         self.events.append(event)
         return event

@@ -1,41 +1,47 @@
 """What every store does: keep experiments, units and their events, and lose nothing.
 
-A *transaction* is how the service changes anything. It names all units that it needs, beforehand;
-the store locks them, hands out what it knows of them, takes what became of them, and commits.
+A *transaction* is how the service changes units. It names all experiments and units that it needs,
+beforehand; the store locks the units, hands out what it knows of them, takes what became of them,
+and commits.
+
+Tables are made and changed by *migrations*, numbered files of SQL in ``sql/``: the number of the
+last one is the store's schema. A new store goes through all of them; `upgrade` takes an old one
+through those that it lacks, each in a transaction of its own.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from fpbandits.core.checks import checked_path
-from fpbandits.errors import InputError, quote
+from fpbandits.errors import InputError, StorageError, UnavailableError, quote
+from fpbandits.service.experiment import OPEN, Kept, Stamp
 from fpbandits.service.step import Event, Unit
 
-KIND, SCHEMA = "fpbandits store", 1
+KIND, SCHEMA = "fpbandits store", 2
 PATIENCE = 3.0
 """Seconds that a store waits for a database or for a lock, before it is unavailable."""
+
+EVERY = 1_000_000
+"""More experiments than any store has."""
 
 UnitKey = tuple[int, str]
 """An experiment's number and a unit's name: also the order in which units are locked."""
 
 UnitKeys = Sequence[UnitKey]
+Keys = Sequence[tuple[UnitKey, str]]
 
 
-class Kept(NamedTuple):
-    """An experiment as a store keeps it; it takes requests if it is ``open``."""
-
-    id: int
-    name: str
-    definition: str
-    open: bool
-    created: float
+class StaleError(UnavailableError):
+    """An experiment is not, or no longer, as this server knows it."""
 
 
 class UnitRow(NamedTuple):
@@ -63,11 +69,19 @@ class Change(NamedTuple):
 
 
 class Logged(NamedTuple):
-    """A line of the log: its position, whose it is, what happened."""
+    """A line of the log: its position, what happened, to which unit; None: to the experiment."""
 
     seq: int
-    unit: str
+    unit: str | None
     event: Event
+
+
+class Rebuilt(NamedTuple):
+    """A unit's state as it follows from the log, in place of the one that is kept."""
+
+    unit: str
+    state: str
+    due: float | None
 
 
 class Transaction(ABC):
@@ -77,6 +91,8 @@ class Transaction(ABC):
     ----------
     now
         The time, by the database's clock.
+    current
+        The experiments whose stamps are as they were named. Units of others must be left alone.
     rows
         The units by key; those that were named but are unknown are not there.
     decided
@@ -84,6 +100,7 @@ class Transaction(ABC):
     """
 
     now: float
+    current: frozenset[int]
     rows: dict[UnitKey, UnitRow]
     decided: dict[UnitKey, dict[str, Event]]
 
@@ -103,50 +120,84 @@ class Store(ABC):
 
     - What is written in a transaction is there in full once its block has been left, whatever is
       killed thereafter; if the block raises, nothing of it is there.
-    - Between the moment a transaction begins and its end, nobody else changes its units, in this
-      process or another. Units are locked in the order of their keys, so nobody waits in a ring.
+    - Between the moment a transaction begins and its end, nobody else changes its units or its
+      experiments, in this process or another. Units are locked in the order of their keys, so there
+      is no deadlock.
     - A key of a unit has one decision at the most, and a decision one event of each other kind.
-    - Events are never changed or deleted. ``seq`` grows with every event of a unit, and whoever has
-      read the log up to some ``seq`` will never find an event before it that is new.
+    - Events are never changed. ``seq`` grows with every event of a unit, and whoever has read the
+      log up to some ``seq`` will never find an event before it that is new.
     - Whatever the database does, a call ends: with a result, or with an `UnavailableError` after
       some `PATIENCE`. After that the store may be used again.
 
-    One thread may write at a time; reading is free to all.
+    One thread may write at a time; any may read.
     """
 
     @abstractmethod
     def transaction(
-        self, asked: UnitKeys, touched: UnitKeys, keys: Sequence[tuple[UnitKey, str]]
+        self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
     ) -> AbstractContextManager[Transaction]:
         """Lock units, each named once and in order; those ``asked`` are made if they are unknown.
 
-        ``keys`` are those under which decisions may have been made. The transaction is committed
-        when its block is left, and rolled back if by an exception.
+        ``experiments`` are those that the units belong to, and ``keys`` those under which decisions
+        may have been made. The transaction is committed when its block is left, and rolled back if
+        by an exception.
         """
 
     @abstractmethod
-    def add_experiment(self, name: str, definition: str, *, open: bool = True) -> tuple[Kept, bool]:
+    def check_writing(self) -> None:
+        """Write something, and commit it, as a transaction does; whoever writes may call it."""
+
+    @abstractmethod
+    def add_experiment(
+        self, name: str, definition: str, revision: int, *, status: str = OPEN
+    ) -> tuple[Kept, bool]:
         """Keep an experiment unless there is one of that name; return what is kept, and if anew."""
 
     @abstractmethod
-    def open_experiment(self, id: int) -> None:
-        """Let an experiment take requests."""
+    def change_experiment(
+        self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
+    ) -> Kept:
+        """Change an experiment's status, and its revision if one is given; return it.
+
+        ``kind`` is the event that is added to the log. A `StaleError` if it has changed meanwhile.
+        """
 
     @abstractmethod
-    def experiments(self) -> list[Kept]:
-        """Return all experiments, by name."""
+    def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
+        """Replace states of units, of an experiment that takes no requests."""
 
     @abstractmethod
+    def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement that only reads."""
+
+    def count_experiments(self) -> int:
+        """Return how many experiments there are."""
+        ((count,),) = self._read("count_experiments")
+        return int(count)
+
+    def experiments(self, after: str = "", most: int = EVERY) -> list[Kept]:
+        """Return experiments by name, those behind a name, so many at the most."""
+        return [Kept(*row) for row in self._read("experiments", after, most)]
+
     def experiment(self, name: str) -> Kept | None:
         """Return the experiment of that name, if there is one."""
+        return next((Kept(*row) for row in self._read("experiment", name)), None)
 
-    @abstractmethod
     def unit(self, unit_key: UnitKey) -> UnitRow | None:
         """Return a unit as it is, if there is one."""
+        return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     @abstractmethod
-    def due(self, most: int) -> list[tuple[str, str]]:
-        """Return experiments and units, by name, that have decisions to expire."""
+    def due(
+        self,
+        most: int,
+        without: Collection[str] = (),
+        without_units: Collection[tuple[str, str]] = (),
+    ) -> list[tuple[str, str]]:
+        """Return experiments and units, by name, that have decisions to expire.
+
+        Without some experiments, and some units: those that cannot be served.
+        """
 
     @abstractmethod
     def log(self, experiment: int, after: int, most: int) -> list[Logged]:
@@ -154,15 +205,15 @@ class Store(ABC):
 
     @abstractmethod
     def history(self, experiment: int) -> AbstractContextManager[History]:
-        """Return all that an experiment's units went through, as of one moment."""
+        """Return all events of an experiment's units, as of one moment."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections."""
 
 
 class History(ABC):
-    """An experiment's units, and what they went through, as of one moment."""
+    """An experiment's units and their events, as of one moment."""
 
     @abstractmethod
     def events(self) -> Iterator[tuple[str, Event]]:
@@ -178,16 +229,39 @@ def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> S
 
     One that is not there is made only if ``make`` says so. ``patience`` is in seconds.
     """
+    where = _located(url)
+    if isinstance(where, str):
+        from fpbandits.service.postgres import PostgresStore
+
+        return PostgresStore(where, make=make, patience=patience)
+    from fpbandits.service.sqlite import SqliteStore
+
+    return SqliteStore(where, make=make, patience=patience)
+
+
+def upgrade(url: str) -> tuple[int, int]:
+    """Bring a store to this version's schema; return the schema that it had, and has.
+
+    Each migration is one transaction. What is interrupted is taken up where it was left.
+    """
+    where = _located(url)
+    if isinstance(where, str):
+        from fpbandits.service.postgres_connection import upgrade_database
+
+        return upgrade_database(where)
+    from fpbandits.service.sqlite import upgrade_file
+
+    return upgrade_file(where)
+
+
+def _located(url: object) -> str | Path:
+    """Return the address of a PostgreSQL, or the path of a SQLite file."""
     if not isinstance(url, str) or not url:
         raise InputError(f"a store is sqlite:///FILE or postgresql://…, not {quote(url)}")
     if url.startswith(("postgresql://", "postgres://")):
-        from fpbandits.service.postgres import PostgresStore
-
-        return PostgresStore(url, make=make, patience=patience)
-    from fpbandits.service.sqlite import SqliteStore
-
+        return url
     if "://" not in url:
-        return SqliteStore(checked_path(url), make=make, patience=patience)
+        return checked_path(url)
     kind, _, rest = url.partition("://")
     if kind != "sqlite" or not rest.startswith("/") or rest == "/":
         shown = f"{kind}://…" if "@" in rest else url  # it may hold a password
@@ -195,7 +269,22 @@ def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> S
             f"unknown store {quote(shown)}: expected sqlite:///FILE (sqlite:////FILE from the "
             "root) or postgresql://USER@HOST/DATABASE"
         )
-    return SqliteStore(checked_path(rest[1:]), make=make, patience=patience)
+    return checked_path(rest[1:])
+
+
+def without_password(url: str) -> str:
+    """Return a store's address as it may be shown.
+
+    >>> without_password("postgresql://me:secret@host:5432/shop?password=secret")
+    'postgresql://host:5432/shop'
+    """
+    if not url.startswith(("postgresql://", "postgres://")):
+        return url
+    try:
+        where = urlsplit(url)
+    except ValueError:
+        return "postgresql://…"
+    return f"{where.scheme}://{where.netloc.rpartition('@')[2]}{where.path}"
 
 
 @cache
@@ -207,7 +296,35 @@ def statements(name: str) -> dict[str, str]:
     return {title.strip(): body.strip() for title, _, body in named}
 
 
+def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the numbers and statements of the migrations that follow a schema."""
+    folder = files("fpbandits.service").joinpath("sql", name)
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        number = int(file.name.partition("_")[0])
+        if number > schema:
+            lines = file.read_text(encoding="utf-8").splitlines()
+            # A comment may hold a semicolon.
+            text = "\n".join(line.partition("--")[0].rstrip() for line in lines)
+            yield number, [each.strip() for each in text.split(";\n") if each.strip(" \n;")]
+
+
+def check_schema(schema: int) -> None:
+    """Refuse a store of another schema, and say what to do."""
+    if schema == SCHEMA:
+        return
+    has = f"the store has schema {schema}, and this version of fpbandits needs {SCHEMA}"
+    if schema < SCHEMA:
+        raise StorageError(f"{has}: stop its servers, back it up, and run fpbandits upgrade STORE")
+    raise StorageError(f"{has}: a newer version wrote it, install that one")
+
+
+def reward_wait(definition: str) -> float | None:
+    """Return how long an experiment waits for rewards, for whoever looks for what has expired."""
+    wait: float | None = json.loads(definition).get("reward_wait")
+    return wait
+
+
 def existing(path: Path) -> None:
-    """Say that a store is not there, if so."""
+    """Raise an error if there is no such file."""
     if not path.exists():
         raise InputError("there is no such store; fpbandits serve makes one", place=(str(path),))

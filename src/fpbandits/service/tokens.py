@@ -1,30 +1,35 @@
-"""Who may: bearer tokens, from a file that holds only their hashes.
+"""API tokens: bearer tokens, from a file that holds only their hashes.
 
 A line per token: its role, the SHA-256 of the token in hexadecimal, and a remark if you like::
 
     decide 5d41…  the shop's web servers
     admin  9b74…  deployment
 
-*decide* may ask for decisions, tell rewards and look at units; *admin* may do all that, make
-experiments and read the log. Tokens are random and long, so that a plain hash keeps them. Every
-token given is compared with every line, in a time that does not depend on either.
+*decide* may ask for decisions, send rewards and look at units; *admin* may do all that, make and
+change experiments and read the log. Tokens are random and long, so that a plain hash keeps them.
+Every token given is compared with every line, in a time that does not depend on either.
+
+A server reads the file again when it has changed: so a line that is deleted is a token revoked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
+import os
 import re
 import secrets
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 from urllib.parse import urlsplit
 
-from fpbandits.core.storage import read_whole, shown, write_aside
-from fpbandits.errors import InputError, RefusedError, quote
+from fpbandits.core.storage import read_whole, shown
+from fpbandits.errors import Error, InputError, RefusedError, StorageError, quote
 from fpbandits.service.statuses import ForbiddenError
 
 Role = Literal["decide", "admin"]
@@ -32,6 +37,28 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 2**20
+
+_AGAIN = 1.0
+"""Seconds between two looks whether a file of tokens has changed."""
+
+FORWARDED = (
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+    "via",
+)
+"""Headers by which a proxy says that it passes on a request of someone else's."""
+
+_logger = logging.getLogger("fpbandits.service")
+
+
+class Roles(Protocol):
+    """Whatever knows what tokens may do."""
+
+    def role(self, token: str) -> Role | None:
+        """Return what a token may do; None if it is unknown."""
 
 
 class Tokens:
@@ -47,7 +74,50 @@ class Tokens:
         for role, kept in self._lines:
             if hmac.compare_digest(given, kept):
                 found = role
-        return found
+        return found if token else None
+
+
+class TokenFile:
+    """The tokens of a file, which is read again when it has changed.
+
+    If what stands there then is wrong, that is logged, and the tokens stay as they were.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = _mark(path)
+        self._tokens = read_tokens(path)
+        self._looked = time.monotonic()
+
+    def role(self, token: str) -> Role | None:
+        """Return what a token may do; None if it is unknown."""
+        now = time.monotonic()
+        if now - self._looked >= _AGAIN:
+            self._looked = now
+            self._look()
+        return self._tokens.role(token)
+
+    def _look(self) -> None:
+        mark = _mark(self._path)
+        if mark == self._seen:
+            return
+        self._seen = mark
+        try:
+            self._tokens = read_tokens(self._path)
+            _logger.info("tokens read again")
+        except Error as error:
+            _logger.error(
+                "tokens cannot be read, and stay as they were", extra={"detail": str(error)}
+            )
+
+
+def _mark(path: Path) -> tuple[int, ...]:
+    """Return what changes when a file does."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_tokens(path: Path) -> Tokens:
@@ -67,7 +137,7 @@ def read_tokens(path: Path) -> Tokens:
             wanted = f"a line begins with {' or '.join(ROLES)}"
             raise InputError(wanted, place=(shown(path), ("row", number)))
         kept = rest.split()[0] if rest.split() else ""
-        if not _HASH.fullmatch(kept):
+        if not _HASH.fullmatch(kept) or kept == _hashed(""):
             raise InputError(
                 f"after {role} comes the SHA-256 of the token, 64 hexadecimal digits; fpbandits "
                 "token makes both"
@@ -84,28 +154,44 @@ def add_token(path: Path, role: str, remark: str = "") -> str:
         raise InputError(f"unknown role {quote(role)}: expected {' or '.join(ROLES)}")
     if not remark.isprintable():
         raise InputError(f"the remark {quote(remark)} must be one line")
-    before = ""
+    before = b""
     if path.exists():
         read_tokens(path)
-        before = read_whole(path, _LARGEST).decode()
-        before += "" if before.endswith("\n") else "\n"
+        before = read_whole(path, _LARGEST)
     token = secrets.token_urlsafe(32)
     line = f"{role} {_hashed(token)} {remark}".rstrip()
-    write_aside(path, f"{before}{line}\n".encode())
+    end = "\n" if before and not before.endswith(b"\n") else ""
+    _append(path, f"{end}{line}\n".encode())
     return token
+
+
+def _append(path: Path, content: bytes) -> None:
+    """Add to a file in one piece, so that nobody else who does it is lost; its mode stays."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            if os.write(file, content) != len(content):
+                raise OSError(28, "No space left on device")
+            os.fsync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise StorageError(f"cannot be written ({error.strerror})", place=(shown(path),)) from None
 
 
 def _hashed(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
-def authorize(tokens: Tokens | None, headers: Mapping[str, str], role: Role) -> None:
+def authorize(tokens: Roles | None, headers: Mapping[str, str], role: Role) -> None:
     """Refuse a request unless its token has a role.
 
-    Without tokens it is enough to be on this machine. A browser is, too: so what a page from
-    elsewhere sends through it is refused.
+    Without tokens it is enough to be on this machine. A browser or a proxy is, too: so what a page
+    from elsewhere sends, or a proxy passes on, is refused.
     """
     if tokens is None:
+        if any(name in headers for name in FORWARDED):
+            raise ForbiddenError("without tokens, nothing that a proxy passes on is served")
         _refuse_pages(headers.get("host", ""), headers.get("origin"))
         return
     kind, _, token = headers.get("authorization", "").partition(" ")

@@ -1,7 +1,11 @@
--- The store in PostgreSQL. Each statement stands under its name; `schema` makes the tables.
--- Times are seconds since 1970. The numbers 7364 are fpbandits' own among advisory locks: (7364, 1)
--- is held while tables are made, and (7364, 2) shared by all who write, so that whoever reads the
--- log can wait until everything before a position in it is there.
+-- What is asked of the store in PostgreSQL, each statement under its name. The tables:
+-- postgres/*.sql. Times are seconds since 1970.
+--
+-- The number 7364 is fpbandits' own among advisory locks. (7364, 1) is held while tables are made or
+-- upgraded. (7364, 2) is shared by all who write, and held alone by who changes an experiment.
+-- Whoever writes also shares 7364 * 2^48 + the last event of the log at that time: all events that
+-- they add come after it. So who reads the log sees in pg_locks how far it is complete, and no one
+-- waits for anyone.
 
 -- name: installing
 SELECT pg_advisory_xact_lock(7364, 1)
@@ -12,70 +16,57 @@ SELECT to_regclass('fpbandits.about') IS NOT NULL
 -- name: about
 SELECT kind, schema FROM fpbandits.about
 
--- name: schema
-CREATE SCHEMA IF NOT EXISTS fpbandits;
-CREATE TABLE fpbandits.about (kind text NOT NULL, schema integer NOT NULL);
-CREATE TABLE fpbandits.experiments (
-    id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text COLLATE "C" NOT NULL UNIQUE,
-    definition text NOT NULL,          -- JSON; see `experiment`
-    open boolean NOT NULL,             -- false while units are still being migrated
-    created double precision NOT NULL
-);
-CREATE TABLE fpbandits.units (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    experiment integer NOT NULL REFERENCES fpbandits.experiments,
-    name text COLLATE "C" NOT NULL,
-    steps bigint NOT NULL,             -- how many events it has had
-    state text,                        -- what follows from them, as JSON; see `step`
-    due double precision,              -- when the first of its decisions expires
-    UNIQUE (experiment, name)
-) WITH (fillfactor = 70);              -- states change in place
-CREATE INDEX units_due ON fpbandits.units (due) WHERE due IS NOT NULL;
--- Append-only. The two indices make sure that a key has one decision, and a decision one reward.
-CREATE TABLE fpbandits.events (
-    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    experiment integer NOT NULL,
-    unit bigint NOT NULL,
-    step bigint NOT NULL,
-    kind text NOT NULL,
-    number bigint NOT NULL,
-    key text,
-    arm text,
-    context text,
-    probability double precision,
-    reward double precision,
-    time double precision NOT NULL,
-    version text NOT NULL
-);
-CREATE UNIQUE INDEX events_key ON fpbandits.events (unit, key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX events_settled ON fpbandits.events (unit, number, kind)
-    WHERE kind <> 'decision';
-
 -- name: describe
 INSERT INTO fpbandits.about VALUES (%s, %s)
 
+-- name: upgraded
+UPDATE fpbandits.about SET schema = %s
+
+-- name: heartbeat
+UPDATE fpbandits.heartbeat SET time = extract(epoch FROM clock_timestamp())
+
 -- name: add_experiment
-INSERT INTO fpbandits.experiments (name, definition, open, created)
-VALUES (%s, %s, %s, extract(epoch FROM clock_timestamp()))
+INSERT INTO fpbandits.experiments (name, definition, status, revision, states, edition, wait,
+    created)
+VALUES (%s, %s, %s, %s, %s, 0, %s, extract(epoch FROM clock_timestamp()))
 ON CONFLICT (name) DO NOTHING
 
--- name: open_experiment
-UPDATE fpbandits.experiments SET open = true WHERE id = %s
+-- name: no_one_writes
+SELECT pg_advisory_xact_lock(7364, 2)
+
+-- name: change_experiment
+UPDATE fpbandits.experiments SET status = %s, revision = %s, states = %s, edition = edition + 1
+WHERE id = %s AND created = %s AND edition = %s
+
+-- name: count_experiments
+SELECT count(*) FROM fpbandits.experiments
 
 -- name: experiments
-SELECT id, name, definition, open, created FROM fpbandits.experiments ORDER BY name
+SELECT id, name, definition, status, revision, states, edition, created FROM fpbandits.experiments
+WHERE name > %s ORDER BY name LIMIT %s
 
 -- name: experiment
-SELECT id, name, definition, open, created FROM fpbandits.experiments WHERE name = %s
+SELECT id, name, definition, status, revision, states, edition, created FROM fpbandits.experiments
+WHERE name = %s
 
 -- name: begin
-SELECT pg_advisory_xact_lock_shared(7364, 2), extract(epoch FROM clock_timestamp())::float8
+SELECT pg_advisory_xact_lock_shared(7364, 2),
+    pg_advisory_xact_lock_shared(
+        (7364::bigint << 48) + (SELECT coalesce(max(seq), 0) FROM fpbandits.events)
+    ),
+    extract(epoch FROM clock_timestamp())::float8, (SELECT schema FROM fpbandits.about)
+
+-- name: stamps
+SELECT id, created, edition FROM fpbandits.experiments WHERE id = ANY(%s::integer[])
 
 -- name: add_units
 INSERT INTO fpbandits.units (experiment, name, steps)
-SELECT experiment, name, 0
+SELECT asked.experiment, asked.name, 0
 FROM unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS asked (experiment, name, place)
+JOIN fpbandits.experiments ON experiments.id = asked.experiment
+JOIN unnest(%s::integer[], %s::float8[], %s::integer[]) AS known (id, created, edition)
+    ON known.id = experiments.id AND known.created = experiments.created
+    AND known.edition = experiments.edition
 ORDER BY place
 ON CONFLICT (experiment, name) DO NOTHING
 
@@ -86,47 +77,71 @@ ORDER BY experiment, name FOR UPDATE
 
 -- name: decided
 SELECT units.experiment, units.name,
-    step, kind, number, events.key, arm, context, probability, reward, time, version
+    step, kind, number, events.key, arm, context, probability, reward, time, version, revision
 FROM unnest(%s::integer[], %s::text[], %s::text[]) AS asked (experiment, name, key)
 JOIN fpbandits.units ON units.experiment = asked.experiment AND units.name = asked.name
 JOIN fpbandits.events ON events.unit = units.id AND events.key = asked.key
 
 -- name: resolutions
-SELECT step, kind, number, key, arm, context, probability, reward, time, version
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
 FROM fpbandits.events WHERE unit = %s AND number = %s AND kind <> 'decision'
 
 -- name: add_events
 INSERT INTO fpbandits.events (experiment, unit, step, kind, number, key, arm, context, probability,
-    reward, time, version)
+    reward, time, version, revision)
 SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[],
-    %s::text[], %s::text[], %s::text[], %s::float8[], %s::float8[], %s::float8[], %s::text[])
+    %s::text[], %s::text[], %s::text[], %s::float8[], %s::float8[], %s::float8[], %s::text[],
+    %s::integer[])
 
 -- name: change_units
 UPDATE fpbandits.units SET steps = new.steps, state = new.state, due = new.due
 FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::float8[]) AS new (id, steps, state, due)
 WHERE units.id = new.id
 
+-- name: rewrite_units
+UPDATE fpbandits.units SET state = new.state, due = new.due
+FROM unnest(%s::text[], %s::float8[], %s::integer[], %s::text[])
+    AS new (state, due, experiment, name)
+WHERE units.experiment = new.experiment AND units.name = new.name
+
 -- name: unit
 SELECT id, steps, state FROM fpbandits.units WHERE experiment = %s AND name = %s
 
 -- name: due
-SELECT experiments.name, units.name
-FROM fpbandits.units JOIN fpbandits.experiments ON experiments.id = experiment
-WHERE due <= extract(epoch FROM clock_timestamp()) ORDER BY due LIMIT %s
-
--- name: all_written
-SELECT pg_advisory_xact_lock(7364, 2)
+-- A decision that would expire later than its wait from now was made before the clock went back.
+WITH clock AS MATERIALIZED (SELECT extract(epoch FROM clock_timestamp())::float8 AS now), due AS (
+    SELECT experiments.name AS experiment, units.name AS unit
+    FROM clock, fpbandits.experiments
+    JOIN fpbandits.units ON units.experiment = experiments.id
+    WHERE status IN ('open', 'closed') AND wait IS NOT NULL AND due <= now
+    UNION ALL
+    SELECT experiments.name, units.name
+    FROM clock, fpbandits.experiments
+    JOIN fpbandits.units ON units.experiment = experiments.id
+    WHERE status IN ('open', 'closed') AND wait IS NOT NULL AND due > now + wait + 1
+)
+SELECT experiment, unit FROM due
+WHERE experiment <> ALL(%s::text[])
+    AND (experiment, unit) NOT IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+LIMIT %s
 
 -- name: last
 SELECT coalesce(max(seq), 0) FROM fpbandits.events
 
+-- name: complete
+SELECT min(((classid::bigint & 65535) << 32) + objid::bigint) FROM pg_locks
+WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = 7364
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+
 -- name: log
-SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version
-FROM fpbandits.events JOIN fpbandits.units ON units.id = unit
+SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version,
+    revision
+FROM fpbandits.events LEFT JOIN fpbandits.units ON units.id = unit
 WHERE events.experiment = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s
 
 -- name: by_unit
-SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version
+SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version,
+    revision
 FROM fpbandits.events JOIN fpbandits.units ON units.id = unit
 WHERE events.experiment = %s ORDER BY unit, step
 

@@ -1,59 +1,32 @@
--- The store in SQLite. Each statement stands under its name; `schema` makes the tables.
--- Times are seconds since 1970.
-
--- name: schema
-CREATE TABLE experiments (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    definition TEXT NOT NULL,          -- JSON; see `experiment`
-    open INTEGER NOT NULL,             -- 0 while units are still being migrated
-    created REAL NOT NULL
-) STRICT;
-CREATE TABLE units (
-    id INTEGER PRIMARY KEY,
-    experiment INTEGER NOT NULL REFERENCES experiments,
-    name TEXT NOT NULL,
-    steps INTEGER NOT NULL,            -- how many events it has had
-    state TEXT,                        -- what follows from them, as JSON; see `step`
-    due REAL,                          -- when the first of its decisions expires
-    UNIQUE (experiment, name)
-) STRICT;
-CREATE INDEX units_due ON units (due) WHERE due IS NOT NULL;
--- Append-only. The two indices make sure that a key has one decision, and a decision one reward.
-CREATE TABLE events (
-    seq INTEGER PRIMARY KEY,
-    experiment INTEGER NOT NULL,
-    unit INTEGER NOT NULL REFERENCES units,
-    step INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    key TEXT,
-    arm TEXT,
-    context TEXT,
-    probability REAL,
-    reward REAL,
-    time REAL NOT NULL,
-    version TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX events_key ON events (unit, key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX events_settled ON events (unit, number, kind) WHERE kind <> 'decision';
+-- What is asked of the store in SQLite, each statement under its name. The tables: sqlite/*.sql.
 
 -- name: now
 SELECT (julianday('now') - 2440587.5) * 86400.0
 
+-- name: heartbeat
+UPDATE heartbeat SET time = (julianday('now') - 2440587.5) * 86400.0
+
 -- name: add_experiment
-INSERT INTO experiments (name, definition, open, created)
-VALUES (?, ?, ?, (julianday('now') - 2440587.5) * 86400.0)
+INSERT INTO experiments (name, definition, status, revision, states, edition, wait, created)
+VALUES (?, ?, ?, ?, ?, 0, ?, (julianday('now') - 2440587.5) * 86400.0)
 ON CONFLICT (name) DO NOTHING
 
--- name: open_experiment
-UPDATE experiments SET open = 1 WHERE id = ?
+-- name: change_experiment
+UPDATE experiments SET status = ?, revision = ?, states = ?, edition = edition + 1
+WHERE id = ? AND created = ? AND edition = ?
+
+-- name: count_experiments
+SELECT count(*) FROM experiments
 
 -- name: experiments
-SELECT id, name, definition, open, created FROM experiments ORDER BY name
+SELECT id, name, definition, status, revision, states, edition, created FROM experiments
+WHERE name > ? ORDER BY name LIMIT ?
 
 -- name: experiment
-SELECT id, name, definition, open, created FROM experiments WHERE name = ?
+SELECT id, name, definition, status, revision, states, edition, created FROM experiments WHERE name = ?
+
+-- name: stamp
+SELECT id, created, edition FROM experiments WHERE id = ?
 
 -- name: add_unit
 INSERT INTO units (experiment, name, steps) VALUES (?, ?, 0)
@@ -64,30 +37,48 @@ SELECT id, steps, state FROM units WHERE experiment = ? AND name = ?
 -- name: change_unit
 UPDATE units SET steps = ?, state = ?, due = ? WHERE id = ?
 
+-- name: rewrite_unit
+UPDATE units SET state = ?, due = ? WHERE experiment = ? AND name = ?
+
 -- name: due
-SELECT experiments.name, units.name FROM units JOIN experiments ON experiments.id = experiment
-WHERE due <= (julianday('now') - 2440587.5) * 86400.0 ORDER BY due LIMIT ?
+-- A decision that would expire later than its wait from now was made before the clock went back.
+WITH due AS (
+    SELECT experiments.name AS experiment, units.name AS unit
+    FROM experiments CROSS JOIN units ON units.experiment = experiments.id AND due <= :now
+    WHERE status IN ('open', 'closed') AND wait IS NOT NULL
+    UNION ALL
+    SELECT experiments.name, units.name
+    FROM experiments CROSS JOIN units
+        ON units.experiment = experiments.id AND due > :now + wait + 1
+    WHERE status IN ('open', 'closed') AND wait IS NOT NULL
+)
+SELECT experiment, unit FROM due
+WHERE experiment NOT IN (SELECT value FROM json_each(:experiments))
+    AND (experiment, unit) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:units))
+LIMIT :most
 
 -- name: decided
-SELECT step, kind, number, key, arm, context, probability, reward, time, version
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
 FROM events WHERE unit = ? AND key = ?
 
 -- name: resolutions
-SELECT step, kind, number, key, arm, context, probability, reward, time, version
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
 FROM events WHERE unit = ? AND number = ? AND kind <> 'decision'
 
 -- name: add_event
 INSERT INTO events (experiment, unit, step, kind, number, key, arm, context, probability, reward,
-    time, version)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    time, version, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: log
-SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version
-FROM events JOIN units ON units.id = unit
+SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version,
+    revision
+FROM events LEFT JOIN units ON units.id = unit
 WHERE events.experiment = ? AND seq > ? ORDER BY seq LIMIT ?
 
 -- name: by_unit
-SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version
+SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version,
+    revision
 FROM events JOIN units ON units.id = unit
 WHERE events.experiment = ? ORDER BY unit, step
 

@@ -1,0 +1,95 @@
+"""`adopt`: from now on, this version's revision of the rule decides in an experiment.
+
+A rule's revision grows when it decides differently. An experiment goes on by the revision that it
+began with; a server that has another one does not serve it, until an administrator adopts that one
+here. This is an event *adopted* in the log, and each unit's state is rebuilt from the log: that of
+an agent of the new revision that played the same arms and had the same rewards. So `verify` can
+check what is decided from then on.
+
+Meanwhile the experiment takes no requests. If the work is interrupted, it takes none until the same
+command has finished.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import groupby, islice
+from operator import itemgetter
+
+from fpbandits.errors import ConflictError, StorageError, quote
+from fpbandits.service.experiment import ADOPTING, CLOSED, MIGRATING, OPEN, STATES, Experiment, Kept
+from fpbandits.service.step import ADOPTED, packed
+from fpbandits.service.store import History, Rebuilt, Store
+from fpbandits.service.verify import Verification, experiments_of, follow
+
+_AT_ONCE = 200
+"""Units whose states are written in one transaction."""
+
+
+def adopt(store: Store, name: str, progress: Callable[[int], None] | None = None) -> Kept:
+    """Let this version's revision decide in an experiment; return it as it is then.
+
+    Idempotent. ``progress`` is told how many units have their new state.
+    """
+    (kept,) = experiments_of(store, name)
+    experiment = Experiment.from_kept(kept)
+    if kept.status == MIGRATING:
+        raise ConflictError(f"{quote(name)} is still being migrated: finish that first")
+    if kept.status == CLOSED:
+        raise ConflictError(f"{quote(name)} is closed: reopen it first")
+    if experiment.is_current and kept.status == OPEN:
+        return kept
+    kept = store.change_experiment(kept, ADOPTING)
+    _rebuild(store, kept, experiment, progress)
+    return store.change_experiment(kept, OPEN, experiment.policy.revision, ADOPTED)
+
+
+def needs_adopting(kept: Kept) -> bool:
+    """Tell whether no server of this version decides for an experiment before it is adopted."""
+    return kept.revision != Experiment.from_kept(kept).policy.revision
+
+
+def renew_states(store: Store, progress: Callable[[int], None] | None = None) -> int:
+    """Rebuild the states of units that an earlier version wrote in another form.
+
+    Of experiments whose rule is as it was; return how many there are. Their decisions do not
+    change, so nothing is adopted. No server may be running.
+    """
+    renewed = 0
+    store.check_writing()  # a SQLite file must be in the mode for writing before it is read
+    for kept in store.experiments():
+        experiment = Experiment.from_kept(kept)
+        if kept.states != STATES and kept.revision == experiment.policy.revision:
+            _rebuild(store, kept, experiment, progress)
+            store.change_experiment(kept, kept.status, kept.revision)
+            renewed += 1
+    return renewed
+
+
+def _rebuild(
+    store: Store,
+    kept: Kept,
+    experiment: Experiment,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Replace the states of an experiment's units by what follows from the log."""
+    units = 0
+    with warnings.catch_warnings(), store.history(kept.id) as history:
+        warnings.simplefilter("ignore")  # an agent warned when its reward came
+        rebuilt = _rebuilt(experiment, history)
+        while some := list(islice(rebuilt, _AT_ONCE)):
+            store.rebuild(kept, some)
+            units += len(some)
+            if progress is not None:
+                progress(units)
+
+
+def _rebuilt(experiment: Experiment, history: History) -> Iterator[Rebuilt]:
+    for unit, rows in groupby(history.events(), itemgetter(0)):
+        found = Verification()
+        agent, due, _ = follow(experiment, unit, (event for _, event in rows), found)
+        # Other decisions are what another revision is about; what cannot be followed is not.
+        if found.impossible:
+            raise StorageError(found.shown[0])
+        yield Rebuilt(unit, packed(experiment, agent, due), due[0][1] if due else None)

@@ -1,0 +1,100 @@
+"""HTTP connections with limits: how many, how large a head, how long until a request is there.
+
+A request's head is read before anybody's token is; so what a stranger can make the server hold is
+limited here. A connection that exceeds a limit is closed, with a status where HTTP has one.
+"""
+
+from __future__ import annotations
+
+import resource
+from asyncio import TimerHandle, Transport
+from contextlib import suppress
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+LARGEST_HEAD = 2**16
+"""Bytes of a request before its body: its line and its headers."""
+
+REQUEST_SECONDS = 30.0
+"""Seconds from a connection, or the first byte of its next request, until the request is there."""
+
+MOST_CONNECTIONS = 5_000
+_OTHER_FILES = 200
+"""Connections that may be open; and the files that a server has open beside them."""
+
+
+def most_connections() -> int:
+    """Let the process open as many files as it may; return how many connections that allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(1, min(MOST_CONNECTIONS, soft - _OTHER_FILES))
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """Uvicorn's protocol with the limits of this module."""
+
+    most_connections = MOST_CONNECTIONS
+
+    _head: int | None = 0
+    _timer: TimerHandle | None = None
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Begin a connection, unless there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            self._refuse(503)
+            return
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._wait_no_longer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read some bytes, and give up on a head that is too large."""
+        if self._head is not None:
+            self._head += len(data)
+        super().data_received(data)
+        if self._head is not None and self._head > LARGEST_HEAD:
+            self._refuse(431)
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._head = 0
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """End a request's head."""
+        self._head = None
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """End a request."""
+        self._wait_no_longer()
+        self._head = 0
+        super().on_message_complete()
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self._refuse, 408)
+
+    def _wait_no_longer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: int) -> None:
+        """Close the connection; say why if no answer was begun."""
+        self._wait_no_longer()
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            closing = b"content-length: 0\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS_LINE[status] + closing)
+        self.transport.close()

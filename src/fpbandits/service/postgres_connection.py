@@ -1,0 +1,149 @@
+"""Connections to PostgreSQL that never wait for ever, and the tables that are made over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from fpbandits.core.extras import needed_for
+from fpbandits.errors import InputError, StorageError, UnavailableError, quote, said, within
+from fpbandits.service.store import KIND, SCHEMA, check_schema, migrations, statements
+
+with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
+    import psycopg
+
+if TYPE_CHECKING:
+    from psycopg.abc import PQGen
+
+_MORE = 1.0
+"""Seconds beyond a store's patience after which the database has not even given up."""
+
+_PASSING = psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError
+"""Errors that may be gone a moment later: no answer, a database that is read-only for a while."""
+
+_T = TypeVar("_T")
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that is closed by this end if no answer comes in time."""
+
+    patience: float | None = None
+
+    def wait(self, gen: PQGen[_T], *arguments: Any, **options: Any) -> _T:
+        """Wait for an answer, but not for ever."""
+        if self.patience is None:
+            return super().wait(gen, *arguments, **options)
+        until = monotonic() + self.patience
+        return super().wait(self._in_time(gen, until), *arguments, **options)
+
+    def _in_time(self, gen: PQGen[_T], until: float) -> PQGen[_T]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and monotonic() > until:  # psycopg looks up ten times per second
+                    self.close()
+                    raise psycopg.OperationalError("no answer in time")
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            answer: _T = done.value
+            return answer
+
+
+SQL = {name: text.encode() for name, text in statements("postgres").items()}
+
+
+def host_of(url: str) -> str:
+    """Return where a database is, for messages."""
+    try:
+        return urlsplit(url).hostname or "PostgreSQL"
+    except ValueError:
+        raise InputError(f"not an address of PostgreSQL: {quote(url[:13])}…") from None
+
+
+@contextmanager
+def failing(where: str) -> Iterator[None]:
+    """Turn errors of PostgreSQL into ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        kind = UnavailableError if isinstance(error, _PASSING) else StorageError
+        raise kind(said(error), place=(where,)) from None
+
+
+def connect(url: str, patience: float) -> Connection:
+    """Connect to a database, whose answers are waited for so many seconds."""
+    milliseconds = int(patience * 1000)
+    connection = Connection.connect(
+        url,
+        autocommit=True,
+        connect_timeout=max(2, int(patience)),  # libpq takes no less
+        tcp_user_timeout=milliseconds,
+        # A machine that is gone does not say so.
+        keepalives_idle=3,
+        keepalives_interval=1,
+        keepalives_count=3,
+        application_name="fpbandits",
+        options=(
+            f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds} "
+            r"-c synchronous_commit=on -c default_transaction_isolation=read\ committed"
+        ),
+    )
+    connection.patience = patience + _MORE
+    return connection
+
+
+@contextmanager
+def at_leisure(url: str, patience: float) -> Iterator[Connection]:
+    """Connect for work that may take its time."""
+    connection = connect(url, patience)
+    try:
+        connection.execute(b"SET statement_timeout = 0")
+        connection.patience = None
+        yield connection
+    finally:
+        connection.close()
+
+
+def upgrade_database(url: str) -> tuple[int, int]:
+    """Take a store through the migrations that it lacks; return the schema that it had, and has."""
+    where = host_of(url)
+    with failing(where), within(where), at_leisure(url, patience=60.0) as connection:
+        with connection.transaction():
+            check_installed(connection, make=False)
+            before = schema_of(connection)
+        if before > SCHEMA:
+            check_schema(before)
+        for number, wanted in migrations("postgres", before):
+            with connection.transaction():
+                connection.execute(SQL["installing"])
+                if schema_of(connection) < number:  # another process may have been quicker
+                    connection.execute(SQL["no_one_writes"])
+                    run_migration(connection, wanted)
+                    connection.execute(SQL["upgraded"], (number,))
+        return before, schema_of(connection)
+
+
+def check_installed(connection: Connection, *, make: bool) -> bool:
+    """Return whether there are tables of ours; there need be none if they may be made."""
+    installed = connection.execute(SQL["installed"]).fetchone() == (True,)
+    if not installed and not make:
+        raise InputError("there is no store; fpbandits serve makes one")
+    return installed
+
+
+def schema_of(connection: Connection) -> int:
+    """Return the schema of a store, and say if this is none."""
+    about = connection.execute(SQL["about"]).fetchone()
+    if about is None or about[0] != KIND:
+        raise StorageError("this holds no store of fpbandits")
+    return int(about[1])
+
+
+def run_migration(connection: Connection, wanted: Sequence[str]) -> None:
+    """Run the statements of a migration."""
+    for statement in wanted:
+        connection.execute(statement.encode())

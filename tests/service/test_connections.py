@@ -1,0 +1,115 @@
+"""Limits of connections: heads that are too large, requests that never come, too many at once."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from serving import serving
+from waiting import LONG
+
+from fpbandits.service import connections
+from fpbandits.service.connections import LARGEST_HEAD, LimitedProtocol, most_connections
+
+
+async def app(scope: dict[str, object], receive: object, send: object) -> None:
+    """Answer whatever is asked, without reading it."""
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore
+        await send({"type": "http.response.body", "body": b"fine"})  # type: ignore
+
+
+async def reading(scope: dict[str, object], receive: object, send: object) -> None:
+    """Answer once the whole request is there."""
+    message = {"more_body": scope["type"] == "http"}
+    while message.get("more_body"):
+        message = await receive()  # type: ignore
+    await app(scope, receive, send)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[socket.socket]:
+    host, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=LONG) as connection:
+        yield connection
+
+
+def answer(connection: socket.socket) -> bytes:
+    """Whatever comes until the other end hangs up."""
+    found = b""
+    while part := connection.recv(2**16):
+        found += part
+    return found
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
+
+
+def test_a_head_has_a_largest_size() -> None:
+    with serving(app, http=LimitedProtocol) as address:
+        with connected(address) as connection:
+            head = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ny: " + b"a" * 50_000
+            connection.sendall(head + b"\r\n\r\n")
+            assert b"fine" in answer(connection)
+        with connected(address) as connection:
+            endless = b"GET / HTTP/1.1\r\nhost: x\r\ny: " + b"a" * 1000 * LARGEST_HEAD
+            with pytest.raises(ConnectionError):  # closed long before all of it was sent
+                connection.sendall(endless)
+
+
+def test_a_body_is_no_head() -> None:
+    with serving(reading, http=LimitedProtocol) as address, connected(address) as connection:
+        size = 3 * LARGEST_HEAD
+        head = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+        connection.sendall(head % size + b"a" * size)
+        assert b"fine" in answer(connection)
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nhost: ",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf",
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+def test_a_request_that_does_not_come_is_given_up(hasty: None, begun: bytes) -> None:
+    with serving(reading, http=LimitedProtocol) as address, connected(address) as connection:
+        connection.sendall(begun)
+        found = answer(connection)
+        assert found.startswith(b"HTTP/1.1 408 ") or begun.endswith(b"half")
+
+
+def test_an_answer_may_take_longer_than_its_request(hasty: None) -> None:
+    with serving(app, http=LimitedProtocol) as address, connected(address) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert connection.recv(2**16)
+
+
+def test_too_many_connections_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LimitedProtocol, "most_connections", 2)
+    with serving(app, http=LimitedProtocol) as address:
+        with connected(address) as first, connected(address) as second:
+            for each in (first, second):
+                each.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+                assert each.recv(2**16).startswith(b"HTTP/1.1 200 ")
+            with connected(address) as third:
+                assert answer(third).startswith(b"HTTP/1.1 503 ")
+        with connected(address) as later:
+            later.sendall(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            assert answer(later).startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 503 "))
+
+
+def test_there_are_files_for_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {"now": (256, 1000)}
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits["now"])
+    monkeypatch.setattr(resource, "setrlimit", lambda which, wanted: limits.update(now=wanted))
+    assert most_connections() == 800
+    assert limits["now"] == (1000, 1000)
