@@ -88,6 +88,7 @@ def test_ask_tell_and_look(server: httpx.Client) -> None:
         "unit": "a user/17",
         "plays": {"a": 1, "b": 0},
         "plausible": shown["plausible"],
+        "spread_fits": True,
         "misfits": 0,
         "pending": {},
         "blocked": {},

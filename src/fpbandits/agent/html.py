@@ -100,6 +100,8 @@ def _fitting(agent: Agent) -> list[str]:
     some = "; ".join(fitting[:_MOST_MODELS]) or "none"
     more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
     lines = [f"Models that still fit, the best first: {some}", *more]
+    if not agent.spread_fits:
+        lines.append("Rewards do not spread as these models say.")
     if agent.misfits:
         lines.append(f"No model fitted what was seen in {counted(agent.misfits, 'decision')}.")
     return lines

@@ -301,6 +301,7 @@ class Backend:
             "unit": name,
             "plays": agent.plays,
             "plausible": agent.plausible(),
+            "spread_fits": agent.spread_fits,
             "misfits": agent.misfits,
             "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
             "blocked": {arm: each.rewards for arm, each in agent.blocked.items()},

@@ -205,6 +205,7 @@ UNIT = object_schema(
     unit=NAME.schema,
     plays=_OBJECT,
     plausible=_OBJECT,
+    spread_fits={"type": "boolean"},
     misfits=_INTEGER,
     pending=_OBJECT,
     blocked=_OBJECT,
