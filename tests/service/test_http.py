@@ -667,7 +667,8 @@ def test_decisions_expire_whatever_else_cannot_be_read(
     monkeypatch.setattr(backend, "_SWEEP", 0.01)
     path, body = tmp_path / "a.db", {**EXPERIMENT, "reward_wait": 0.1}
     with closing(open_store(str(path), make=True)) as store:
-        for name, unit in [*(("a", f"u{n}") for n in range(9)), ("b", "u"), ("c", "u")]:
+        spoiled = [(name, f"u{n}") for name in "ab" for n in range(9)]
+        for name, unit in [*spoiled, ("c", "u")]:
             wanted = checked_experiment(name, body)
             kept, _ = store.add_experiment(name, wanted.definition, 1)
             handle_together(store, [(Experiment.from_kept(kept), Ask(unit))])
