@@ -66,7 +66,7 @@ class Rule:
         """Return its decisions, for h(t)."""
 
         def decide(t: int, posterior: Floats) -> Ints:
-            if len(posterior) != len(self.beliefs):
+            if not np.array_equal(posterior, self.beliefs):
                 self.look(posterior)
             return np.where(self.ratio * horizon(t) >= 1, self.best, self.leader)
 

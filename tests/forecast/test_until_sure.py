@@ -38,7 +38,12 @@ def by_hand(problem: fpb.Problem, truth: int, run: int, horizon: int) -> int:
             for w, row in zip(weights, chances, strict=True)
         ]
         total = sum(weights)
-        left = [k for k in range(3) if weights[k] / total > Fraction(1, 10) * prior[k]]
+        left = [
+            k
+            for k in range(3)
+            if weights[k] / (total - weights[k]) > Fraction(1, 10) * prior[k] / (1 - prior[k])
+        ]
+        assert (agent.verdict(ERROR) is None) == (len({best[k] for k in left}) != 1)
         if len({best[k] for k in left}) == 1:
             return t
     return 0
@@ -79,11 +84,14 @@ def weights(*shares: float) -> np.ndarray:
 )
 def test_when_it_is_sure(posterior: tuple[float, ...], sure: bool) -> None:
     best = np.array([[[True, False]], [[False, True]], [[True, False]]])
-    prior = weights(0.4, 0.4, 0.2)
-    assert is_sure(7.0 + weights(*posterior), prior, np.log(0.05), best) is sure
+    prior = np.array([0.4, 0.4, 0.2])
+    odds = 0.05 * prior / (1 - prior)
+    assert is_sure(7.0 + weights(*posterior), odds, best, np.zeros(3)) is sure
 
 
 def test_with_contexts_there_must_be_an_arm_in_each() -> None:
     best = np.array([[[True, False], [True, False]], [[True, False], [False, True]]])
-    assert not is_sure(weights(0.9, 0.1), weights(0.5, 0.5), np.log(0.05), best)
-    assert is_sure(weights(0.99, 0.01), weights(0.5, 0.5), np.log(0.05), best)
+    odds = np.full(2, 0.05)  # posterior odds of 1 to 20 rule a model out
+    assert not is_sure(weights(0.9, 0.1), odds, best, np.zeros(2))
+    assert is_sure(weights(20.1, 1.0), odds, best, np.zeros(2))
+    assert not is_sure(weights(19.9, 1.0), odds, best, np.zeros(2))

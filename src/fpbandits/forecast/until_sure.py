@@ -1,9 +1,8 @@
 """How many plays it takes until a verdict: an arm that is best under every model not ruled out.
 
-A model θ is ruled out while its posterior is at most ``error`` times its prior. Under the truth the
-ratio of prior to posterior is a martingale of mean 1, so that the truth is ever ruled out with
-probability at most ``error``, at whatever time one looks. With contexts there must be such an arm
-in each of them.
+A model is ruled out while its posterior odds are at most ``error`` times its prior odds, as by
+`fpbandits.agent.belief.not_ruled_out`: the truth is ever ruled out with probability at most
+``error``, at whatever time one looks. With contexts there must be such an arm in each of them.
 
 Runs are played step by step, by a compiled loop of its own that ends at the first verdict.
 """
@@ -40,8 +39,9 @@ def plays_until_sure(cell: Cell, runs: int, error: float) -> Counts:
     base, cost = map(np.ascontiguousarray, costs)
     means = problem.rewards.unit_means.reshape(models, -1, len(problem.arms))
     best = np.ascontiguousarray(means >= means.max(axis=2, keepdims=True) - TOLERANCE)
+    prior = np.array(problem.prior or [1 / models] * models)
     with np.errstate(divide="ignore"):
-        prior = np.log(problem.prior or [1 / models] * models)
+        odds, weights = error * prior / (1 - prior), np.log(prior)
     upto = np.cumsum(problem.shares or (1.0,))
     apart = len(upto) > 1 and cell.policy.contexts is Contexts.APART
     rows = truths(problem, cell.truth, seed, range(runs))
@@ -64,9 +64,9 @@ def plays_until_sure(cell: Cell, runs: int, error: float) -> Counts:
             base,
             cost,
             best,
-            prior,
-            math.log(error),
-            prior.copy(),
+            odds,
+            weights.copy(),
+            np.zeros(models),
             np.zeros(problem.rewards.statistics),
         )
 
@@ -87,16 +87,16 @@ def play_until_sure(
     base: Any,
     cost: Any,
     best: Any,
-    prior: Any,
-    log_error: float,
+    odds: Any,
     weights: Any,
+    shares: Any,
     statistics: Any,
 ) -> int:
     """Play one run up to its first verdict, and return when that is: 0 if never.
 
-    ``weights`` are the logarithms of prior and likelihood together, ``statistics`` room for those
-    of one reward; ``base`` and ``cost`` are a family's `costs`, ``best[model, context, arm]`` best
-    arms.
+    ``odds`` are those up to which each model is ruled out, ``weights`` the logarithms of prior and
+    likelihood together, ``shares`` and ``statistics`` to work in, by model and of one reward.
+    ``base`` and ``cost`` are a family's `costs`, ``best[model, context, arm]`` best arms.
     """
     contexts = upto.size
     arms = base.shape[1] // contexts
@@ -128,26 +128,29 @@ def play_until_sure(
                     weights[model] -= total * cost[model, pair, 0]
                 for k in range(statistics.size):
                     weights[model] -= statistics[k] * cost[model, pair, k]
-            if is_sure(weights, prior, log_error, best):
+            if is_sure(weights, odds, best, shares):
                 return t
     return 0
 
 
 @jitted
-def is_sure(weights: Any, prior: Any, log_error: float, best: Any) -> bool:
+def is_sure(weights: Any, odds: Any, best: Any, shares: Any) -> bool:
     """Tell whether, in every context, some arm is best under every model that is not ruled out."""
     most, total = weights[0], 0.0
     for model in range(weights.size):
         most = max(most, weights[model])
     for model in range(weights.size):
-        total += math.exp(weights[model] - most)
-    least = most + math.log(total) + log_error
+        shares[model] = math.exp(weights[model] - most)
+        total += shares[model]
     for context in range(best.shape[1]):
         found = False
         for arm in range(best.shape[2]):
             everywhere = True
             for model in range(weights.size):
-                if weights[model] > least + prior[model] and not best[model, context, arm]:
+                if best[model, context, arm]:
+                    continue
+                others = total - shares[model]
+                if others == 0 or shares[model] > odds[model] * others:  # it is not ruled out
                     everywhere = False
                     break
             if everywhere:
