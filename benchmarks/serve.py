@@ -26,7 +26,7 @@ from typing import NamedTuple
 from engine import HERE, WORK, claim
 
 from fpbandits import Client, Problem
-from fpbandits.service.batches import MOST_TOGETHER
+from fpbandits.service.batcher import MOST_TOGETHER
 
 PROBLEM = Problem.bernoulli(
     [[0.9, 0.8, 0.7], [0.6, 0.5, 0.3], [0.5, 0.2, 0.05]],
@@ -59,7 +59,7 @@ class Server(NamedTuple):
 def serving(store: str, together: int = MOST_TOGETHER) -> Iterator[Server]:
     """Serve a store; at most so many requests are committed together."""
     program = (
-        f"from fpbandits.service import batches; batches.MOST_TOGETHER = {together}; "
+        f"from fpbandits.service import batcher; batcher.MOST_TOGETHER = {together}; "
         "from fpbandits.cli import main; main()"
     )
     words = [sys.executable, "-c", program, "serve", "--store", store, "--port", "0"]

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "theory/recursions.py": "against other programs: theory/test_beliefs",
     "service/adopt.py": "with every store, by stores.py; service/test_upgrade, cli/test_upgrade",
     "service/backend.py": "service/test_http",
+    "service/batches.py": "service/test_batcher; with every store, by stores.py",
     "service/export.py": "with every store, by stores.py; cli/test_verify",
     "service/metrics.py": "service/test_http",
     "service/postgres_connection.py": "service/test_postgres, service/test_upgrade",

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
 from fpbandits.service.adopt import adopt
-from fpbandits.service.batches import Batcher, Outcome, logged
+from fpbandits.service.batcher import Batcher, logged
+from fpbandits.service.batches import Outcome
 from fpbandits.service.experiment import (
     CLOSED,
     OPEN,

@@ -25,7 +25,8 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batches import PATIENCE, Outcome, logged
+from fpbandits.service.batcher import PATIENCE, logged
+from fpbandits.service.batches import Outcome
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import DEFINITION, EXPERIMENT, QUERY
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics

@@ -22,8 +22,9 @@ from waiting import LONG
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import Error, StorageError, UnavailableError
-from fpbandits.service import batches
-from fpbandits.service.batches import Batcher, Recent, handle_together
+from fpbandits.service import batcher
+from fpbandits.service.batcher import Batcher
+from fpbandits.service.batches import Recent, handle_together
 from fpbandits.service.experiment import Experiment, Stamp
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.step import Answer, Unit
@@ -224,7 +225,7 @@ def test_a_long_list_of_slow_decisions_lets_others_in_between(
         return step(unit, request, now)
 
     clock = SimpleNamespace(sleep=lambda pause: None, thread_time=lambda: seconds)
-    monkeypatch.setattr(batches, "time", clock)
+    monkeypatch.setattr(batcher, "time", clock)
     monkeypatch.setattr(Unit, "step", stepping)
     answered: list[str] = []
 
@@ -340,13 +341,13 @@ def test_where_several_came_together_the_next_are_waited_for(
     lingering, enough = Signal(), Signal()
 
     def linger(seconds: float) -> None:
-        assert seconds == batches.LINGER
+        assert seconds == batcher.LINGER
         lingering.set()
         assert enough.wait(LONG)
 
-    monkeypatch.setattr(batches, "CROWD", crowd)
+    monkeypatch.setattr(batcher, "CROWD", crowd)
     monkeypatch.setattr(
-        batches, "time", SimpleNamespace(sleep=linger, thread_time=time.thread_time)
+        batcher, "time", SimpleNamespace(sleep=linger, thread_time=time.thread_time)
     )
 
     async def act(batcher: Batcher, experiment: Experiment) -> None:
