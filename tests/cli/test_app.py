@@ -37,7 +37,8 @@ def test_a_terminal_without_greek_gets_question_marks() -> None:
         check=False,
     )
     assert process.returncode == 0
-    assert "logarithmic, because it looks like theta1" in process.stdout
+    assert "losses go on" in process.stdout
+    assert "?" in process.stdout
     assert process.stderr == ""
 
 
@@ -180,7 +181,7 @@ COLUMNS = "--unit user --arm arm --reward reward"
 
 def run_without_the_extra(words: str, folder: Path) -> tuple[int, str, str]:
     """Run a command where the packages of fpbandits[plot] cannot be imported."""
-    rows = [f"{user},arm{arm},{user // arm % 2}" for user in range(40) for arm in (1, 2, 1, 2)]
+    rows = [f"{user},arm{arm},{user // arm % 2}" for user in range(40) for arm in (1, 2, 1)]
     (folder / "log.csv").write_text("\n".join(["user,arm,reward", *rows]))
     (folder / "study.toml").write_text('problems = { problem = "paper:two", truth = "theta1" }')
     process = subprocess.run(
@@ -260,7 +261,7 @@ def test_tables_are_printed_whatever_the_width(
         (["analyze", "paper:two", "--treu", "x"], "No such option: --treu"),
         (
             ["zzz"],
-            "No such command 'zzz'. Known are analyze, simulate, sweep, reproduce, leaderb",
+            "No such command 'zzz'. Known are analyze, forecast, simulate, sweep, reproduce",
         ),
         (
             ["simulate", "paper:two", "--truths", "x"],

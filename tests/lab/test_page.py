@@ -397,7 +397,7 @@ def test_a_run_is_watched_and_played_along(new_tab: NewTab) -> None:
     tab.get_by_label("policy", exact=True).click()
     tab.get_by_role("option", name="ucb1", exact=True).click()
     tab.get_by_role("button", name="Step", exact=True).click()
-    expect(tab.locator(".next")).to_contain_text("2 models of 2 left.")
+    expect(tab.locator(".next")).to_contain_text("3 models of 3 left.")
 
 
 def test_two_tabs_do_not_disturb_each_other(new_tab: NewTab) -> None:

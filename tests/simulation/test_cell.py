@@ -125,9 +125,12 @@ def test_a_truth_beside_a_model_is_not_called_by_its_name() -> None:
     assert result.truth == "0.6000001,0.4,0.3,0.2"
 
 
-def test_a_problem_without_a_truth_asks_for_one() -> None:
-    with pytest.raises(InputError, match=r"name one of 'theta1', 'theta2'"):
-        simulate(Problem.bernoulli([[0.1, 0.2], [0.3, 0.2]]))
+def test_a_problem_without_a_truth_draws_it_from_the_prior() -> None:
+    problem = Problem.bernoulli([[0.1, 0.2], [0.3, 0.2]])
+    asked: dict[str, Any] = {"policies": "ucb1", "horizon": 50, "runs": 4}
+    given, drawn = simulate(problem, truth="prior", **asked), simulate(problem, **asked)
+    assert drawn.truth == given.truth == "prior"
+    assert (drawn.pulls["ucb1"] == given.pulls["ucb1"]).all()
 
 
 SHOP = Problem.bernoulli(

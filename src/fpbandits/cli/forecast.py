@@ -52,7 +52,10 @@ def forecast(
     workers: options.Workers = None,
     json: options.Json = False,
 ) -> None:
-    """Say what playing will cost, how long until it is sure, and how wrong models may be."""
+    """Say what playing will cost, before anyone plays.
+
+    And how long it takes to be sure, and how wrong the models may be.
+    """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
     from fpbandits.core.storage import make_folder

@@ -100,7 +100,7 @@ def evaluate(
     ─────────────────────────────────────────────────────────────────────────
     the log   0.491  0.476 … 0.506           0.006  -0.051 … 0.062      4,000
     always a  0.485  0.427 … 0.544                                      1,994
-    frugal    0.823  0.805 … 0.841           0.338   0.285 … 0.391      1,973
+    frugal    0.825  0.808 … 0.843           0.340   0.275 … 0.405      1,982
     <BLANKLINE>
     4,000 of 4,000 rows usable. Each unit has an agent of its own, which made about
     9.9 decisions: a policy that learns earns more later.

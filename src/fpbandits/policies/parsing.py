@@ -40,10 +40,10 @@ def package_policy(word: str) -> Policy:
 
     For words that come from a file or over a network.
     """
-    from fpbandits.policies import POLICIES
+    from fpbandits.policies import POLICIES, SMALL
 
     name, *options = word.split(":")
-    kind = POLICIES[known_name("policy", name, POLICIES)]
+    kind = {**POLICIES, **SMALL}[known_name("policy", name, POLICIES | SMALL)]
     return made(kind, options_of(kind, options))
 
 
