@@ -10,6 +10,7 @@ many decisions per unit as the log accepts, so as many are played.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,10 @@ POLICIES = ["ucb1", "thompson", "thompson-theta"]
 
 
 def serve(
-    policy: str, truth: int, plays: int, random: np.random.Generator, **options: float
+    policy: str, truth: int, plays: int, random: np.random.Generator, **options: Any
 ) -> tuple[list[str], list[float], list[float | None]]:
     """Return arms, rewards and probabilities of a unit's decisions."""
-    agent = fpb.Agent(PROBLEM, policy, seed=int(random.integers(2**40)), **options)  # type: ignore[arg-type]
+    agent = fpb.Agent(PROBLEM, policy, seed=int(random.integers(2**40)), **options)
     arms, rewards, probabilities = [], [], []
     for _ in range(plays):
         decision = agent.ask()

@@ -15,9 +15,10 @@ import sys
 import numpy as np
 
 from fpbandits import Problem
+from fpbandits.core.arrays import Floats
 from fpbandits.core.streams import run_stream
 from fpbandits.engine.compiling import compiled, prepare
-from fpbandits.engine.contract import Ahead
+from fpbandits.engine.contract import Ahead, Prepared, Random, State, Workspace
 from fpbandits.engine.policy import Policy
 from fpbandits.policies import parse_policy
 
@@ -27,7 +28,9 @@ _plan, _observe = Policy.plan, Policy.observe
 
 
 @compiled
-def play(prepared, state, workspace, means, random) -> int:  # type: ignore[no-untyped-def]
+def play(
+    prepared: Prepared, state: State, workspace: Workspace, means: Floats, random: Random
+) -> int:
     """Play one run step by step; the pulls are in the state."""
     for t in range(60):
         _plan(prepared, state, workspace, Ahead(None, 1, t, None), random)

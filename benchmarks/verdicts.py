@@ -24,6 +24,7 @@ from scipy.stats import beta
 
 import fpbandits as fpb
 from fpbandits.agent.belief import gaps, not_ruled_out
+from fpbandits.agent.ledger import Late
 from fpbandits.core.arrays import Floats
 
 ERRORS = 0.05, 0.001
@@ -212,13 +213,13 @@ def least_rate(problem: fpb.Problem) -> float:
     return float(rates[-1])
 
 
-def lost(late: str, arms: int, runs: int, seed: int = 0) -> float:
+def lost(late: Late, arms: int, runs: int, seed: int = 0) -> float:
     """Return the share of agents that rule the truth out where failures are never told."""
     problem = fpb.Problem.bernoulli([[0.5] * arms, [0.75] * arms])
     random, count = np.random.default_rng(seed), 0
     warnings.simplefilter("ignore")  # rewards pile up
     for run in range(runs):
-        agent = fpb.Agent(problem, "ucb1", late=late, seed=run, explore=1)  # type: ignore[arg-type]
+        agent = fpb.Agent(problem, "ucb1", late=late, seed=run, explore=1)
         out = False
         for _ in range(15 * arms):
             decision = agent.ask()
@@ -245,8 +246,9 @@ def main(runs: int, horizon: int) -> None:
                 cells.append(f"{share:6.2%} ({lower:5.2%}){flag} {median:6.0f} {bound:6.0f}")
             took = f"{time.perf_counter() - began:4.0f} s"
             print(f"{name:20s} {rule:15s} {'   '.join(cells)}  {took}", flush=True)
+    counted: tuple[Late, ...] = "in-order", "all-in-order"
     for arms in (3, 5, 10):
-        shares = [f"{late} {lost(late, arms, 300):.0%}" for late in ("in-order", "all-in-order")]
+        shares = [f"{late} {lost(late, arms, 300):.0%}" for late in counted]
         print(f"failures never told, {arms} arms: {', '.join(shares)} lost the truth", flush=True)
 
 

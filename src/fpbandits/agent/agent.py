@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 _LOOK_EVERY = 20
-"""After how many rewards an agent looks at their spread again."""
+"""An agent looks at the spread of rewards when it is told the reward of every so many decisions."""
 
 _SPREAD = -1
 """In place of an arm, among what was warned of."""
@@ -141,7 +141,8 @@ class Agent(Saved, RefusesOldAttributes):
             value = unit_reward(self._ready, arm, reward, ("decision", int(number)))
             self._settle(int(number), value)
             crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
-            spread = self._spread() if self._squares is not None else None
+            looks = self._squares is not None and number % _LOOK_EVERY == 0
+            spread = self._spread() if looks else None
         odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)
         for remark in (crowd, odd, spread):
             if remark is not None:
@@ -341,9 +342,8 @@ class Agent(Saved, RefusesOldAttributes):
         return bool((plausible & fits).any() or not plausible.any())
 
     def _spread(self) -> str | None:
-        """Say, once, that rewards do not spread as the models say; looked at now and then."""
-        seldom = self._seen.plays.sum() % _LOOK_EVERY != 0
-        if seldom or _SPREAD in self._warned or self._fits_by_spread():
+        """Say, once, that rewards do not spread as the models say."""
+        if _SPREAD in self._warned or self._fits_by_spread():
             return None
         self._warned += (_SPREAD,)
         return spread_warning(self.problem)

@@ -53,11 +53,11 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
     axes = figure.subplots()
     for model, colour in zip(sorted(order.tolist()), PALETTE, strict=False):
         name = short(printable(problem.models[model]), _LONGEST_NAME)
-        axes.plot(times, shares[:, model], color=colour, label=name, drawstyle="steps-post")
+        axes.plot(times, shares[:, model], color=colour, label=name)
     if len(order) < len(problem.models):
         rest = 1 - shares[:, order].sum(axis=1)
         others = f"{len(problem.models) - len(order):,} others together"
-        axes.plot(times, rest, color="0.5", label=others, linestyle=":", drawstyle="steps-post")
+        axes.plot(times, rest, color="0.5", label=others, linestyle=":")
     axes.set(xlabel="rewards that count", ylabel="probability of the model", ylim=(-0.02, 1.02))
     axes.set_xlim(0, len(log))
     axes.grid(alpha=0.3)

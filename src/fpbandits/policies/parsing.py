@@ -40,10 +40,8 @@ def package_policy(word: str) -> Policy:
 
     For words that come from a file or over a network.
     """
-    from fpbandits.policies import POLICIES, SMALL
-
     name, *options = word.split(":")
-    kind = {**POLICIES, **SMALL}[known_name("policy", name, POLICIES | SMALL)]
+    kind = _package_kind(name)
     return made(kind, options_of(kind, options))
 
 
@@ -129,16 +127,19 @@ def made(kind: type[Policy], values: dict[str, object]) -> Policy:
 
 def _kind(word: str) -> tuple[type[Policy], list[str]]:
     """Return the class that a word names, and its options."""
-    from fpbandits.policies import POLICIES, SMALL
-
-    known = POLICIES | SMALL
     found = _FILE.fullmatch(word)
     if found:
         words = found["options"]
         return load_class(Path(found["file"]), found["name"]), words.split(":") if words else []
     name, *rest = word.split(":")
-    if name not in known:
-        if name.endswith(".py"):
-            raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))
-        raise unknown("policy", name, known)
-    return known[name], rest
+    if name.endswith(".py"):
+        raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))
+    return _package_kind(name), rest
+
+
+def _package_kind(name: str) -> type[Policy]:
+    """Return the package's policy of this name."""
+    from fpbandits.policies import POLICIES, SMALL
+
+    known = POLICIES | SMALL
+    return known[known_name("policy", name, known)]
