@@ -87,7 +87,7 @@ def main() -> None:
         problem = random_problem(random)
         floors = {T: floor(problem, T).value for T in (*KNOWN, ANYTIME[-1])}
         rule = Rule(problem)
-        anytime = regret_by_belief(problem, rule.decide(lambda t: 5 * t**1.1), ANYTIME[-1])
+        anytime = regret_by_belief(problem, rule.decide(lambda t: 10 * t**1.1), ANYTIME[-1])
         row = [anytime[T - 1] / floors[T] for T in ANYTIME]
         for T in KNOWN:
             known = regret_by_belief(problem, rule.decide(partial(left, T)), T)

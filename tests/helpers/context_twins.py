@@ -110,7 +110,7 @@ class Frugal(Together):
         self,
         problem: Problem,
         log_likelihood: LogLikelihood = of_bernoulli,
-        kappa: float = 5.0,
+        kappa: float = 10.0,
     ) -> None:
         super().__init__(problem, log_likelihood)
         self.kappa = kappa

@@ -259,7 +259,7 @@ def optimist(
 def frugal(
     known: Known,
     delta: float = 0.1,
-    kappa: float = 5.0,
+    kappa: float = 10.0,
     horizon: float = 0.0,
     lifetime: float = 0.0,
     false_alarm: float = 0.0,

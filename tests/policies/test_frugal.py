@@ -105,7 +105,7 @@ def test_with_late_rewards_it_decides_as_plain_python_does(kind: str, late: Late
                     arms_of[decided] = -1
                     del known[decided]
             pending = np.bincount([a for a in arms_of if a >= 0], minlength=means.shape[2])
-            h = 5 * (number + 1) ** 1.1
+            h = 10 * (number + 1) ** 1.1
             p, hat = posterior(costs - costs.min(), [1.0] * len(means), h)
             (arm,), (leader,) = frugal_arms(means, [1.0], p, hat, h, apart, pending[np.newaxis])
             (blind,), _ = frugal_arms(means, [1.0], p, hat, h, apart)
@@ -139,7 +139,7 @@ def test_in_contexts_normal_rewards_are_weighed_by_their_law() -> None:
             player.told(context, expected, reward)
 
 
-@pytest.mark.parametrize("kappa", [5.0, 0.5])
+@pytest.mark.parametrize("kappa", [10.0, 0.5])
 def test_in_contexts_with_ties_it_decides_as_plain_python_does(kappa: float) -> None:
     generator, elsewhere = np.random.default_rng(5), 0
     for _ in range(40):

@@ -109,7 +109,7 @@ def test_how_long_information_is_of_use() -> None:
         policy = replace(Frugal(), **options)
         return horizon(prepare(policy, problem), t)
 
-    assert h(7) == pytest.approx(5 * 7**1.1)
+    assert h(7) == pytest.approx(10 * 7**1.1)
     assert h(7, delta=0.5, kappa=2) == pytest.approx(2 * 7**1.5)
     assert [h(t, horizon=10) for t in (1, 7, 10, 11, 99)] == [10, 4, 1, 1, 1]
     assert h(1, lifetime=30) == h(10**6, lifetime=30) == 30

@@ -68,7 +68,7 @@ class Frugal(LikelihoodPolicy):
     delta : float, default 0.1
         δ of h(t) = κt^{1+δ}, for how many plays information will be of use; 0 or more. A larger one
         explores more, and makes the tail of regret lighter. The guarantee needs more than 0.
-    kappa : float, default 5.0
+    kappa : float, default 10.0
         κ of h(t), more than 0: explores more from the first play on.
     horizon : float, default 0.0
         How many decisions there will be, if that is known: h is what is left. 0: not known.
@@ -93,7 +93,7 @@ class Frugal(LikelihoodPolicy):
     """
 
     delta: float = 0.1
-    kappa: float = 5.0
+    kappa: float = 10.0
     horizon: float = 0.0
     lifetime: float = 0.0
     false_alarm: float = 0.0
