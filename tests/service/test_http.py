@@ -31,7 +31,7 @@ from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
 from fpbandits.service.metrics import Metrics
-from fpbandits.service.store import open_store
+from fpbandits.service.store import Logged, open_store
 from fpbandits.service.tokens import add_token, read_tokens
 from fpbandits.service.verify import verify
 
@@ -393,6 +393,37 @@ def test_what_fails_inside_is_500_in_one_line_and_logged(
         assert httpx.get(f"{address}/health", timeout=LONG).status_code == 200
     (record,) = [each for each in caplog.records if each.exc_info]
     assert "ZeroDivisionError" in str(record.exc_info)
+
+
+def test_a_log_that_cannot_be_read_on_breaks_off_without_a_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the database is killed after the first page of the answer."""
+    for module in (backend, http):
+        monkeypatch.setattr(module, "PAGE", 2)
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    log = store.log
+
+    def page(experiment: int, after: int, most: int) -> list[Logged]:
+        if after:
+            raise UnavailableError("the database system is starting up")
+        return log(experiment, after, most)
+
+    store.log = page  # type: ignore[method-assign]
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        client.put("/v1/experiments/e", json=EXPERIMENT)
+        client.post("/v1/experiments/e/decisions", json=[{"unit": "u"}] * 3)
+        with pytest.raises(httpx.RemoteProtocolError):
+            client.get("/v1/experiments/e/log")
+        store.log = log  # type: ignore[method-assign]
+        assert len(client.get("/v1/experiments/e/log").text.splitlines()) == 3
+    assert not [each for each in caplog.records if each.exc_info]
+    assert [each.detail for each in caplog.records if hasattr(each, "detail")] == [
+        "the database system is starting up"
+    ]
 
 
 def test_a_method_that_there_is_not_is_405_and_says_which_there_are(server: httpx.Client) -> None:

@@ -22,9 +22,11 @@ from waiting import LONG, wait_until
 
 from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.lab.following import Follower
+from fpbandits.service.batches import Recent, handle_together
+from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Tell
-from fpbandits.service.step import Event
-from fpbandits.service.store import Logged, open_store
+from fpbandits.service.step import Event, Unit
+from fpbandits.service.store import Logged, UnitRow, open_store
 from fpbandits.service.verify import verify
 
 
@@ -88,6 +90,37 @@ def test_a_connection_that_breaks_at_the_commit_leaves_it_to_keys(empty: str) ->
             )
         assert everything(store, experiment) == ([], [])
         assert one(store, experiment, Ask("u", "k"))["decision"] == "0@u"
+
+
+class Ending(Recent):
+    """Ends all transactions when the first of their units has been locked."""
+
+    def __init__(self, database: str) -> None:
+        super().__init__()
+        self._database = database
+
+    def take(self, experiment: Experiment, name: str, row: UnitRow) -> Unit | None:
+        run(
+            self._database,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'fpbandits' AND state = 'idle in transaction'",
+        )
+        return super().take(experiment, name, row)
+
+
+def test_a_connection_that_breaks_within_a_step_is_no_fault_of_the_unit(
+    empty: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A reward that is sent again is looked up while its unit is being stepped."""
+    with closing(open_store(empty, make=True)) as store:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        again = Tell(("u", 0), 1.0)
+        one(store, experiment, again)
+        with pytest.raises(UnavailableError):
+            handle_together(store, [(experiment, again)], Ending(empty))
+        assert one(store, experiment, again)["status"] == "told"
+    assert not [each for each in caplog.records if each.exc_info]
 
 
 @pytest.mark.parametrize("cause", ["read-only", "renamed"])

@@ -15,7 +15,7 @@ from fpbandits.errors import InputError, StorageError, UnavailableError
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.export import export
-from fpbandits.service.messages import Ask, Request
+from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.store import open_store, statements
 from fpbandits.service.verify import verify
 
@@ -168,6 +168,22 @@ def test_a_transaction_that_cannot_be_ended_costs_the_connection_and_no_more(
         with pytest.raises(UnavailableError):
             one(store, experiment, Ask("u"))
         assert one(store, experiment, Ask("u"))["decision"] == "0@u"
+
+
+def test_a_file_that_fails_within_a_step_is_no_fault_of_the_unit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        experiment = put(store)
+        one(store, experiment, Ask("u"))
+        again = Tell(("u", 0), 1.0)
+        one(store, experiment, again)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(statements("sqlite"), "resolutions", "SELECT nothing")
+            with pytest.raises(UnavailableError, match="nothing"):
+                one(store, experiment, again)
+        assert one(store, experiment, again)["status"] == "told"
+    assert not [each for each in caplog.records if each.exc_info]
 
 
 class Stuck:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from fpbandits import __version__
-from fpbandits.errors import Error, InputError, TooLargeError, quote
+from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
 from fpbandits.service.batcher import PATIENCE, logged
@@ -91,7 +92,9 @@ class _Route(Route):
         except Exception as error:
             response = _failure(logged(error))
         try:
-            await response(scope, receive, send)
+            # Of an answer that was begun, only that it breaks off tells that it is not complete.
+            with suppress(UnavailableError):
+                await response(scope, receive, send)
         finally:
             measured = response.status_code, perf_counter() - began
             self._backend.metrics.answered(endpoint.path, endpoint.method, *measured)

@@ -284,7 +284,10 @@ class _PostgresTransaction(Transaction):
             self.decided.setdefault((experiment, unit), {})[event.key] = event
 
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
-        rows = self._writer.execute(SQL["resolutions"], (unit, number))
+        try:
+            rows = self._writer.execute(SQL["resolutions"], (unit, number)).fetchall()
+        except psycopg.Error as error:
+            raise UnavailableError(said(error)) from None
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:

@@ -337,7 +337,10 @@ class _SqliteTransaction(Transaction):
                     self.decided.setdefault(unit_key, {})[key] = Event(*row)
 
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
-        rows = self._writer.execute(self._sql["resolutions"], (unit, number))
+        try:
+            rows = self._writer.execute(self._sql["resolutions"], (unit, number)).fetchall()
+        except sqlite3.Error as error:
+            raise UnavailableError(said(error)) from None
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:

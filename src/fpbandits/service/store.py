@@ -106,7 +106,10 @@ class Transaction(ABC):
 
     @abstractmethod
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
-        """Return all events of a decision but the decision itself."""
+        """Return all events of a decision but the decision itself.
+
+        What goes wrong is the store's: an `UnavailableError`, and no unit is to blame.
+        """
 
     @abstractmethod
     def write(self, changes: Sequence[Change]) -> None:
