@@ -14,15 +14,6 @@ from fpbandits.engine.compiling import compile_for, compiled
 from fpbandits.engine.contract import Envelope, State
 from fpbandits.simulation.kernel import STOP, Law, new_progress, play
 
-CASES = [
-    ("paper:two", "theta1"),
-    ("paper:two", "theta2"),
-    ("paper:permutations", "0.6,0.4,0.3,0.2"),
-    ("paper:grid", "0.6,0.4,0.3,0.2"),
-    ("paper:grid", "0.4,0.3,0.2,0.2"),
-]
-"""The paper's problems, and what is true there."""
-
 
 def random_problem(generator: np.random.Generator) -> Problem:
     """Few levels or all distinct, so that both ways of looking up Θ are used; ties at times."""

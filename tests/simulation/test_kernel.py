@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from context_twins import WORDS, player, random_problem
-from plans import CASES
 from reference import Known, twin
 
 from fpbandits import (
@@ -43,6 +42,15 @@ def test_simulated_is_the_plain_rule(name: str, policy: Policy) -> None:
     error = np.sqrt(plain.var(axis=0, ddof=1) / 60 + ours.var(axis=0, ddof=1) / 2000) + 1e-9
     assert (np.abs(plain.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()
 
+
+CASES = [
+    ("paper:two", "theta1"),
+    ("paper:two", "theta2"),
+    ("paper:permutations", "0.6,0.4,0.3,0.2"),
+    ("paper:grid", "0.6,0.4,0.3,0.2"),
+    ("paper:grid", "0.4,0.3,0.2,0.2"),
+]
+"""The paper's problems, and what is true there."""
 
 REGRETS: dict[str, list[float]] = {
     "fp-ucb": [7.5, 21, 188, 220, 443],
