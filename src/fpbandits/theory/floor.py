@@ -6,6 +6,7 @@ a short horizon, and by pairs of models for all else.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -141,5 +142,5 @@ def regret_by_belief(
     """
     if len(problem.models) != 2 or problem.contexts:
         raise InputError(f"{problem.name}: beliefs are one number for two models without contexts")
-    beliefs = Beliefs.of(problem, horizon, most_points=_POINTS)
+    beliefs = Beliefs.of(problem, horizon, budget=math.inf, most_points=_POINTS)
     return beliefs.regret(decide, horizon)
