@@ -50,7 +50,7 @@ def options(policy: Policy) -> dict[str, Any]:
 def test_agents_decide_as_plain_python_does(word: str) -> None:
     """Random problems, random rewards 0/1 or in between, decision for decision."""
     generator = np.random.default_rng(5)
-    problems = 100 if word in ("fp-ucb", "ucb1") else 25
+    problems = 50 if word in ("fp-ucb", "ucb1") else 12
     decided = 0
     for _ in range(problems):
         policy = parse_policy(word)

@@ -74,7 +74,7 @@ def test_no_rewards_within_the_envelope_break_a_stability_check(name: str, sprea
     """
     reaches: list[int] = []
     # The first two have stability checks of their own; the others share theirs, and are slower.
-    examples, longest = (400, 3000) if name in ("fp-ucb", "ucb1") else (80, 400)
+    examples, longest = (200, 3000) if name in ("fp-ucb", "ucb1") else (50, 300)
 
     @settings(max_examples=examples, deadline=None, derandomize=True, database=None)
     @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(0, 12))
@@ -192,7 +192,7 @@ def test_no_rewards_of_any_family_break_a_stability_check(
 ) -> None:
     """As above, with rewards that are normal, or counted value by value; the truth is in Θ."""
     reaches: list[int] = []
-    examples, longest = 60, 300
+    examples, longest = 40, 200
     blind = name in ("ucb1", "moss", "kl-ucb", "imed")  # which explore for long before they leap
 
     @settings(max_examples=examples, deadline=None, derandomize=True, database=None)

@@ -261,7 +261,8 @@ def test_regret_grows_as_the_law_of_rewards_allows(family: str) -> None:
 
     The policy's own rate is 1.1 × or so: a false alarm takes two standard errors and a margin.
     """
-    for name, truth in by_law.LOGARITHMIC:
+    # The paper's grid takes ten times as long as its two models: one family is enough there.
+    for name, truth in by_law.LOGARITHMIC[: 2 if family == LEAPING[0] else 1]:
         found = by_law.growth(family, name, truth, 100)
         assert found.coefficient > 0
         assert found.fits, (name, found)
