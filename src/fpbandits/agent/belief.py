@@ -11,6 +11,7 @@ under all models that are left is best under the truth.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,14 +49,25 @@ class Belief:
 def gaps(problem: Problem) -> Floats:
     """Return Δ_i(θ) in the user's units, [model, context, arm]; 0 for all arms that tie."""
     means = problem.rewards.unit_means
-    by_context = means.reshape(len(means), -1, len(problem.arms))
-    below: Floats = by_context.max(axis=2, keepdims=True) - by_context
+    return _below_the_best(problem, means.reshape(len(means), -1, len(problem.arms)))
+
+
+def _below_the_best(problem: Problem, means: Floats) -> Floats:
+    below: Floats = means.max(axis=-1, keepdims=True) - means
     return problem.rewards.width * np.where(below <= TOLERANCE, 0.0, below)
 
 
-def chances_and_losses(problem: Problem, posterior: Floats, context: int) -> tuple[Floats, Floats]:
-    """Return how likely each arm is best in a context, and what it is expected to lose."""
+def chances_and_losses(
+    problem: Problem, posterior: Floats, context: int, among: Sequence[int] | None = None
+) -> tuple[Floats, Floats]:
+    """Return how likely each arm is best in a context, and what it is expected to lose.
+
+    Of the arms ``among`` which to decide, if these are not all.
+    """
     here = gaps(problem)[:, context]
+    if among is not None:
+        pairs = context * len(problem.arms) + np.array(among)
+        here = _below_the_best(problem, problem.rewards.unit_means[:, pairs])
     return posterior @ (here == 0), posterior @ here
 
 
