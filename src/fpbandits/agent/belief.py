@@ -3,10 +3,9 @@
 **Best arm.** Of a posterior p, an arm is best with probability Σ p(θ) over the models under which
 it is, and loses Σ_θ p(θ)·Δ_i(θ) per play on average.
 
-**Verdict.** A model is ruled out when the odds of its posterior are at most ``error`` times those
-of its prior: p(θ)/(1 − p(θ)) ≤ error·π(θ)/(1 − π(θ)). The truth is ruled out, ever, with
-probability at most ``error`` (docs/verdicts.md has the proof). Unless it is, an arm that is best
-under all models that are left is best under the truth.
+**Verdict.** The truth is ruled out, ever, with probability at most ``error``; see
+`fpbandits.theory.ruling_out`. Unless it is, an arm that is best under all models that are left is
+best under the truth.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE, Bools, Floats
 from fpbandits.problem.problem import Problem
+from fpbandits.theory.ruling_out import is_ruled_out
 
 _EQUAL = 1e-12
 
@@ -80,10 +80,9 @@ def best_arm(problem: Problem, posterior: Floats, context: int) -> Belief:
 
 
 def not_ruled_out(posterior: Floats, prior: Floats, error: float) -> Bools:
-    """Tell which models are left: see the module's docstring."""
-    ruled_out = posterior * (1 - prior) <= error * prior * (1 - posterior)
-    left: Bools = ~ruled_out | (posterior == 1)
-    return left
+    """Tell which models are left, by `fpbandits.theory.ruling_out`."""
+    ruled_out = is_ruled_out(posterior, posterior.sum() - posterior, prior, error)
+    return np.asarray(~ruled_out)
 
 
 def verdict(problem: Problem, posterior: Floats, context: int, error: float) -> str | None:
