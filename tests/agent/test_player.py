@@ -1,4 +1,4 @@
-"""Exploration: how often, where, what it leaves alone, and that probabilities are right."""
+"""Eligible arms and exploration: which arms, what is left alone, and right probabilities."""
 
 from __future__ import annotations
 
@@ -140,3 +140,191 @@ def test_exploring_always_is_uniform() -> None:
 def test_a_share_is_from_0_to_1(explore: Any) -> None:
     with pytest.raises(InputError, match="explore"):
         Agent(PROBLEM, explore=explore)
+
+
+REFUSING = {"ata", "bpr", "ossb"}
+"""Policies that cannot decide among some of the arms."""
+
+ONE_BY_ONE = sorted(set(POLICIES) - REFUSING - {"fp-ucb", "fp-llr"})
+"""Policies that plan one arm at a time, but for UCB1's first round."""
+
+DISTINCT = Problem.bernoulli(
+    [[0.8, 0.3, 0.52, 0.1], [0.35, 0.7, 0.5, 0.2], [0.41, 0.31, 0.6, 0.9], [0.5, 0.64, 0.2, 0.3]],
+    prior={"theta1": 2, "theta2": 1, "theta3": 1, "theta4": 3},
+)
+
+
+def some_of(problem: Problem, generator: np.random.Generator) -> list[str]:
+    """Draw the arms that are eligible, in any order."""
+    count = int(generator.integers(1, len(problem.arms) + 1))
+    return [str(arm) for arm in generator.permutation(problem.arms)[:count]]
+
+
+@pytest.mark.parametrize("explore", [0.0, 0.3])
+@pytest.mark.parametrize("policy", sorted(set(POLICIES) - REFUSING))
+def test_the_arm_is_eligible_and_the_one_that_why_names(policy: str, explore: float) -> None:
+    if explore and policy not in TELLING:
+        return
+    for problem in (PROBLEM, CONTEXTS) if policy in {"frugal", "optimist", "ucb1"} else (PROBLEM,):
+        agent = Agent(problem, policy, late="any", explore=explore, seed=3)
+        generator = np.random.default_rng(5)
+        for number in range(80):
+            context = str(generator.choice(problem.contexts)) if problem.contexts else None
+            among = some_of(problem, generator)
+            before = agent.own_state()
+            reasons = agent.why(context, among)
+            assert agent.own_state() == before
+            assert set(reasons.arms) == set(among)
+            decision = agent.ask(context, among)
+            assert decision.arm in among
+            assert decision.arm == reasons.arm or explores(3, number, explore)
+            if generator.random() < 0.8:
+                agent.tell(decision, int(generator.random() < 0.5))
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_with_all_arms_eligible_nothing_changes(policy: str) -> None:
+    problem = load_problem("paper:permutations") if policy == "bpr" else PROBLEM
+    agents = [Agent(problem, policy, seed=7, late="any") for _ in range(2)]
+    generator = np.random.default_rng(6)
+    for _ in range(40):
+        one, other = agents[0].ask(), agents[1].ask(among=reversed(problem.arms))
+        assert (one, one.probability) == (other, other.probability)
+        reward = int(generator.random() < 0.5)
+        for agent in agents:
+            agent.tell(one.id, reward)
+    assert agents[0].own_state() == agents[1].own_state()
+
+
+@pytest.mark.parametrize("policy", ONE_BY_ONE)
+def test_it_decides_as_if_there_were_no_other_arms(policy: str) -> None:
+    """Beside it plays an agent whose problem has the eligible arms alone."""
+    among = ["arm2", "arm4", "arm1"]
+    means = np.array(DISTINCT.means)[:, [0, 1, 3]]
+    assert DISTINCT.prior is not None
+    prior = dict(zip(DISTINCT.models, DISTINCT.prior, strict=True))
+    alone = Problem.bernoulli(means, arms=sorted(among), models=DISTINCT.models, prior=prior)
+    agent, beside = Agent(DISTINCT, policy, seed=1), Agent(alone, policy, seed=1)
+    generator = np.random.default_rng(8)
+    for _ in range(60):
+        decision, other = agent.ask(among=among), beside.ask()
+        assert (decision.arm, decision.probability) == (other.arm, other.probability)
+        reward = int(generator.random() < 0.5)
+        agent.tell(decision, reward)
+        beside.tell(other, reward)
+
+
+@pytest.mark.parametrize("policy", ["frugal", "thompson-theta", "ids-theta"])
+def test_rewards_of_other_arms_count_as_a_prior(policy: str) -> None:
+    agent, generator = Agent(DISTINCT, policy, seed=1), np.random.default_rng(9)
+    for arm, reward in [("arm3", 0), ("arm3", 1), ("arm3", 1), ("arm4", 1)]:
+        agent.observe(arm, reward)
+    means = np.array(DISTINCT.means)[:, :2]
+    prior = agent.posterior()
+    beside = Agent(Problem.bernoulli(means, models=DISTINCT.models, prior=prior), policy, seed=1)
+    for _ in range(60):
+        decision, other = agent.ask(among=["arm1", "arm2"]), beside.ask()
+        assert decision.arm == other.arm
+        assert decision.probability == pytest.approx(other.probability)
+        reward = int(generator.random() < 0.5)
+        agent.tell(decision, reward)
+        beside.tell(other, reward)
+
+
+def test_a_planned_arm_that_is_not_eligible_stays_planned() -> None:
+    agent = Agent(PROBLEM, "fp-ucb")
+    assert agent.ask().arm == "arm1"  # of a first round of arm1, arm2 and arm4
+    assert agent.why(among=["arm3", "arm4"]).rule.startswith("plays the next arm of a plan")
+    assert agent.ask(among=["arm3", "arm4"]).arm == "arm4"
+    assert agent.ask(among=["arm3"]).arm == "arm3"
+    assert agent.ask().arm == "arm2"
+    moved = Agent.from_state(agent.state(), PROBLEM)
+    assert moved.ask(among=["arm3", "arm1"]).arm == agent.ask(among=["arm3", "arm1"]).arm
+
+
+@pytest.mark.parametrize("policy", ["fp-ucb", "fp-llr"])
+def test_arms_that_could_be_best_are_played_in_turn(policy: str) -> None:
+    """Where nothing tells, each of a round gets its share although one arm is planned at a time."""
+    problem = Problem.bernoulli([[0.6, 0.5, 0.5], [0.5, 0.6, 0.5], [0.5, 0.5, 0.6]])
+    agent = Agent(problem, policy)
+    arms = [agent.ask(among=["arm1", "arm3"]).arm for _ in range(20)]
+    assert arms == ["arm1", "arm3"] * 10
+
+
+def test_exploring_is_uniform_over_what_is_eligible() -> None:
+    """Expected are 200 of each; a chi-squared test fails for no reason once in a million."""
+    agent, among = Agent(PROBLEM, explore=1.0), ["arm2", "arm4"]
+    decisions = [agent.ask(among=among) for _ in range(400)]
+    assert {decision.probability for decision in decisions} == {0.5}
+    counts = [sum(decision.arm == arm for decision in decisions) for arm in among]
+    assert chisquare(counts).pvalue > ALARM
+    arm = Agent(PROBLEM).why(among=among).arm
+    mixed = [Agent(PROBLEM, explore=0.5, seed=seed).ask(among=among) for seed in range(60)]
+    found = {decision.arm: decision.probability for decision in mixed}
+    assert found == {each: 0.75 if each == arm else 0.25 for each in among}
+
+
+def test_models_that_were_given_up_leave_a_choice_among_the_eligible() -> None:
+    agent = Agent(PROBLEM, "frugal:false_alarm=0.01", late="any")
+    for arm in PROBLEM.arms:
+        for _ in range(40):
+            agent.observe(arm, float(arm == "arm3"))
+    for number in range(40):
+        among = [["arm1", "arm2"], ["arm4"], ["arm2", "arm4"]][number % 3]
+        decision = agent.ask(among=among)
+        assert decision.arm in among
+        agent.tell(decision, 0)
+    assert agent.misfits > 30
+    assert agent.ask().arm == "arm3"
+
+
+def test_doubt_falls_on_eligible_arms() -> None:
+    """No model says that arm3 is best; rewards say so once it is eligible."""
+    agent = Agent(PROBLEM, "frugal:false_alarm=0.01:trust=0.01", late="any")
+    generator, found = np.random.default_rng(1), set()
+    for _ in range(200):
+        decision = agent.ask(among=["arm1", "arm2"])
+        found.add(decision.arm)
+        agent.tell(decision, int(generator.random() < (0.8 if decision.arm == "arm1" else 0.3)))
+    assert found == {"arm1", "arm2"}
+
+
+@pytest.mark.parametrize("policy", sorted(REFUSING))
+def test_who_cannot_says_so(policy: str) -> None:
+    agent = Agent(load_problem("paper:permutations"), policy)
+    for method in (agent.ask, agent.why):
+        with pytest.raises(InputError) as caught:
+            method(among=["arm1"])
+        assert str(caught.value) == (
+            f"{policy} cannot decide among some of the arms: leave out among, or choose another "
+            "policy, such as frugal"
+        )
+    assert agent.ask().id == 0
+
+
+class Last(PlainPolicy):
+    name = "last"
+
+    def choose(self, seen: Seen, random: Random) -> int:
+        return seen.among[-1]
+
+
+def test_a_rule_of_ones_own_sees_what_is_eligible() -> None:
+    agent = Agent(CONTEXTS, Last())
+    assert agent.ask("p").arm == "arm2"
+    assert agent.ask("q", among=["arm1"]).arm == "arm1"
+    seed = next(s for s in range(50) if Agent(CONTEXTS, Coin(), seed=s).ask("p").arm == "arm2")
+    with pytest.raises(InputError) as caught:
+        Agent(CONTEXTS, Coin(), seed=seed).ask("p", among=["arm1"])
+    assert str(caught.value) == (
+        "coin: it chose 'arm2', which is not eligible, and not one of 'arm1'; a rule finds them in "
+        "seen.among"
+    )
+
+
+def test_losses_are_against_the_best_that_is_eligible() -> None:
+    agent = Agent(PROBLEM)
+    reasons, p = agent.why(among=["arm3", "arm2"]), np.array([2, 1, 1]) / 4
+    assert list(reasons.arms) == ["arm2", "arm3"]
+    losses = [own["expected loss"] for own in reasons.arms.values()]
+    assert losses == pytest.approx((p @ [[0.2, 0], [0, 0.2], [0.3, 0]]).tolist())

@@ -125,7 +125,8 @@ def test_in_words_in_tables_and_as_a_dict() -> None:
     reasons = agent.why()
     assert str(reasons) == (
         "9 EUR is next: ucb1 plays the arm of the largest index. It is best with probability "
-        "0.6667 and expected to lose 0.2 per play. With probability 0.1 any arm is played instead."
+        "0.6667 and expected to lose 0.2 per play. With probability 0.1 any eligible arm is played "
+        "instead."
     )
     agent = Agent(SHOP, "ucb1")
     agent.tell(agent.ask(), 0)

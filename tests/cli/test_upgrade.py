@@ -25,7 +25,7 @@ def test_an_old_store_is_upgraded_and_a_changed_rule_adopted(
     monkeypatch.setattr(FPUCB, "revision", 5)  # as if this version had changed the rule
     code, out, said = run(capsys, "upgrade", str(path))
     assert (code, out) == (0, "")
-    assert "the store has schema 2 (had 1)\n" in said
+    assert "the store has schema 3 (had 1)\n" in said
     assert "waiting: its rule has changed: fpbandits adopt STORE --experiment waiting\n" in said
     assert "had it already" in run(capsys, "upgrade", str(path))[2]
     words = ("verify", str(path), "--experiment", "waiting")

@@ -102,7 +102,7 @@ def in_python(policy: Policy, problem: Problem, random: np.random.Generator) -> 
         context = 0
         if len(upto) > 1:
             context = min(int((random.random() >= upto).sum()), len(upto) - 1)
-        here = own._here(state, context) if own.several else state
+        here = own._view(state, context, None)[1]
         made, nothing = len(counts), own.none_pending
         arguments = own.prepared, here, own.workspace, made, nothing, random
         length = own._plan_in_python(*arguments)
@@ -134,7 +134,7 @@ def asked(problem: Problem, decisions: int, policy: Policy | None = None) -> lis
     agent = Agent(problem, policy or Frugal())
     arms = []
     for number in range(decisions):
-        decision = agent.ask()
+        decision = agent.ask(among=problem.arms[number % 2 :])
         agent.tell(decision.id, number % 2)
         arms.append(decision.arm)
     return arms

@@ -202,6 +202,20 @@ class StoreContract:
         # Another experiment's units are other units.
         assert one(first, put(first, "f"), Ask("u", "k"))["decision"] == "0@u"
 
+    def test_decisions_among_eligible_arms_are_logged_and_verified(self, store: Store) -> None:
+        experiment = put(store, policy="frugal")
+        for number, among in enumerate([["b"], ["a"], None, ["b"], None, ["a"]] * 3):
+            key = f"k{number}"
+            decided = one(store, experiment, Ask("u", key, None, among))
+            assert among is None or [decided["arm"]] == among
+            assert one(store, experiment, Ask("u", key, None, ["a"])) == decided
+            one(store, experiment, Tell(("u", number), number % 2))
+        logged = [each.event for each in store.log(experiment.id, 0, 100)]
+        kept = [event.eligible for event in logged if event.kind == "decision"]
+        assert kept == [["b"], ["a"], None, ["b"], None, ["a"]] * 3
+        found = verify(store)
+        assert (found.decisions, found.differences) == (18, 0)
+
     def test_a_key_stands_for_one_request(self, store: Store) -> None:
         experiment = put(store, problem=CONTEXTS)
         one(store, experiment, Ask("u", "k", "here"))

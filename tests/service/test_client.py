@@ -59,6 +59,26 @@ def test_ask_tell_forget_and_look(client: fpb.Client) -> None:
     ]
 
 
+def test_eligible_arms_and_what_is_believed(client: fpb.Client) -> None:
+    assert client.ask("some", among=["arm2"]).arm == "arm2"
+    first, wrong = client.ask_all(
+        [{"unit": "s2", "among": {"arm2"}}, {"unit": "s3", "among": ["arm9"]}]
+    )
+    assert isinstance(first, Served)
+    assert first.arm == "arm2"
+    assert isinstance(wrong, fpb.InputError)
+    assert str(wrong).startswith("unknown arm 'arm9'")
+    with pytest.raises(fpb.InputError, match="at least one, not 'arm2'"):
+        client.ask("some", among="arm2")
+    shown = client.unit("some", error=0.3)
+    assert shown["posterior"] == {"theta1": 0.5, "theta2": 0.5}
+    assert shown["best_arm"]["arm"] in ("arm1", "arm2")
+    assert shown["verdict"] is None
+    assert shown["why"]["policy"] == "ucb1"
+    with pytest.raises(fpb.InputError, match=r"error is '2.0'"):
+        client.unit("some", error=2.0)
+
+
 def test_many_at_once(client: fpb.Client) -> None:
     first, wrong, second = client.ask_all([{"unit": "m1"}, {"unit": ""}, {"unit": "m/2"}])
     assert isinstance(first, Served)

@@ -93,8 +93,89 @@ def test_ask_tell_and_look(server: httpx.Client) -> None:
         "pending": {},
         "blocked": {},
         "events": 2,
+        "posterior": pytest.approx({"x": 0.9 / 1.1, "y": 0.2 / 1.1}),
+        "best_arm": {
+            "arm": "a",
+            "probability": pytest.approx(0.9 / 1.1),
+            "loss": pytest.approx(0.3 * 0.2 / 1.1),
+        },
+        "verdict": None,
+        "why": shown["why"],
     }
+    assert (shown["why"]["arm"], list(shown["why"]["arms"])) == ("b", ["a", "b"])
     assert post(server, "forget", {"decision": "0@a user/17"})[0] == 409
+
+
+def test_what_a_unit_believes_in_a_context_and_to_which_error(server: httpx.Client) -> None:
+    body = {"problem": CONTEXTS, "policy": "frugal"}
+    server.put("/v1/experiments/beliefs", json=body)
+    unit = "/v1/experiments/beliefs/units/u"
+    post(server, "decisions", {"unit": "u", "context": "here"}, "beliefs")
+    for number in range(1, 5):
+        ask = {"unit": "u", "context": "here", "among": ["a"]}
+        decision = post(server, "decisions", ask, "beliefs")[1]
+        post(server, "rewards", {"decision": f"{number}@u", "reward": 1}, "beliefs")
+        assert decision["arm"] == "a"
+    post(server, "forget", {"decision": "0@u"}, "beliefs")
+    shown = server.get(unit).json()
+    likely = 0.9**4 / (0.9**4 + 0.2**4)
+    assert shown["posterior"] == pytest.approx({"x": likely, "y": 1 - likely})
+    assert [shown[name] for name in ("best_arm", "verdict", "why")] == [None] * 3
+    shown = server.get(unit, params={"context": "there"}).json()
+    assert (shown["best_arm"]["arm"], shown["verdict"], shown["why"]["arm"]) == ("b", "b", "b")
+    assert shown["why"]["context"] == "there"
+    strict = server.get(unit, params={"context": "there", "error": "1e-9"}).json()
+    assert strict["verdict"] is None
+    for params, said in (
+        ({"error": "1"}, "error is '1': it must be a probability, above 0 and below 1"),
+        ({"error": "x"}, "error is 'x': it must be a probability"),
+        ({"context": "elsewhere"}, "unknown context 'elsewhere'"),
+    ):
+        answer = server.get(unit, params=params)
+        assert answer.status_code == 422
+        assert said in answer.json()["error"]
+
+
+def test_nothing_is_believed_where_nothing_can_be(server: httpx.Client) -> None:
+    """Under a change rate there is no verdict; where no model allows the rewards, no posterior."""
+    server.put("/v1/experiments/m", json={"problem": PROBLEM, "policy": "frugal:change_rate=0.1"})
+    post(server, "decisions", {"unit": "u"}, "m")
+    shown = server.get("/v1/experiments/m/units/u").json()
+    assert (shown["verdict"], shown["best_arm"]["arm"]) == (None, "a")
+    sure = {
+        "problem": 'arms = ["a", "b"]\n[models]\nx = [1, 0.5]\ny = [0, 0.5]\n',
+        "policy": "ucb1",
+    }
+    server.put("/v1/experiments/sure", json=sure)
+    for number in range(2):
+        post(server, "decisions", {"unit": "u", "among": ["a"]}, "sure")
+        post(server, "rewards", {"decision": f"{number}@u", "reward": number}, "sure")
+    shown = server.get("/v1/experiments/sure/units/u").json()
+    assert (shown["posterior"], shown["best_arm"], shown["verdict"]) == (None, None, None)
+    assert shown["why"]["models"] == {}
+
+
+def test_a_decision_among_eligible_arms(server: httpx.Client) -> None:
+    ask = {"unit": "among", "key": "k", "among": ["b"]}
+    assert post(server, "decisions", ask)[1]["arm"] == "b"
+    assert post(server, "decisions", {**ask, "among": ["a"]})[1]["arm"] == "b"
+    assert post(server, "decisions", {"unit": "among", "among": ["b", "a"]})[1]["arm"] == "a"
+    lines = server.get("/v1/experiments/e/log").text.splitlines()
+    events = [json.loads(line) for line in lines]
+    logged = [each["among"] for each in events if each["unit"] == "among"]
+    assert logged == [["b"], None]
+    for among, said in (
+        ([], "among must be a list of the arms that are eligible, at least one, not []"),
+        ("a", "among must be a list of the arms that are eligible, at least one, not 'a'"),
+        ([1], "among must be a list of texts, not 1"),
+        (["a", "z"], "unknown arm 'z': known are 'a', 'b'"),
+    ):
+        status, answer = post(server, "decisions", {"unit": "among", "among": among})
+        assert (status, answer["error"]) == (422, said)
+    server.put("/v1/experiments/refusing", json={"problem": PROBLEM, "policy": "ossb"})
+    status, answer = post(server, "decisions", {"unit": "u", "among": ["b"]}, "refusing")
+    assert status == 422
+    assert answer["error"].startswith("ossb cannot decide among some of the arms")
 
 
 def test_names_may_be_in_any_script(server: httpx.Client) -> None:
@@ -320,6 +401,7 @@ def test_the_log_is_streamed_from_any_place(server: httpx.Client) -> None:
         "revision": 1,
         "seq": lines[0]["seq"],
         "time": lines[0]["time"],
+        "among": None,
     }
     assert abs(lines[0]["time"] - time.time()) < LONG
     after = server.get("/v1/experiments/long/log", params={"after": lines[1497]["seq"]})

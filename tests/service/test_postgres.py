@@ -282,7 +282,7 @@ def test_what_is_no_store_is_refused(empty: str, tmp_path: Path) -> None:
         open_store(empty)
     open_store(empty, make=True).close()
     run(empty, "UPDATE about SET schema = 99")
-    with pytest.raises(StorageError, match="has schema 99, and this version of fpbandits needs 2"):
+    with pytest.raises(StorageError, match="has schema 99, and this version of fpbandits needs 3"):
         open_store(empty)
     run(empty, "UPDATE about SET kind = 'else', schema = 2")
     with pytest.raises(StorageError, match="holds no store of fpbandits"):

@@ -70,7 +70,7 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path) -> None:
     open_store(str(path), make=True).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(StorageError, match="has schema 99, and this version of fpbandits needs 2"):
+    with pytest.raises(StorageError, match="has schema 99, and this version of fpbandits needs 3"):
         open_store(str(path))
 
 

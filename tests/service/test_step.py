@@ -28,7 +28,9 @@ def test_an_event_says_what_decided_it() -> None:
         Event(1, "decision", 0, "k", "a", None, 1.0, None, 10.0, __version__, 1),
         Event(2, "reward", 0, None, None, None, None, 0.5, 11.0, __version__, 1),
     ]
-    assert unit.steps == 2
+    unit.step(Ask("u", None, None, ["b"]), 12.0)
+    assert (unit.events[2].among, unit.events[2].eligible) == ('["b"]', ["b"])
+    assert unit.steps == 3
 
 
 def test_how_likely_a_decision_was_is_the_posterior_mass_of_its_arm() -> None:

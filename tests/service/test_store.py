@@ -46,7 +46,7 @@ def test_both_stores_have_the_same_tables() -> None:
 
 def test_a_change_of_what_agents_keep_is_a_change_of_stores() -> None:
     """Units' states are agents' own, without the agent's schema: both move together."""
-    assert (store.SCHEMA, agent_state.SCHEMA) == (2, 2)
+    assert (store.SCHEMA, agent_state.SCHEMA) == (3, 2)
 
 
 @pytest.mark.parametrize("name", ["sqlite", "postgres"])

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,10 @@ from fpbandits.core.checks import checked_path, known_name, number
 from fpbandits.core.renamed import RefusesOldAttributes
 from fpbandits.core.streams import HISTORY
 from fpbandits.engine.contract import COUNTERS, MISFITS
-from fpbandits.engine.policy import Policy
+from fpbandits.engine.policy import Eligible, Policy
+from fpbandits.engine.ready import Arms
 from fpbandits.errors import ConflictError, InputError, quote, wrong_value
+from fpbandits.problem.eligible import eligible_arms
 from fpbandits.problem.posterior import Play
 from fpbandits.problem.problem import Problem
 
@@ -106,24 +109,31 @@ class Agent(Saved, RefusesOldAttributes):
 
     __slots__ = ()
 
-    def ask(self, context: str | None = None) -> Decision:
-        """Return what to play next, in a context if the problem has any."""
+    def ask(self, context: str | None = None, among: Iterable[str] | None = None) -> Decision:
+        """Return what to play next, in a context if the problem has any.
+
+        ``among`` names the arms that are eligible for this decision; by default all are. Which arm
+        is best, and what others lose, is then by these. See docs/verdicts.md.
+        """
         problem = self._ready.problem
         index = problem.context_index(context) if problem.contexts or context is not None else 0
+        some = None if among is None else self._eligible(among)
         with self._lock:
             decide = self._decide if self._explore else self._next_planned
-            arm, probability = decide(index)
+            arm, probability = decide(index, some)
             number = self._ledger.hand_out(index * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context, probability)
 
-    def follow(self, arm: str, context: str | None = None) -> Decision:
+    def follow(
+        self, arm: str, context: str | None = None, among: Iterable[str] | None = None
+    ) -> Decision:
         """Play ``arm`` whatever the policy says, and return what it would have decided.
 
         For an agent that goes through the log of decisions that were made already.
         """
         arms = self.problem.arms
         wanted = arms.index(known_name("arm", arm, arms))
-        decision = self.ask(context)
+        decision = self.ask(context, among)
         if decision.arm != arm:
             pair = self.problem.context_index(context) * len(arms) + wanted
             with self._lock:
@@ -281,15 +291,16 @@ class Agent(Saved, RefusesOldAttributes):
         with self._lock:
             return belief.verdict(self.problem, self._weights(), index, share)
 
-    def why(self, context: str | None = None) -> Why:
+    def why(self, context: str | None = None, among: Iterable[str] | None = None) -> Why:
         """Return what the next decision rests on: per arm what it is expected to lose, and why.
 
         It names the arm that `ask` gives next, unless that decision explores, and changes nothing.
         """
         index, own = self.problem.context_index(context), self._ready
+        some = None if among is None else self._eligible(among)
         with self._lock:
-            arm, seen = self._preview(index)
-            reasons = None if seen is None else own.reasons(seen, index)
+            arm, seen = self._preview(index, some)
+            reasons = None if seen is None else own.reasons(seen, index, some)
             try:
                 posterior = self._weights()
             except ConflictError:
@@ -301,9 +312,21 @@ class Agent(Saved, RefusesOldAttributes):
             index,
             reasons,
             posterior,
+            among=some,
             planned=seen is None,
             explore=self._explore,
         )
+
+    def _eligible(self, among: Iterable[str]) -> Arms | None:
+        """Return the eligible arms by index; None if all are."""
+        some, policy = eligible_arms(self.problem, among), self.policy
+        if some is not None and policy.eligible is Eligible.REFUSED:
+            raise InputError(
+                f"{policy} cannot decide among some of the arms: leave out among, or choose "
+                "another policy, such as frugal",
+                about=("among",),
+            )
+        return some
 
     def _weights(self) -> Floats:
         """Return the posterior, in the order of models."""

@@ -3,14 +3,14 @@
 **Best arm.** Of a posterior p, an arm is best with probability Σ p(θ) over the models under which
 it is, and loses Σ_θ p(θ)·Δ_i(θ) per play on average.
 
-**Verdict.** A model is ruled out when the odds of its posterior are at most ``error`` times those
-of its prior: p(θ)/(1 − p(θ)) ≤ error·π(θ)/(1 − π(θ)). The truth is ruled out, ever, with
-probability at most ``error`` (docs/verdicts.md has the proof). Unless it is, an arm that is best
-under all models that are left is best under the truth.
+**Verdict.** The truth is ruled out, ever, with probability at most ``error``; see
+`fpbandits.theory.ruling_out`. Unless it is, an arm that is best under all models that are left is
+best under the truth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE, Bools, Floats
 from fpbandits.problem.problem import Problem
+from fpbandits.theory.ruling_out import is_ruled_out
 
 _EQUAL = 1e-12
 
@@ -48,14 +49,25 @@ class Belief:
 def gaps(problem: Problem) -> Floats:
     """Return Δ_i(θ) in the user's units, [model, context, arm]; 0 for all arms that tie."""
     means = problem.rewards.unit_means
-    by_context = means.reshape(len(means), -1, len(problem.arms))
-    below: Floats = by_context.max(axis=2, keepdims=True) - by_context
+    return _below_the_best(problem, means.reshape(len(means), -1, len(problem.arms)))
+
+
+def _below_the_best(problem: Problem, means: Floats) -> Floats:
+    below: Floats = means.max(axis=-1, keepdims=True) - means
     return problem.rewards.width * np.where(below <= TOLERANCE, 0.0, below)
 
 
-def chances_and_losses(problem: Problem, posterior: Floats, context: int) -> tuple[Floats, Floats]:
-    """Return how likely each arm is best in a context, and what it is expected to lose."""
+def chances_and_losses(
+    problem: Problem, posterior: Floats, context: int, among: Sequence[int] | None = None
+) -> tuple[Floats, Floats]:
+    """Return how likely each arm is best in a context, and what it is expected to lose.
+
+    Of the arms ``among`` which to decide, if these are not all.
+    """
     here = gaps(problem)[:, context]
+    if among is not None:
+        pairs = context * len(problem.arms) + np.array(among)
+        here = _below_the_best(problem, problem.rewards.unit_means[:, pairs])
     return posterior @ (here == 0), posterior @ here
 
 
@@ -68,10 +80,9 @@ def best_arm(problem: Problem, posterior: Floats, context: int) -> Belief:
 
 
 def not_ruled_out(posterior: Floats, prior: Floats, error: float) -> Bools:
-    """Tell which models are left: see the module's docstring."""
-    ruled_out = posterior * (1 - prior) <= error * prior * (1 - posterior)
-    left: Bools = ~ruled_out | (posterior == 1)
-    return left
+    """Tell which models are left, by `fpbandits.theory.ruling_out`."""
+    ruled_out = is_ruled_out(posterior, posterior.sum() - posterior, prior, error)
+    return np.asarray(~ruled_out)
 
 
 def verdict(problem: Problem, posterior: Floats, context: int, error: float) -> str | None:

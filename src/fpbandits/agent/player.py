@@ -4,9 +4,14 @@ The arms of a policy's plan are handed out one by one; when all are out the poli
 the rewards that count by then. Told at once, FP-UCB is Algorithm 1 to the letter: a plan is an
 episode.
 
-**Exploration.** With ``explore`` = ε, a decision is uniform over the K arms with probability ε. It
-leaves the plan as it is: the policy's arm comes with the next decision that does not explore. An
-arm that the policy would play with probability q now is played with ε/K + (1 − ε)·q.
+**Eligible arms.** A decision among some arms takes the first arm of the plan that is eligible; the
+others stay planned. Where none is, the policy decides among the eligible arms for this once, and
+the plan stays as it is.
+
+**Exploration.** With ``explore`` = ε, a decision is uniform over the K arms that are eligible with
+probability ε. It leaves the plan as it is: the policy's arm comes with the next decision that does
+not explore. An arm that the policy would play with probability q now is played with
+ε/K + (1 − ε)·q.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from fpbandits.core.checks import flag, number, whole_number
 from fpbandits.core.streams import EXPLORATION, PLANS, TOLD, agent_stream
 from fpbandits.engine.contract import State
 from fpbandits.engine.policy import Policy
-from fpbandits.engine.ready import NO_STREAM, Ready, ready
+from fpbandits.engine.ready import NO_STREAM, Arms, Ready, ready
 from fpbandits.errors import InputError, quote, wrong_value
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.parsing import the_policy
@@ -93,50 +98,56 @@ class Player:
         """A view: what a rule writes to it, it writes to the agent."""
         return unpacked(self._packed, self._ready)
 
-    def _decide(self, context: int) -> tuple[int, float | None]:
+    def _decide(self, context: int, among: Arms | None = None) -> tuple[int, float | None]:
         """Return the arm to play where some decisions explore, and how likely it was."""
-        share, arms = self._explore, len(self._ready.problem.arms)
+        share, arms = self._explore, among or range(self._ready.arms)
         random = agent_stream(self._seed, self._ledger.next, EXPLORATION)
         if random.random() < share:
-            arm = int(random.integers(arms))
-            chance = self._chance_of(arm, context)
+            arm = arms[int(random.integers(len(arms)))]
+            chance = self._chance_of(arm, context, among)
         else:
-            arm, chance = self._next_planned(context)
-        return arm, None if chance is None else share / arms + (1 - share) * chance
+            arm, chance = self._next_planned(context, among)
+        return arm, None if chance is None else share / len(arms) + (1 - share) * chance
 
-    def _next_planned(self, context: int) -> tuple[int, float | None]:
+    def _next_planned(self, context: int, among: Arms | None = None) -> tuple[int, float | None]:
         """Return the policy's next arm, and how likely the policy was to choose it."""
         chance = None if self._ready.policy.randomised else 1.0
-        if not self._to_hand_out:
-            number, seen = self._ledger.next, self._seen
-            stream = self._stream(number, PLANS)
-            pending = self._ledger.pending(self._ready.none_pending)
-            arms, self._memory = self._ready.plan(
-                seen, number, self._memory, stream, context, pending
-            )
-            self._to_hand_out = arms[::-1]
-            if chance is None:
-                chance = self._ready.chance(seen, arms[0])
-        return self._to_hand_out.pop(), chance
+        planned = self._to_hand_out
+        place = len(planned) - 1 if among is None else _last_of(planned, among)
+        if place >= 0:
+            return planned.pop(place), chance
+        number, seen = self._ledger.next, self._seen
+        stream = self._stream(number, PLANS)
+        pending = self._ledger.pending(self._ready.none_pending)
+        arms, self._memory = self._ready.plan(
+            seen, number, self._memory, stream, context, pending, among
+        )
+        if chance is None:
+            chance = self._ready.chance(seen, arms[0], context, among)
+        if among is None:
+            self._to_hand_out = arms[:0:-1]
+        return arms[0], chance
 
-    def _preview(self, context: int) -> tuple[int, State | None]:
+    def _preview(self, context: int, among: Arms | None) -> tuple[int, State | None]:
         """Return the arm that the policy would play now, and change nothing.
 
         And the state that its plan left behind; None if the arm was planned before.
         """
-        if self._to_hand_out:
-            return self._to_hand_out[-1], None
+        planned = self._to_hand_out
+        place = len(planned) - 1 if among is None else _last_of(planned, among)
+        if place >= 0:
+            return planned[place], None
         number, seen = self._ledger.next, unpacked(self._packed.copy(), self._ready)
         memory, stream = deepcopy(self._memory), self._stream(number, PLANS)
         pending = self._ledger.pending(self._ready.none_pending)
-        arms, _ = self._ready.plan(seen, number, memory, stream, context, pending)
+        arms, _ = self._ready.plan(seen, number, memory, stream, context, pending, among)
         return arms[0], seen
 
-    def _chance_of(self, arm: int, context: int) -> float | None:
+    def _chance_of(self, arm: int, context: int, among: Arms | None) -> float | None:
         """Return how likely the policy is to play an arm now."""
-        planned, seen = self._preview(context)
+        planned, seen = self._preview(context, among)
         if seen is not None and self._ready.policy.randomised:
-            return self._ready.chance(seen, arm)
+            return self._ready.chance(seen, arm, context, among)
         return float(arm == planned)
 
     def _settle(self, number: int, reward: float | None) -> None:
@@ -166,6 +177,11 @@ class Player:
         if not self._ready.policy.randomised:
             return NO_STREAM
         return agent_stream(self._seed, number, purpose)
+
+
+def _last_of(planned: list[int], among: Arms) -> int:
+    """Return where in a plan, which is last arm first, the next eligible arm is; −1: nowhere."""
+    return max((place for place, arm in enumerate(planned) if arm in among), default=-1)
 
 
 def checked_share(policy: Policy, explore: float) -> float:

@@ -7,7 +7,7 @@ policy's own rule stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf
 from typing import Any
@@ -41,13 +41,13 @@ class Why:
     policy, rule
         Who decides, and how its arm follows from the numbers.
     arms
-        Of each arm its numbers by name: what it is expected to lose in the user's units, how likely
-        it is best, and those of the rule.
+        Of each arm that is eligible its numbers by name: what it is expected to lose in the user's
+        units, how likely it is best, and those of the rule.
     models
         The weight of each model in these numbers: the policy's own, or else the posterior. Empty
         if no model allows what was seen.
     explore
-        Share of decisions that are uniform over the arms instead.
+        Share of decisions that are uniform over these arms instead.
     """
 
     arm: str
@@ -89,7 +89,7 @@ class Why:
                     f"{printable(least)} would lose least, {amount(self.arms[least][LOSS])}."
                 )
         if self.explore:
-            words.append(f"With probability {self.explore:g} any arm is played instead.")
+            words.append(f"With probability {self.explore:g} any eligible arm is played instead.")
         return " ".join(words)
 
     def table(self) -> str:
@@ -145,6 +145,7 @@ def why(
     reasons: Reasons | None,
     posterior: Floats | None,
     *,
+    among: Sequence[int] | None,
     planned: bool,
     explore: float,
 ) -> Why:
@@ -152,9 +153,10 @@ def why(
     weights = posterior if reasons is None or reasons.weights is None else reasons.weights
     columns: dict[str, Floats] = {}
     if weights is not None:
-        columns[BEST], columns[LOSS] = chances_and_losses(problem, weights, context)
+        columns[BEST], columns[LOSS] = chances_and_losses(problem, weights, context, among)
     if reasons is not None:
         columns |= {name: np.asarray(numbers) for name, numbers in reasons.numbers.items()}
+    arms = problem.arms if among is None else [problem.arms[each] for each in among]
     rule = _PLANNED if planned else _UNSAID if reasons is None else reasons.rule
     return Why(
         problem.arms[arm],
@@ -163,7 +165,7 @@ def why(
         rule,
         {
             name: {column: float(numbers[place]) for column, numbers in columns.items()}
-            for place, name in enumerate(problem.arms)
+            for place, name in enumerate(arms)
         },
         {} if weights is None else dict(zip(problem.models, weights.tolist(), strict=True)),
         explore,

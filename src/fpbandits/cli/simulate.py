@@ -53,6 +53,15 @@ def simulate(
         typer.Option("--worst-case", help="Leap only where no rewards could change a decision."),
     ] = False,
     delay: options.Delay = "0",
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            "--stop",
+            metavar="ERROR",
+            help="End each run at its first verdict, wrong with at most this probability.",
+            show_default=False,
+        ),
+    ] = None,
     workers: options.Workers = None,
     dask: options.Dask = None,
     out: options.Out = None,
@@ -78,6 +87,9 @@ def simulate(
     each = truth == "all" and "all" not in loaded.models
     if each and out is not None:
         raise InputError("--out keeps the runs of one truth: for all of them write a study (sweep)")
+    if stop is not None and (out is not None or dask is not None):
+        given = "--out" if out is not None else "--dask"
+        raise InputError(f"--stop plays here and keeps no runs: leave out {given}")
     notes = []
     if truth is None and truth_means is None and loaded.truth is None:
         notes.append(f"{loaded.name} names no truth: it is drawn from the prior, for each run")
@@ -92,6 +104,7 @@ def simulate(
         leap=not no_leap,
         worst_case=worst_case,
         delay=delay,
+        stop=stop,
     )
     with playing(out, workers, dask, notes=[*left_out, *notes]) as how:
         if each:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +123,13 @@ def in_context(state: State, context: int, arms: int) -> State:
         state.statistics[first:last],
         state.extra,
     )
+
+
+def of_arms(state: State, arms: Sequence[int]) -> State:
+    """Return the state of some arms alone; counters and what is extra are those of all."""
+    some = list(arms)
+    plays, sums, statistics = state.plays[some], state.sums[some], state.statistics[some]
+    return State(plays, sums, state.counters, state.drawn, statistics, state.extra)
 
 
 @jitted

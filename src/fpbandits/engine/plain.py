@@ -25,13 +25,14 @@ from __future__ import annotations
 import operator
 import traceback
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.contract import Random, State, in_context
-from fpbandits.engine.policy import Contexts, Policy
+from fpbandits.engine.policy import Contexts, Eligible, Policy
 from fpbandits.errors import Error, InputError, listed, quote, said
 from fpbandits.problem.problem import Problem
 
@@ -60,9 +61,23 @@ class Seen:
     context
         The name of the context that the decision is for; None where there are none. Then plays,
         sums and means are those in this context.
+    among
+        The indices of the arms that are eligible for the decision, in order: all, unless `ask` is
+        given fewer. Another arm is refused.
     """
 
-    __slots__ = ("_state", "context", "means", "memory", "pending", "plays", "problem", "sums", "t")
+    __slots__ = (
+        "_state",
+        "among",
+        "context",
+        "means",
+        "memory",
+        "pending",
+        "plays",
+        "problem",
+        "sums",
+        "t",
+    )
 
     plays: Counts
     pending: Counts
@@ -77,9 +92,11 @@ class Seen:
         memory: Memory,
         context: int,
         pending: Counts,
+        among: tuple[int, ...] | None = None,
     ) -> None:
         self.problem, self.t, self.memory, arms = problem, t, memory, len(problem.arms)
         self.context = problem.contexts[context] if problem.contexts else None
+        self.among = tuple(range(arms)) if among is None else among
         state = self._state = in_context(state, context, arms)
         self.pending = pending[context * arms : (context + 1) * arms]
         self.plays = state.plays
@@ -112,6 +129,7 @@ class PlainPolicy(Policy):
     leaps = False
     randomised = True
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
 
     def __post_init__(self) -> None:
         """Take options as they are: what they may be is the policy's own business."""
@@ -154,13 +172,24 @@ def decide(policy: PlainPolicy, seen: Seen, random: Random) -> int:
     arms = seen.problem.arms
     try:
         arm = arms.index(chosen) if isinstance(chosen, str) else operator.index(chosen)
-        if 0 <= arm < len(arms) and not isinstance(chosen, bool):
-            return arm
     except (TypeError, ValueError):
-        pass
-    raise InputError(
-        f"choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
-        f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+        arm = -1
+    if isinstance(chosen, bool) or not 0 <= arm < len(arms):
+        raise InputError(
+            f"choose returned {quote(chosen)} at t = {seen.t}: an arm is one of "
+            f"{listed(arms)}, or its index from 0 to {len(arms) - 1}"
+        ).at(policy.name)
+    if arm not in seen.among:
+        raise not_eligible(policy, seen.problem, arm, seen.among)
+    return arm
+
+
+def not_eligible(policy: Policy, problem: Problem, arm: int, among: Sequence[int]) -> InputError:
+    """Say that a policy chose an arm that is not eligible."""
+    return InputError(
+        f"it chose {quote(problem.arms[arm])}, which is not eligible, and not one of "
+        f"{listed([problem.arms[each] for each in among])}; a rule finds them in seen.among",
+        about=("among",),
     ).at(policy.name)
 
 

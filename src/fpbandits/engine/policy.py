@@ -31,7 +31,7 @@ give `math` nothing that it refuses; write x * x, which is one rounding, and not
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
@@ -70,6 +70,20 @@ class Contexts(Enum):
     REFUSED = "refused"
     TOGETHER = "together"
     APART = "apart"
+
+
+class Eligible(Enum):
+    """What a policy makes of a decision for which only some arms are eligible.
+
+    ``LEFT_OUT``: it decides as if there were no other arms; its state is that of the eligible ones.
+    ``MARKED``: it goes on looking at the rewards of all arms, and `Policy.restrict` marks those
+    that it may play; a plain policy finds them in ``seen.among``. In both cases one arm of a plan
+    is played, since the next decision may be among others.
+    """
+
+    REFUSED = "refused"
+    LEFT_OUT = "left out"
+    MARKED = "marked"
 
 
 class Reasons(NamedTuple):
@@ -113,6 +127,8 @@ class Policy(ABC):
     """Whether it draws random numbers of its own."""
     contexts: ClassVar[Contexts] = Contexts.REFUSED
     """What it makes of problems with contexts."""
+    eligible: ClassVar[Eligible] = Eligible.REFUSED
+    """What it makes of decisions among some of the arms."""
 
     if not TYPE_CHECKING:  # for whom options are the fields
 
@@ -135,6 +151,12 @@ class Policy(ABC):
 
     def renew(self, workspace: Workspace) -> None:  # noqa: B027  # most have nothing to clear
         """Make a workspace as good as new: earlier plans must not matter, not by a bit."""
+
+    def restrict(
+        self, problem: Problem, prepared: Prepared, context: int, among: Sequence[int]
+    ) -> Prepared:
+        """Return what it prepared, for a decision among these arms in a context."""
+        raise NotImplementedError
 
     @staticmethod
     def plan(

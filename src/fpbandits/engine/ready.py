@@ -38,9 +38,10 @@ from fpbandits.engine.contract import (
     State,
     Workspace,
     in_context,
+    of_arms,
 )
 from fpbandits.engine.plain import Memory, PlainPolicy, Seen
-from fpbandits.engine.policy import Contexts, Policy, Reasons
+from fpbandits.engine.policy import Contexts, Eligible, Policy, Reasons
 from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
@@ -54,6 +55,12 @@ that takes itself."""
 LARGE = 250_000
 """Numbers in a table of means from which on one decision takes longer than a second in Python."""
 
+
+Arms = tuple[int, ...]
+"""The arms that are eligible for a decision, by index and in order; None stands for all."""
+
+MOST_SETS = 64
+"""For how many sets of eligible arms a prepared policy keeps what it looks at."""
 
 _plan = Policy.plan
 
@@ -78,6 +85,7 @@ class Ready:
         self._note(policy, problem)
         self.prepared = prepare(policy, problem)
         self._own = threading.local()
+        self._restricted: dict[tuple[int, Arms], Prepared] = {}
         self._machine_code: Callable[..., int] | None = None
         foreign = not type(policy).__module__.startswith(PACKAGE)
         large = problem.pairs * len(problem.models) >= LARGE
@@ -97,6 +105,7 @@ class Ready:
         ``layout`` is all of it.
         """
         self.policy, self.problem, self.pairs = policy, problem, problem.pairs
+        self.arms = len(problem.arms)
         kept = problem.rewards.statistics
         self.looks_at_laws = policy.looks_at_laws and kept > 0
         self.trusts_spread = self.looks_at_laws and problem.rewards.variances() is not None
@@ -132,26 +141,41 @@ class Ready:
         random: Random,
         context: int = 0,
         pending: Counts | None = None,
+        among: Arms | None = None,
     ) -> tuple[list[int], Memory]:
         """Return the arms to play next, in order, and the memory from here on.
 
         ``made`` decisions were made before, of which ``pending`` by arm have no reward that counts.
-        Where there are several contexts it is one arm.
+        Where there are several contexts, or only the arms ``among`` are eligible, it is one arm.
         """
         workspace = self.workspace
         if pending is None:
             pending = self.none_pending
         if self.several:
-            state = self._here(state, context)
             self.policy.renew(workspace)
-        arguments = self.prepared, state, workspace, made, pending, random
+        prepared, here = self._view(state, context, among)
+        arguments = prepared, here, workspace, made, pending, random
         if self._machine_code is None and self._compiles_first:
             self._compile(*arguments)
         if self._machine_code is None:
             length = self._plan_in_python(*arguments)
         else:
             length = self._machine_code(*arguments)
+        if among is not None:
+            cycle = workspace.cycle[:length].tolist()
+            return [
+                self._one_of(cycle, among, (state.plays + pending)[context * self.arms :])
+            ], memory
         return workspace.cycle[: 1 if self.several else length].tolist(), memory
+
+    def _one_of(self, cycle: list[int], among: Arms, decided: Counts) -> int:
+        """Return the arm of a plan that is eligible and was decided least often, the first such."""
+        if self.policy.eligible is Eligible.LEFT_OUT:
+            cycle = [among[place] for place in cycle]
+        found = [arm for arm in cycle if arm in among]
+        if not found:  # only a rule from elsewhere can do so
+            raise plain.not_eligible(self.policy, self.problem, cycle[0], among)
+        return min(found, key=lambda arm: int(decided[arm]))
 
     def _plan_in_python(self, *arguments: Any) -> int:
         """Do as `plan_once` by the rule as it stands; see to machine code if that takes long."""
@@ -172,22 +196,39 @@ class Ready:
     def _compile(self, *arguments: object) -> None:
         self._machine_code = compile_for(self.policy, plan_once, arguments)
 
-    def chance(self, state: State, arm: int) -> float | None:
+    def chance(
+        self, state: State, arm: int, context: int = 0, among: Arms | None = None
+    ) -> float | None:
         """Return how likely the plan just made in this thread was to begin with ``arm``."""
-        return self.policy.chance(self.prepared, state, self.workspace, arm)
+        prepared, here = self._view(state, context, among)
+        return self.policy.chance(prepared, here, self.workspace, arm)
 
-    def reasons(self, state: State, context: int) -> Reasons | None:
-        """Return what the plan just made in this thread rests on."""
-        if self.several:
-            state = self._here(state, context)
-        return self.policy.reasons(self.problem, self.prepared, state, self.workspace)
+    def reasons(self, state: State, context: int, among: Arms | None = None) -> Reasons | None:
+        """Return what the plan just made in this thread rests on, of the arms that are eligible."""
+        prepared, here = self._view(state, context, among)
+        found = self.policy.reasons(self.problem, prepared, here, self.workspace)
+        if among is None or found is None or self.policy.eligible is Eligible.LEFT_OUT:
+            return found
+        numbers = {name: column[list(among)] for name, column in found.numbers.items()}
+        return found._replace(numbers=numbers)
 
-    def _here(self, state: State, context: int) -> State:
-        """Return what the policy looks at to decide in a context."""
+    def _view(self, state: State, context: int, among: Arms | None) -> tuple[Prepared, State]:
+        """Return what the policy looks at to decide in a context, among some arms."""
         if self.apart:
-            return in_context(state, context, len(self.problem.arms))
-        state.counters[CONTEXT] = context
-        return state
+            state = in_context(state, context, self.arms)
+        elif self.several:
+            state.counters[CONTEXT] = context
+        if among is None:
+            return self.prepared, state
+        found = self._restricted.get((context, among))
+        if found is None:
+            if len(self._restricted) >= MOST_SETS:
+                self._restricted.clear()
+            found = self.policy.restrict(self.problem, self.prepared, context, among)
+            self._restricted[context, among] = found
+        if self.policy.eligible is Eligible.LEFT_OUT:
+            state = of_arms(state, among)
+        return found, state
 
     def observe(
         self, state: State, asked: int, memory: Memory, arm: int, reward: float, random: Random
@@ -196,8 +237,8 @@ class Ready:
         if self.looks_at_laws:
             state.statistics[arm] += self.problem.rewards.statistics_of(arm, reward)
         if self.apart:
-            context, arm = divmod(arm, len(self.problem.arms))
-            state = in_context(state, context, len(self.problem.arms))
+            context, arm = divmod(arm, self.arms)
+            state = in_context(state, context, self.arms)
         self.policy.observe(self.prepared, state, arm, 1, reward, random)
         return memory
 
@@ -222,22 +263,25 @@ class PlainReady(Ready):
         random: Random,
         context: int = 0,
         pending: Counts | None = None,
+        among: Arms | None = None,
     ) -> tuple[list[int], Memory]:
         if pending is None:
             pending = self.none_pending
-        seen = Seen(self.problem, state, made, memory, context, pending)
+        seen = Seen(self.problem, state, made, memory, context, pending, among)
         return [plain.decide(self.policy, seen, random)], seen.memory
 
-    def chance(self, state: State, arm: int) -> float | None:
+    def chance(
+        self, state: State, arm: int, context: int = 0, among: Arms | None = None
+    ) -> float | None:
         return None
 
-    def reasons(self, state: State, context: int) -> Reasons | None:
+    def reasons(self, state: State, context: int, among: Arms | None = None) -> Reasons | None:
         return None
 
     def observe(
         self, state: State, asked: int, memory: Memory, arm: int, reward: float, random: Random
     ) -> Memory:
-        context, arm = divmod(arm, len(self.problem.arms))
+        context, arm = divmod(arm, self.arms)
         seen = Seen(self.problem, state, asked, memory, context, self.none_pending)
         plain.take_in(self.policy, seen, arm, reward)
         return seen.memory

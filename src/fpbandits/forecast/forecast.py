@@ -20,7 +20,6 @@ from fpbandits.engine.ready import refusal
 from fpbandits.errors import InputError, quote
 from fpbandits.families.discrete import Discrete
 from fpbandits.forecast.nearby import likeliest, regret_nearby
-from fpbandits.forecast.until_sure import plays_until_sure
 from fpbandits.policies import DEFAULT, Thompson
 from fpbandits.policies.parsing import the_policy
 from fpbandits.problem.files import the_problem
@@ -29,6 +28,8 @@ from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.stopping import play_until_verdict
+from fpbandits.simulation.stops import Stops
 from fpbandits.simulation.truths import PRIOR, truths
 from fpbandits.theory.floor import LONGEST, MOST_MODELS, Floor, floor_curve
 from fpbandits.theory.structure import gaps_by_pair
@@ -234,7 +235,9 @@ def forecast(
     result, others = played[name], played.get(THOMPSON)
     sure = None
     if not isinstance(chosen, PlainPolicy):
-        sure = _until_sure(plays_until_sure(cell, min(spec.runs, _RUNS_UNTIL_SURE), error), error)
+        plays = play_until_verdict(cell, min(spec.runs, _RUNS_UNTIL_SURE), error).plays
+        found = Stops.of(plays, np.zeros(1, np.int64))
+        sure = Sure(error, found.median, found.q95, found.share)
     return Forecast(
         problem=problem,
         horizon=spec.horizon,
@@ -276,14 +279,6 @@ def _per_truth(result: Result, truth: str | None) -> dict[str, float]:
         for place, model in enumerate(result.problem.models)
         if (drawn == place).any()
     }
-
-
-def _until_sure(plays: np.ndarray, error: float) -> Sure:
-    """Summarise the plays until a verdict; 0 stands for none."""
-    with_verdict = np.where(plays > 0, plays, np.inf)
-    median, q95 = (float(np.quantile(with_verdict, q, method="higher")) for q in (0.5, 0.95))
-    median_or_none, q95_or_none = (each if np.isfinite(each) else None for each in (median, q95))
-    return Sure(error, median_or_none, q95_or_none, float((plays > 0).mean()))
 
 
 def _floors(problem: Problem, horizon: int) -> dict[int, Floor] | None:

@@ -18,6 +18,7 @@ its best arm in it, and each arm in it has some model that is sure to stay.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +27,11 @@ from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.fp_ucb import FPUCB
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
-from fpbandits.policies.shared.levels import Theta
+from fpbandits.policies.shared.levels import Theta, restricted
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.problem.problem import Problem
 
@@ -68,6 +69,7 @@ class FPLLR(LikelihoodPolicy):
 
     name = "fp-llr"
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
     guarantee = "bounded regret where B(θ°) is empty, else O(log T)"
 
     def prepare(self, problem: Problem) -> FPLLRData:
@@ -75,6 +77,12 @@ class FPLLR(LikelihoodPolicy):
         sorted_theta = self.theta(problem)
         arms = np.unique(sorted_theta.best)
         return FPLLRData(sorted_theta, arms, math.log(sorted_theta.best.shape[1]))
+
+    def restrict(
+        self, problem: Problem, prepared: FPLLRData, context: int, among: Sequence[int]
+    ) -> FPLLRData:
+        found = restricted(prepared.theta, context, among)
+        return prepared._replace(theta=found, arms=np.unique(found.best))
 
     def workspace(self, prepared: FPLLRData, pairs: int) -> FPLLRWork:
         cycle, playing, sure = np.zeros((3, pairs), np.int64)

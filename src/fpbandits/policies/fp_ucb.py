@@ -21,17 +21,18 @@ bits, 64 at a time; otherwise it leaves a model at its first arm outside the box
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.arrays import TOLERANCE, Counts, Floats, Ints
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State, count
 from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
-from fpbandits.engine.policy import Policy
+from fpbandits.engine.policy import Eligible, Policy
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
@@ -111,25 +112,37 @@ class FPUCB(Policy):
     slack: float = 0.0
 
     name = "fp-ucb"
+    eligible = Eligible.MARKED
     knows = "Θ: what every arm pays under every model"
     guarantee = "bounded regret where B(θ°) is empty, else ≤ D + 12 ln T Σ Δ_i/β_i²"
 
     def prepare(self, problem: Problem) -> FPUCBData:
-        """Sort Θ by best arm, and turn it into bits where that pays."""
         structure = Structure(problem)
-        arms = structure.candidate_arms
-        order = np.argsort(structure.best_arm, kind="stable")
-        sizes = np.bincount(np.searchsorted(arms, structure.best_arm)).astype(np.int64)
+        return self._sorted(structure.means, structure.candidate_arms, structure.best_arm)
+
+    def restrict(
+        self, problem: Problem, prepared: FPUCBData, context: int, among: Sequence[int]
+    ) -> FPUCBData:
+        """Sort Θ by the best of the arms that are eligible; means are compared on A as well."""
+        structure, some = Structure(problem), np.array(among)
+        means = structure.means[:, some]
+        best = some[(means >= means.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)]
+        return self._sorted(structure.means, np.union1d(structure.candidate_arms, best), best)
+
+    def _sorted(self, means: Floats, arms: Ints, best: Ints) -> FPUCBData:
+        """Sort models by their best arms, and turn them into bits where that pays."""
+        order = np.argsort(best, kind="stable")
+        sizes = np.bincount(np.searchsorted(arms, best), minlength=len(arms)).astype(np.int64)
         prepared = FPUCBData(self.slack, arms.astype(np.int64), np.append(0, np.cumsum(sizes)))
         # Column by column: Θ may be large, and a copy of all means at once larger than the rest.
         levels: list[Floats] = []
         for arm in arms:
-            levels.append(np.unique(structure.means[:, arm]))
+            levels.append(np.unique(means[:, arm]))
             if len(levels[-1]) > _MOST_LEVELS:
-                means = np.empty((len(arms), len(order)))
-                for row, other in zip(means, arms, strict=True):
-                    row[:] = structure.means[order, other]
-                return prepared._replace(means=means)
+                of_arms = np.empty((len(arms), len(order)))
+                for row, other in zip(of_arms, arms, strict=True):
+                    row[:] = means[order, other]
+                return prepared._replace(means=of_arms)
         table = np.zeros((len(arms), max(map(len, levels))))
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
@@ -142,7 +155,7 @@ class FPUCB(Policy):
         flags = np.uint64(1) << (places % 64).astype(np.uint64)
         bits = np.zeros((*table.shape, words.sum()), dtype=np.uint64)
         for arm, level, own in zip(arms, levels, bits, strict=True):
-            codes = np.searchsorted(level, structure.means[order, arm])
+            codes = np.searchsorted(level, means[order, arm])
             np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
         return prepared._replace(
             segments=np.append(0, np.cumsum(words)),

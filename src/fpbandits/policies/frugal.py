@@ -36,7 +36,7 @@ from fpbandits.core.arrays import Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts, Reasons
+from fpbandits.engine.policy import Contexts, Eligible, Reasons
 from fpbandits.errors import InputError
 from fpbandits.policies.frugal_leap import keeps_leading
 from fpbandits.policies.frugal_value import (
@@ -103,6 +103,7 @@ class Frugal(LikelihoodPolicy):
     name = "frugal"
     revision = 2
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
     guarantee = "O(log T), bounded where B(θ°) is empty and one arm is best"
 
     def __post_init__(self) -> None:

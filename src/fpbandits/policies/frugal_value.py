@@ -159,8 +159,9 @@ def gap(theta: Theta, pair: int, model: int) -> float:
 
 @jitted
 def expected_loss(theta: Theta, belief: Belief) -> None:
-    """Fill in c of every pair of a context and an arm."""
-    belief.loss.fill(0.0)
+    """Fill in c of every pair of a context and an arm; infinity if it is not eligible."""
+    for pair in range(belief.loss.size):
+        belief.loss[pair] = 0.0 if theta.eligible[pair] else math.inf
     for model in range(belief.posterior.size):
         if belief.posterior[model] > 0:  # soon few are left
             for pair in range(belief.loss.size):

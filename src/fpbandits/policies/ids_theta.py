@@ -37,7 +37,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, new_fit
 from fpbandits.policies.shared.levels import Theta
@@ -89,6 +89,7 @@ class IDSTheta(LikelihoodPolicy):
     guarantee = "E[R(T)] ≤ √(½·L·H·T) over the prior, in [0, 1]"
     randomised = True
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
 
     def workspace(self, prepared: IDSThetaData, pairs: int) -> IDSThetaWork:
         cycle, posterior = np.zeros(pairs, np.int64), np.zeros(prepared.theta.codes.shape[1])
@@ -180,7 +181,7 @@ def _look_at(theta: Theta, workspace: IDSThetaWork, context: int, arm: int, like
         if mass[other] > 0:
             apart = part[other] / mass[other] - mean
             gain += mass[other] * (apart * apart)
-    workspace.regret[arm] = regret
+    workspace.regret[arm] = regret if theta.eligible[pair] else math.inf
     workspace.gain[arm] = gain
 
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts
+from fpbandits.core.arrays import Bools, Counts
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import Ahead, CycleOnly, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
@@ -72,10 +72,12 @@ class IMED(BlindPolicy):
 
 
 @jitted
-def imed_plan(state: State, cycle: Counts, normal: bool) -> bool:
+def imed_plan(state: State, cycle: Counts, normal: bool, eligible: Bools | None = None) -> bool:
     """Put the arm that IMED plays into the cycle, and tell whether it is the leader."""
     leader, highest = 0, -math.inf
     for arm in range(state.plays.size):
+        if eligible is not None and not eligible[arm]:
+            continue
         n = state.plays[arm]
         # Live, an arm may have nothing told yet: it is played until something is.
         if n == 0:
@@ -85,6 +87,8 @@ def imed_plan(state: State, cycle: Counts, normal: bool) -> bool:
             leader, highest = arm, state.sums[arm] / n
     least = math.inf
     for arm in range(state.plays.size):
+        if eligible is not None and not eligible[arm]:
+            continue
         n = state.plays[arm]
         surprise = math.log(n)
         if state.sums[arm] / n < highest:

@@ -16,6 +16,7 @@ import numpy as np
 
 from fpbandits.engine.contract import Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Eligible
 from fpbandits.policies.shared.fit import FitOnly, new_fit
 from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
 from fpbandits.policies.shared.likelihood import bracket, compare, stays_best
@@ -38,6 +39,7 @@ class LeastSquares(ThetaPolicy):
     """
 
     name = "least-squares"
+    eligible = Eligible.MARKED
     guarantee = "none claimed; it gets stuck where its arm does not tell models apart"
 
     def prepare(self, problem: Problem) -> LeastSquaresData:

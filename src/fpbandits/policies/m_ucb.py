@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 
+from fpbandits.engine.policy import Eligible
 from fpbandits.policies.shared.box import Box
 from fpbandits.policies.shared.levels import ThetaPolicy, theta
 from fpbandits.policies.ucb_s import UCBS
@@ -40,6 +41,7 @@ class MUCB(ThetaPolicy):
     """
 
     name = "m-ucb"
+    eligible = Eligible.MARKED
     guarantee = "E[R(T)] ≤ 2 ln(|Θ|T³) Σ Δ_i/Γ_i² + a constant, Γ_i ≥ Δ_i"
 
     def prepare(self, problem: Problem) -> MUCBData:

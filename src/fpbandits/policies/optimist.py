@@ -42,7 +42,7 @@ from fpbandits.core.arrays import TOLERANCE, Counts, Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.imed import imed_holds
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
@@ -115,6 +115,7 @@ class Optimist(LikelihoodPolicy):
 
     name = "optimist"
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
     prepared_type = OptimistData
     guarantee = "bounded regret where B(θ°) is empty and θ° has one best arm, else O(log T)"
 
@@ -203,7 +204,9 @@ def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bo
                 if theta.is_best[first + arm, model]:
                     mass[arm] = max(mass[arm], 0.0) + weight
     workspace.cycle[0] = 0
-    for arm in range(1, arms):
+    while not theta.eligible[first + workspace.cycle[0]]:
+        workspace.cycle[0] += 1
+    for arm in range(workspace.cycle[0] + 1, arms):
         if mass[arm] > max(mass[workspace.cycle[0]], 0.0) * (1 + EQUAL):
             workspace.cycle[0] = arm
     workspace.top[0] = top

@@ -27,7 +27,7 @@ from fpbandits.core.checks import is_real, plain_text
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import BOUND, CONTEXT, OWN, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
-from fpbandits.engine.policy import Contexts, Reasons
+from fpbandits.engine.policy import Contexts, Eligible, Reasons
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
@@ -87,6 +87,7 @@ class ThompsonTheta(LikelihoodPolicy):
     guarantee = "O(log T) with high probability (Gopalan et al. 2014)"
     randomised = True
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.arrays import Bools, Counts, Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import CLOCK, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds, corners, spare
@@ -98,10 +98,14 @@ class UCB1(BlindPolicy):
 
 
 @jitted
-def largest_index(state: State, cycle: Counts, bound: float) -> float:
+def largest_index(
+    state: State, cycle: Counts, bound: float, eligible: Bools | None = None
+) -> float:
     """Put the arm of the largest μ̂_i + √(bound/n_i) into the cycle; return that index."""
     best_index = -math.inf
     for arm in range(state.plays.size):
+        if eligible is not None and not eligible[arm]:
+            continue
         n = state.plays[arm]
         # Live, an arm may have no reward yet: optimism plays it until it has.
         index = state.sums[arm] / n + math.sqrt(bound / n) if n > 0 else math.inf

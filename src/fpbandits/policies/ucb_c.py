@@ -16,6 +16,7 @@ import numpy as np
 from fpbandits.core.arrays import Counts
 from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds, mean_ahead, spare
+from fpbandits.engine.policy import Eligible
 from fpbandits.policies.shared.box import Box, Margins, box_ahead, competitive, new_margins
 from fpbandits.policies.shared.levels import ThetaPolicy, theta
 from fpbandits.problem.problem import Problem
@@ -53,6 +54,7 @@ class UCBC(ThetaPolicy):
     alpha: float = 3.0
 
     name = "ucb-c"
+    eligible = Eligible.MARKED
     prepared_type: ClassVar[type[Box]] = UCBCData
     guarantee = "O(log T); O(1) plays of arms that are not competitive (α > 3)"
 

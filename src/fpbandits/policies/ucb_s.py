@@ -19,6 +19,7 @@ import numpy as np
 from fpbandits.core.arrays import TOLERANCE, Counts, Floats
 from fpbandits.engine.contract import CLOCK, MISFITS, Ahead, Envelope, Plan, Random, State
 from fpbandits.engine.envelope import certain_rounds
+from fpbandits.engine.policy import Eligible
 from fpbandits.policies.shared.box import Box, Margins, box_ahead, box_now, new_margins
 from fpbandits.policies.shared.levels import ThetaPolicy, theta
 from fpbandits.policies.ucb1 import largest_index
@@ -55,6 +56,7 @@ class UCBS(ThetaPolicy):
     alpha: float = 4.0
 
     name = "ucb-s"
+    eligible = Eligible.MARKED
     guarantee = "O(log T), and bounded regret where the best arm tells models apart"
 
     def prepare(self, problem: Problem) -> UCBSData:
@@ -80,7 +82,8 @@ class UCBS(ThetaPolicy):
         if top == -math.inf:
             if t > 1:
                 state.counters[MISFITS] += 1
-            largest_index(state, workspace.cycle, 2 * math.log(t))
+            eligible = prepared.theta.eligible
+            largest_index(state, workspace.cycle, 2 * math.log(t), eligible)
             return 1, 1
         workspace.cycle[0] = arms
         for model in range(models):

@@ -20,6 +20,7 @@ from fpbandits.errors import ConflictError, Error, InputError, StorageError, Una
 from fpbandits.service.adopt import adopt
 from fpbandits.service.batcher import Batcher, logged
 from fpbandits.service.batches import Outcome
+from fpbandits.service.beliefs import beliefs
 from fpbandits.service.experiment import (
     CLOSED,
     OPEN,
@@ -291,8 +292,10 @@ class Backend:
         if self._stopping:
             raise UnavailableError("the server is stopping")
 
-    def unit(self, experiment: Experiment, name: str) -> dict[str, Any]:
-        """Return all that is known of a unit, as of its last event."""
+    def unit(
+        self, experiment: Experiment, name: str, context: str | None = None, error: float = 0.05
+    ) -> dict[str, Any]:
+        """Return all that is known of a unit, as of its last event; see `beliefs`."""
         row = self.store.unit((experiment.id, name)) if _can_be(name) else None
         if row is None or row.state is None:
             wrong = f"unknown unit {quote(name)}: nothing was decided for it yet"
@@ -307,6 +310,7 @@ class Backend:
             "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
             "blocked": {arm: each.rewards for arm, each in agent.blocked.items()},
             "events": row.steps,
+            **beliefs(agent, context, error),
         }
 
     async def log(self, id: int, after: int) -> list[Logged]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote as escaped
+from urllib.parse import urlencode
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import Error, InputError, UnavailableError, quote, said
@@ -85,16 +86,20 @@ class Client:
         *,
         key: str | None = None,
         context: str | None = None,
+        among: Iterable[str] | None = None,
         experiment: str | None = None,
     ) -> Served:
-        """Return what to play for a unit; the same unit and key get the same decision."""
-        answer = self._call("POST", self._path(experiment, "decisions"), _ask(unit, key, context))
-        return _served(answer)
+        """Return what to play for a unit; the same unit and key get the same decision.
+
+        ``among`` names the arms that are eligible; by default all are.
+        """
+        body = _ask(unit, key, context, among)
+        return _served(self._call("POST", self._path(experiment, "decisions"), body))
 
     def ask_all(
         self, asked: Sequence[Mapping[str, Any]], *, experiment: str | None = None
     ) -> list[Served | Error]:
-        """Decide for many: each has ``unit``, and perhaps ``key`` and ``context``.
+        """Decide for many: each has ``unit``, and perhaps ``key``, ``context`` and ``among``.
 
         What is wrong with one of them stands in its place, and concerns it alone.
         """
@@ -142,9 +147,23 @@ class Client:
         found: dict[str, Any] = self._call("PUT", self._path(experiment), body, timeout=120)
         return found
 
-    def unit(self, name: str, *, experiment: str | None = None) -> dict[str, Any]:
-        """Return what is known of a unit: plays, plausible, misfits, pending."""
-        path = self._path(experiment, "units", name)
+    def unit(
+        self,
+        name: str,
+        *,
+        context: str | None = None,
+        error: float | None = None,
+        experiment: str | None = None,
+    ) -> dict[str, Any]:
+        """Return what is known of a unit: plays, plausible, pending, posterior, best_arm and more.
+
+        ``verdict`` is the arm that is best under every model not ruled out, wrong with probability
+        at most ``error``, by default .05. With contexts name one: ``best_arm``, ``verdict`` and
+        ``why`` are for it.
+        """
+        query = {"error": error, "context": context}
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        path = self._path(experiment, "units", name) + (f"?{given}" if given else "")
         found: dict[str, Any] = self._call("GET", path)
         return found
 
@@ -216,9 +235,18 @@ class Client:
             pause = min(2 * pause, 2.0)
 
 
-def _ask(unit: str, key: str | None = None, context: str | None = None) -> dict[str, Any]:
-    body = {"unit": unit, "key": uuid.uuid4().hex if key is None else key}
-    return body if context is None else {**body, "context": context}
+def _ask(
+    unit: str,
+    key: str | None = None,
+    context: str | None = None,
+    among: Iterable[str] | None = None,
+) -> dict[str, Any]:
+    body: dict[str, Any] = {"unit": unit, "key": uuid.uuid4().hex if key is None else key}
+    if context is not None:
+        body["context"] = context
+    if among is not None:
+        body["among"] = among if isinstance(among, str) else list(among)  # a text is refused
+    return body
 
 
 def _id(decision: str | Served) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -192,6 +193,24 @@ class Experiment:
         known = f"known are {listed(self.problem.contexts)}"
         about = (("context", context or ""),)
         raise UnknownError(f"unknown context {quote(context)}: {known}", about=about)
+
+    def eligible(self, among: Sequence[str]) -> list[str] | None:
+        """Return the arms that are eligible, in order; None if all are. Refuse what is no arm.
+
+        Likewise no similar names are looked for.
+        """
+        wrong = next((arm for arm in among if arm not in self._arms), None)
+        if wrong is not None:
+            known = f"known are {listed(self.problem.arms)}"
+            about = (("arm", wrong),)
+            raise UnknownError(f"unknown arm {quote(wrong)}: {known}", about=about)
+        named = set(among)
+        some = [arm for arm in self.problem.arms if arm in named]
+        return None if len(some) == len(self.problem.arms) else some
+
+    @cached_property
+    def _arms(self) -> frozenset[str]:
+        return frozenset(self.problem.arms)
 
     @cached_property
     def _contexts(self) -> frozenset[str | None]:

@@ -177,6 +177,8 @@ def _read(body: Body[Any], experiment: Experiment, item: object) -> Any:
         request = body.read(item)
         if isinstance(request, messages.Ask):
             experiment.check_context(request.context)
+            if request.among is not None:
+                return request._replace(among=experiment.eligible(request.among))
     except InputError as error:
         return error
     return request
@@ -244,10 +246,18 @@ async def _adopt(backend: Backend, request: Request, name: str) -> Response:
     return _json((await backend.adopt(name)).shown())
 
 
-@_endpoint("GET", f"{_EXPERIMENT}/units/{{unit:path}}", 404, 503, answer=messages.UNIT)
+_UNIT = f"{_EXPERIMENT}/units/{{unit:path}}"
+
+
+@_endpoint("GET", _UNIT, 404, 503, query=messages.BELIEFS, answer=messages.UNIT)
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
-    """Show what is known of a unit."""
-    return _json(await backend.read(backend.unit, await backend.current(name), unit))
+    """Show what is known of a unit, what it believes, and why it decides as it does."""
+    query, experiment = request.query_params, await backend.current(name)
+    error = messages.BELIEFS["error"].check("error", query.get("error", "0.05"))
+    context = query.get("context")
+    if context is not None:
+        experiment.check_context(context)
+    return _json(await backend.read(backend.unit, experiment, unit, context, error))
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/log", 404, 503, role="admin", query=QUERY, media_type=_LINES)
@@ -269,6 +279,7 @@ async def _log(backend: Backend, request: Request, name: str) -> Response:
 def _line(experiment: str, logged: Logged) -> str:
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
+    line["among"] = event.eligible
     return json.dumps(line) + "\n"
 
 

@@ -89,6 +89,12 @@ def _finite(field: str, value: Any) -> float:
     return found + 0.0  # databases do not tell -0.0 from 0.0
 
 
+def _arms(field: str, value: object) -> list[str]:
+    if not isinstance(value, list) or not value:
+        raise wrong_type(field, value, "a list of the arms that are eligible, at least one")
+    return [_text(field, each, "a list of texts") for each in value]
+
+
 def _wait(field: str, value: object) -> float:
     seconds = number(value, field)
     if not 0 < seconds <= LONGEST_WAIT:
@@ -110,6 +116,16 @@ def _digits(field: str, value: str) -> int:
     return _integer(field, int(value[:30]) if value.isascii() and value.isdigit() else value)
 
 
+def _share(field: str, value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise wrong_value(field, value, "be a probability, above 0 and below 1")
+    return share
+
+
 _TEXT = {"type": "string"}
 _INTEGER = {"type": "integer", "minimum": 0}
 
@@ -118,6 +134,7 @@ DECISION = Rule(_decision, {"type": "string", "examples": ["3@user-17"]})
 NUMBER = Rule(_finite, {"type": "number"})
 TEXT = Rule(_text, _TEXT)
 TOML = Rule(_toml, {"type": "string", "description": "The text of a problem file, TOML."})
+ARMS = Rule(_arms, {"type": "array", "items": _TEXT, "minItems": 1})
 POLICY = Rule(_text, {"type": "string", "examples": ["frugal", "fp-ucb:slack=0.05"]})
 SEED = Rule(_integer, _INTEGER)
 LATE = Rule(_late, {"enum": list(get_args(Late))})
@@ -126,13 +143,18 @@ QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
 NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
 """Parameters of addresses: after which event, or which name, to begin."""
 
+_ERROR = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05}
+BELIEFS = {"error": Rule(_share, _ERROR), "context": Rule(_text, _TEXT)}
+"""How often a verdict may be wrong, and in which context to look."""
+
 
 class Ask(NamedTuple):
-    """Decide for a unit; the same unit and key get the same decision."""
+    """Decide for a unit, among the arms that are eligible; the same key gets the same decision."""
 
     unit: Annotated[str, NAME]
     key: Annotated[str | None, NAME] = None
     context: Annotated[str | None, TEXT] = None
+    among: Annotated[list[str] | None, ARMS] = None
 
 
 class Tell(NamedTuple):
@@ -183,7 +205,7 @@ TELL = Body(Tell, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 FORGET = Body(Forget, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 DEFINITION = Body(Definition, largest=LARGEST_DEFINITION)
 
-_OBJECT = {"type": "object"}
+_OBJECT, _OR_NOTHING = {"type": "object"}, {"type": ["object", "null"]}
 
 # Answers:
 DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
@@ -210,6 +232,10 @@ UNIT = object_schema(
     pending=_OBJECT,
     blocked=_OBJECT,
     events=_INTEGER,
+    posterior=_OR_NOTHING,
+    best_arm=_OR_NOTHING,
+    verdict={"type": ["string", "null"]},
+    why=_OR_NOTHING,
 )
 _FAILED: dict[str, Schema] = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
 FAILURE = object_schema(**_FAILED)

@@ -76,6 +76,8 @@ class Event(NamedTuple):
         Seconds since 1970, by the database's clock.
     version, revision
         Of fpbandits, and of the policy's rule.
+    among
+        Of a decision for which not all arms were eligible, those that were, a JSON list.
     """
 
     step: int
@@ -89,6 +91,12 @@ class Event(NamedTuple):
     time: float
     version: str
     revision: int
+    among: str | None = None
+
+    @property
+    def eligible(self) -> list[str] | None:
+        """The arms that were eligible; None: all."""
+        return None if self.among is None else json.loads(self.among)
 
 
 Answer = dict[str, Any]
@@ -210,10 +218,11 @@ class Unit:
             )
             advice = "send their rewards, forget them, or define reward_wait"
             raise ConflictError(f"{full}: {advice}", about=(("unit", self.name),))
-        decision = self.agent.ask(request.context)
+        decision = self.agent.ask(request.context, request.among)
         self._pending += 1
         decided = request.key, decision.arm, request.context, decision.probability
-        event = self._note(DECISION, decision.id, now, None, decided)
+        among = None if request.among is None else json.dumps(request.among, ensure_ascii=False)
+        event = self._note(DECISION, decision.id, now, None, decided, among)
         if request.key is not None:
             self._decided[request.key] = event
         if self.experiment.reward_wait is not None:
@@ -318,10 +327,12 @@ class Unit:
         now: float,
         reward: float | None = None,
         decided: _Decided = (None, None, None, None),
+        among: str | None = None,
     ) -> Event:
         """Add an event; what was ``decided`` stands in those of two kinds."""
         self.steps += 1
         revision = self.experiment.policy.revision
-        event = Event(self.steps, kind, number, *decided, reward, now, __version__, revision)
+        stamp = now, __version__, revision
+        event = Event(self.steps, kind, number, *decided, reward, *stamp, among)
         self.events.append(event)
         return event

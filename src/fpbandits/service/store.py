@@ -26,7 +26,7 @@ from fpbandits.errors import InputError, StorageError, UnavailableError, quote
 from fpbandits.service.experiment import OPEN, Kept, Stamp
 from fpbandits.service.step import Event, Unit
 
-KIND, SCHEMA = "fpbandits store", 2
+KIND, SCHEMA = "fpbandits store", 3
 PATIENCE = 3.0
 """Seconds that a store waits for a database or for a lock, before it is unavailable."""
 

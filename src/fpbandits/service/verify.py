@@ -180,7 +180,7 @@ def _take(
 ) -> None:
     if event.kind == DECISION:
         found.decisions += 1
-        decision = agent.follow(event.arm or "", event.context)
+        decision = agent.follow(event.arm or "", event.context, event.eligible)
         where = f"{experiment.name}: {decision_name(unit, event.number)}"
         if event.revision != experiment.policy.revision:
             found.unchecked += 1

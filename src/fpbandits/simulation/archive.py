@@ -57,6 +57,8 @@ def save_result(result: Result, path: Path) -> None:
     arrays = {"times": result.times, "truth_means": result.truth_means}
     for index, policy in enumerate(result.policies):
         arrays |= {f"pulls{index}": result.pulls[policy], f"plans{index}": result.plans[policy]}
+        if result.stops is not None:
+            arrays[f"stops{index}"] = result.stops[policy]
     write_aside(path, to_npz(header, arrays))
 
 
@@ -86,6 +88,10 @@ def check_fit(result: Result) -> Result:
         _check("plans", bool(plans.min() > 0))
         _check("pulls", pulls.dtype == np.int64 and pulls.shape == (runs, len(times), arms))
         _check("pulls", bool(pulls.min() >= 0))
+        if result.stops is not None:
+            stops = result.stops[name]
+            _check("stops", stops.dtype == np.int64 and stops.shape == (2, runs))
+            _check("stops", bool(stops.min() >= 0 and stops[1].max() <= 1))
     return result
 
 
@@ -116,6 +122,9 @@ def load_result(path: Path) -> Result:
             leap_error=header["leap_error"],
             versions=header["versions"],
             starts=tuple(header.get("starts", (0,))),
+            stops={name: arrays[f"stops{index}"] for index, name in enumerate(names)}
+            if "stop" in settings
+            else None,
         )
         return check_fit(result)
     except StorageError as error:

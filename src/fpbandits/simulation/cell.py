@@ -29,6 +29,7 @@ from fpbandits.engine.contract import Envelope
 from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.engine.ready import Ready, ready
+from fpbandits.errors import InputError
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.delays import schedule
@@ -246,6 +247,8 @@ class Cell:
 def make_cell(problem: Problem, policy: Policy, spec: RunSpec) -> Cell:
     """Return the runs that a spec asks for, once it is known what its truth means here."""
     starts, laws, truth = checked_truth(problem, spec.truth, spec.horizon)
+    if spec.stop is not None and len(starts) > 1:
+        raise InputError("a verdict is for a truth that does not change: leave out stop")
     # Where the truth changes is recorded, so that regret can be told from pulls.
     spec = replace(spec, truth=truth, times=(*spec.times, *starts[1:]))
     return Cell(problem, policy, spec, laws, starts)

@@ -25,6 +25,7 @@ from fpbandits.errors import InputError, quote
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.comparison import Comparison
 from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.stops import Stops
 from fpbandits.simulation.truths import truths
 from fpbandits.simulation.versions import versions
 
@@ -54,6 +55,9 @@ class Result:
         The chance of an error per leap and arm; see `total_variation`.
     versions
         What it was computed with.
+    stops
+        Where runs stop at a verdict, stops[policy][0, run], after how many plays, 0 for none, and
+        stops[policy][1, run], whether it is wrong. Pulls are then those up to the verdict.
     """
 
     problem: Problem
@@ -67,6 +71,7 @@ class Result:
     leap_error: float
     versions: dict[str, str] = field(default_factory=versions)
     starts: tuple[int, ...] = (0,)
+    stops: dict[str, Counts] | None = None
 
     @classmethod
     def of_policy(
@@ -103,6 +108,12 @@ class Result:
             next(iter(results.values())),
             pulls={name: result.pulls[result.policy] for name, result in results.items()},
             plans={name: result.plans[result.policy] for name, result in results.items()},
+            stops={
+                name: result.stops[result.policy]
+                for name, result in results.items()
+                if result.stops
+            }
+            or None,
         )
 
     @property
@@ -144,6 +155,7 @@ class Result:
             truth_means=means,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
             plans={policy: plans[:runs] for policy, plans in self.plans.items()},
+            stops=self.stops and {name: each[:, :runs] for name, each in self.stops.items()},
         )
 
     def until(self, time: int) -> Result:
@@ -198,6 +210,12 @@ class Result:
     def mean_pulls(self, policy: str) -> dict[str, Any]:
         """Return how often each arm was played up to T, on average, by context if there are any."""
         return self.problem.by_name(self._pulls(policy)[:, -1].mean(axis=0).tolist())
+
+    def verdicts(self, policy: str) -> Stops:
+        """Return how the runs of a policy ended, of a simulation with ``stop``."""
+        if self.stops is None:
+            raise InputError("these runs do not stop at a verdict: simulate(…, stop=0.05)")
+        return Stops.of(*self.stops[known_name("policy", policy, self.stops)])
 
     def total_variation(self, policy: str) -> float:
         """Bound how far leaps take the law of a run from that of a stepwise one.
@@ -264,6 +282,7 @@ class Result:
                     "mean_pulls": self.mean_pulls(policy),
                     "mean_plans": float(self.plans[policy].mean()),
                     "total_variation": self.total_variation(policy),
+                    **({} if self.stops is None else {"verdicts": vars(self.verdicts(policy))}),
                 }
                 for policy in self.policies
             },

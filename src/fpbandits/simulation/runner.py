@@ -71,7 +71,7 @@ def play_cells(
     if isinstance(out, str) and not out:
         raise InputError("out is an empty text: name a folder")
     shapes = [(cell.spec.runs, len(cell.spec.times), cell.problem.pairs) for cell in cells.values()]
-    _check_memory(shapes)
+    check_memory(shapes)
     tables = Tables(shapes)
     with ExitStack() as stack:
         store = None
@@ -180,7 +180,8 @@ def memory_needed(shapes: Sequence[tuple[int, int, int]]) -> int:
     return tables + min(tables, ON_THE_WAY) + 3 * regret + each + _AT_WORK
 
 
-def _check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:
+def check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:
+    """Refuse runs, times and pairs, of each cell, that memory does not hold."""
     needed = memory_needed(shapes)
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -13,11 +13,12 @@ from fpbandits.engine.policy import Policy
 from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
-from fpbandits.simulation.cell import make_cell
+from fpbandits.simulation.cell import Cell, make_cell
 from fpbandits.simulation.delays import Delay
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, play_cells
 from fpbandits.simulation.spec import RunSpec
+from fpbandits.simulation.stopping import play_stopping
 from fpbandits.simulation.truths import Truth
 
 
@@ -35,6 +36,7 @@ def simulate(
     leap: bool = True,
     worst_case: bool = False,
     delay: Delay = 0,
+    stop: float | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -68,6 +70,11 @@ def simulate(
         After how many further decisions a reward becomes known: a whole number; "geometric:300",
         300 on average; or "batch:1000", all rewards of a batch when it is full. Then runs are
         played step by step.
+    stop
+        End each run at its first verdict, an arm that is best under every model not ruled out,
+        which is wrong with probability at most ``stop``, as 0.05; see `Agent.verdict`. Regret is
+        then that until the verdict, and `Result.verdicts` says how long it took. Runs are played
+        step by step.
     workers, executor
         How many threads, by default one per core; or any executor of your own, such as a process
         pool or a Dask client's, and how many workers it has, by default what it says itself.
@@ -96,6 +103,7 @@ def simulate(
         leap=leap,
         worst_case=worst_case,
         delay=delay,
+        stop=stop,
     )
     how = {"out": out, "workers": workers, "executor": executor, "progress": progress}
     return simulate_spec(problem, policies, spec, **how)
@@ -108,7 +116,11 @@ def simulate_spec(
     cells = {name: make_cell(problem, policy, spec) for name, policy in policies.items()}
     for cell in cells.values():
         _ = cell.ready  # prepared here, and not in every thread at once
-    return Result.together(play_cells(cells, **how))
+    return Result.together(_play(cells, spec, how))
+
+
+def _play(cells: Mapping[str, Cell], spec: RunSpec, how: Mapping[str, Any]) -> dict[str, Result]:
+    return play_cells(cells, **how) if spec.stop is None else play_stopping(cells, **how)
 
 
 def simulate_truths(
@@ -120,7 +132,7 @@ def simulate_truths(
         for truth in problem.models
         for name, policy in policies.items()
     }
-    played = play_cells(cells, **how)
+    played = _play(cells, spec, how)
     return {
         truth: Result.together({name: played[f"{truth}: {name}"] for name in policies})
         for truth in problem.models

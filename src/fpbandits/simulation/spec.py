@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.checks import flag, is_list, plain_list, whole_number
-from fpbandits.errors import InputError, wrong_type
+from fpbandits.core.checks import flag, is_list, number, plain_list, whole_number
+from fpbandits.errors import InputError, wrong_type, wrong_value
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.delays import Delay, checked_delay
 from fpbandits.simulation.truths import Truth
@@ -27,7 +27,7 @@ is the probability that they leave it, for each leap, arm and statistic."""
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it 64-bit floats do not count exactly"
 _MOST_RUNS = 10**15
-LONGEST_WITH_DELAY = 10**7
+LONGEST_STEPWISE = 10**7
 
 
 @dataclass(frozen=True, init=False)
@@ -53,6 +53,7 @@ class RunSpec:
     leap: bool
     worst_case: bool
     delay: Delay = 0
+    stop: float | None = None
 
     def __init__(
         self,
@@ -66,11 +67,12 @@ class RunSpec:
         leap: bool = True,
         worst_case: bool = False,
         delay: Delay = 0,
+        stop: float | None = None,
     ) -> None:
         T = whole_number("horizon", horizon, least=1, most=LONGEST_HORIZON, why=_TOO_LONG)
         vars(self).update(  # as the class is frozen
             horizon=T,
-            times=_times(times, T),
+            times=(T,) if times is None and stop is not None else _times(times, T),
             runs=whole_number("runs", runs, least=1, most=_MOST_RUNS, why="more than memory holds"),
             seed=whole_number("seed", seed),
             truth=truth,
@@ -78,15 +80,37 @@ class RunSpec:
             leap=flag("leap", leap),
             worst_case=flag("worst_case", worst_case),
             delay=checked_delay(delay),
+            stop=None if stop is None else number(stop, "stop"),
         )
         if self.worst_case and not self.leap:
             raise InputError("worst_case=True says how to leap, and leap=False not to: choose one")
         if self.delay != 0 and self.worst_case:
             raise InputError("with a delay nothing leaps: leave worst_case=True out")
-        if self.delay != 0 and T > LONGEST_WITH_DELAY:
+        if self.delay != 0 and T > LONGEST_STEPWISE:
             raise InputError(
                 f"with a delay each decision is kept until its reward is known: horizon is {T}, "
-                f"and may be {LONGEST_WITH_DELAY} at most"
+                f"and may be {LONGEST_STEPWISE} at most"
+            )
+
+        if self.stop is not None:
+            self._check_stop(self.stop)
+
+    def _check_stop(self, stop: float) -> None:
+        """Refuse what does not go with runs that end at a verdict."""
+        if not 0 < stop < 1:
+            raise wrong_value("stop", stop, "be a probability, above 0 and below 1, as 0.05")
+        for what, given in (
+            ("times", self.times != (self.horizon,)),
+            ("a delay", self.delay != 0),
+            ("shuffle=True", self.shuffle),
+            ("worst_case=True", self.worst_case),
+        ):
+            if given:
+                raise InputError(f"stop ends runs at a verdict, step by step: leave out {what}")
+        if self.horizon > LONGEST_STEPWISE:
+            raise InputError(
+                f"stop plays step by step: horizon is {self.horizon}, and may be "
+                f"{LONGEST_STEPWISE} at most"
             )
 
     @property
@@ -97,7 +121,8 @@ class RunSpec:
 
     def leap_error(self, problem: Problem) -> float:
         """Return the probability of an error per leap and arm, over all of its statistics."""
-        exact = self.worst_case or not self.leap  # in the worst case the envelope is certain
+        stepwise = not self.leap or self.stop is not None
+        exact = self.worst_case or stepwise  # in the worst case the envelope is certain
         return 0.0 if exact else LEAP_ERROR * max(1, problem.rewards.statistics)
 
 

@@ -6,7 +6,7 @@ A result may come from someone else's file, so its names are made `printable`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fpbandits.core.checks import amount, printable
@@ -19,18 +19,44 @@ if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 
+STOPS_HEAD = (
+    "policy",
+    "median plays",
+    "95 % quantile",
+    "with a verdict",
+    "wrong",
+    "mean regret",
+    "95 % interval",
+)
 HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantile")
 
 
 def regret_table(result: Result) -> str:
     """Return the regret of every policy at T; a single run has no spread, and leaves it empty."""
-    lines = [HEAD, *((printable(policy), *rest) for policy, *rest in regret_rows(result))]
+    head, rows = head_and_rows(result)
+    lines = [head, *((printable(policy), *rest) for policy, *rest in rows)]
     return text_table(f"{_title(result)}: {_setting(result)}", lines, text_columns=1)
 
 
 def regret_html(result: Result) -> str:
     """Return the same table for a notebook."""
-    return html_table(_title(result), HEAD, regret_rows(result), above=[_setting(result)])
+    return html_table(_title(result), *head_and_rows(result), above=[_setting(result)])
+
+
+def head_and_rows(result: Result) -> tuple[Sequence[str], list[list[str]]]:
+    """Return the table of regret, or, where runs stop at a verdict, of the verdicts."""
+    if result.stops is None:
+        return HEAD, list(regret_rows(result))
+    return STOPS_HEAD, list(stops_rows(result))
+
+
+def stops_rows(result: Result) -> Iterator[list[str]]:
+    """Yield what the table says of each policy, below `STOPS_HEAD`."""
+    for policy, mean, interval, *_ in regret_rows(result):
+        found = result.verdicts(policy)
+        plays = ("beyond T" if each is None else f"{each:,}" for each in (found.median, found.q95))
+        shares = (f"{100 * share:.4g} %" for share in (found.share, found.wrong))
+        yield [policy, *plays, *shares, mean, interval]
 
 
 def regret_rows(result: Result) -> Iterator[list[str]]:
@@ -45,12 +71,15 @@ def regret_rows(result: Result) -> Iterator[list[str]]:
 
 def truths_table(results: Mapping[str, Result]) -> str:
     """Return the regret of every policy under every truth at T, a row for each."""
-    lines = [("truth", "policy", "mean regret", "95 % interval", "95 % quantile")]
-    for truth, result in results.items():
-        for index, (policy, mean, interval, _, _, most) in enumerate(regret_rows(result)):
-            own = printable(truth) if index == 0 else ""
-            lines.append((own, printable(policy), mean, interval, most))
     first = next(iter(results.values()))
+    left_out = () if first.stops else HEAD[3:5]  # of regret, what there is no room for
+    head = head_and_rows(first)[0]
+    kept = [place for place, name in enumerate(head) if name not in left_out]
+    lines = [("truth", *(head[place] for place in kept))]
+    for truth, result in results.items():
+        for index, (policy, *rest) in enumerate(head_and_rows(result)[1]):
+            own, row = printable(truth) if index == 0 else "", [printable(policy), *rest]
+            lines.append((own, *(row[place] for place in kept)))
     title = printable(f"{first.problem.name}, each truth in turn")
     return text_table(f"{title}: {_setting(first)}", lines, text_columns=2)
 
@@ -60,4 +89,8 @@ def _title(result: Result) -> str:
 
 
 def _setting(result: Result) -> str:
-    return f"regret at T = {result.horizon:.6g}, {counted(result.runs, 'run')}, seed {result.seed}"
+    runs = f"{counted(result.runs, 'run')}, seed {result.seed}"
+    if result.stops is not None:
+        error = result.settings["stop"]
+        return f"until a verdict of error {error:g}, T = {result.horizon:.6g}, {runs}"
+    return f"regret at T = {result.horizon:.6g}, {runs}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from fpbandits.engine.contract import Prepared, State, Workspace
-from fpbandits.engine.policy import Contexts, Policy, Reasons
+from fpbandits.engine.policy import Contexts, Eligible, Policy, Reasons
 from fpbandits.problem.problem import Problem
 
 
@@ -24,6 +24,7 @@ class BlindPolicy(Policy):
     """A policy that is blind to Θ: it plays each context as a bandit of its own."""
 
     contexts = Contexts.APART
+    eligible = Eligible.LEFT_OUT
 
     knows = "the number of arms"
     prepared_type: ClassVar[Callable[..., Prepared]]
@@ -33,6 +34,11 @@ class BlindPolicy(Policy):
         """Note how many arms there are, whether rewards are normal, and the options."""
         kind = type(self).prepared_type
         return kind(len(problem.arms), not problem.rewards.bounded, *vars(self).values())
+
+    def restrict(
+        self, problem: Problem, prepared: Prepared, context: int, among: Sequence[int]
+    ) -> Prepared:
+        return prepared._replace(arms=len(among))
 
     def index(self, prepared: Prepared, state: State, arm: int) -> float | None:
         """Return the index, on [0, 1], of an arm with rewards; None for a rule of another kind."""

@@ -65,7 +65,7 @@ def box_now(box: Box, state: State, margins: Margins, t: int) -> None:
 def competitive(box: Box, state: State, margins: Margins, marks: Counts, t: int) -> int:
     """Mark with 1 the arms that are best under a fitting model, and return how many.
 
-    Where no model fits all arms are marked, and it is −1.
+    Where no model fits all that are eligible are marked, and it is −1.
     """
     box_now(box, state, margins, t)
     found = 0
@@ -76,7 +76,8 @@ def competitive(box: Box, state: State, margins: Margins, marks: Counts, t: int)
             marks[box.theta.best[0, model]] = 1
     if found > 0:
         return found
-    marks.fill(1)
+    for arm in range(marks.size):
+        marks[arm] = box.theta.eligible[arm]
     return -1
 
 

@@ -55,6 +55,6 @@ def doubted(
     for arm in range(theta.arms):
         n, total = state.plays[first + arm], state.sums[first + arm]
         refuted = mean_deficit(n, total, better, theta.normal) if total < n * better else 0.0
-        if arm != leader and refuted < least:
+        if arm != leader and refuted < least and theta.eligible[first + arm]:
             found, least = arm, refuted
     return found

@@ -28,7 +28,9 @@ _COUNTED = 7.0
 def blind_plan(theta: Theta, state: State, cycle: Counts) -> bool:
     """Plan as IMED does, from now on; tell whether the same may follow."""
     state.counters[MISFITS] += 1
-    return imed_plan(in_context(state, state.counters[CONTEXT], theta.arms), cycle, theta.normal)
+    context, arms = state.counters[CONTEXT], theta.arms
+    eligible = theta.eligible[context * arms : (context + 1) * arms]
+    return imed_plan(in_context(state, context, arms), cycle, theta.normal, eligible)
 
 
 @jitted

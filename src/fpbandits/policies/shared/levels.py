@@ -31,8 +31,11 @@ class Theta(NamedTuple):
     arms
         How many arms there are. Where a row is "by arm", with contexts it is by pair of a context
         and an arm: all arms in the first context, then all in the second, and so on.
+    eligible
+        eligible[arm]: whether it may be played; all may, but for decisions `among` some.
     best, top, is_best
-        [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ].
+        [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ]. Of arms that
+        are eligible.
     codes
         codes[arm, θ]: which level of the arm's means.
     prior
@@ -50,6 +53,7 @@ class Theta(NamedTuple):
     by_law: bool
     normal: bool
     arms: int
+    eligible: Bools
     best: Counts
     top: Floats
     is_best: Bools
@@ -90,6 +94,7 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
         by_law=costs is not None,
         normal=not problem.rewards.bounded,
         arms=len(problem.arms),
+        eligible=np.ones(means.shape[1], bool),
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
         top=np.ascontiguousarray(_first_best(by_context, is_best).T),
         is_best=np.ascontiguousarray(is_best.reshape(len(means), -1).T),
@@ -102,6 +107,20 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
         base=np.ascontiguousarray(base),
         cost=np.ascontiguousarray(cost),
     )
+
+
+def restricted(theta: Theta, context: int, among: Sequence[int]) -> Theta:
+    """Return Θ for a decision among some arms in a context: which is best, is best of these."""
+    here, models = slice(context * theta.arms, (context + 1) * theta.arms), theta.best.shape[1]
+    eligible, is_best = theta.eligible.copy(), theta.is_best.copy()
+    best, top = theta.best.copy(), theta.top.copy()
+    eligible[here] = np.isin(np.arange(theta.arms), among)
+    means = np.take_along_axis(theta.levels[here], theta.codes[here], axis=1)
+    means = np.where(eligible[here, np.newaxis], means, -np.inf)
+    is_best[here] = means >= means.max(axis=0) - TOLERANCE
+    best[context] = is_best[here].argmax(axis=0)
+    top[context] = means[best[context], np.arange(models)]
+    return theta._replace(eligible=eligible, best=best, top=top, is_best=is_best)
 
 
 def prior_cost(weights: Sequence[float]) -> Floats:
@@ -136,3 +155,8 @@ class ThetaPolicy(Policy):
 
     def prepare(self, problem: Problem) -> Prepared:
         return type(self).prepared_type(theta(problem), *vars(self).values())
+
+    def restrict(
+        self, problem: Problem, prepared: Prepared, context: int, among: Sequence[int]
+    ) -> Prepared:
+        return prepared._replace(theta=restricted(prepared.theta, context, among))

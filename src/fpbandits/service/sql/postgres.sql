@@ -77,21 +77,23 @@ ORDER BY experiment, name FOR UPDATE
 
 -- name: decided
 SELECT units.experiment, units.name,
-    step, kind, number, events.key, arm, context, probability, reward, time, version, revision
+    step, kind, number, events.key, arm, context, probability, reward, time, version, revision,
+    among
 FROM unnest(%s::integer[], %s::text[], %s::text[]) AS asked (experiment, name, key)
 JOIN fpbandits.units ON units.experiment = asked.experiment AND units.name = asked.name
 JOIN fpbandits.events ON events.unit = units.id AND events.key = asked.key
 
 -- name: resolutions
-SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
+    among
 FROM fpbandits.events WHERE unit = %s AND number = %s AND kind <> 'decision'
 
 -- name: add_events
 INSERT INTO fpbandits.events (experiment, unit, step, kind, number, key, arm, context, probability,
-    reward, time, version, revision)
+    reward, time, version, revision, among)
 SELECT * FROM unnest(%s::integer[], %s::bigint[], %s::bigint[], %s::text[], %s::bigint[],
     %s::text[], %s::text[], %s::text[], %s::float8[], %s::float8[], %s::float8[], %s::text[],
-    %s::integer[])
+    %s::integer[], %s::text[])
 
 -- name: change_units
 UPDATE fpbandits.units SET steps = new.steps, state = new.state, due = new.due
@@ -135,13 +137,13 @@ WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = 7364
 
 -- name: log
 SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version,
-    revision
+    revision, among
 FROM fpbandits.events LEFT JOIN fpbandits.units ON units.id = unit
 WHERE events.experiment = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s
 
 -- name: by_unit
 SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version,
-    revision
+    revision, among
 FROM fpbandits.events JOIN fpbandits.units ON units.id = unit
 WHERE events.experiment = %s ORDER BY unit, step
 

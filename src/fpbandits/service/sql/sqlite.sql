@@ -58,27 +58,29 @@ WHERE experiment NOT IN (SELECT value FROM json_each(:experiments))
 LIMIT :most
 
 -- name: decided
-SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
+    among
 FROM events WHERE unit = ? AND key = ?
 
 -- name: resolutions
-SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision
+SELECT step, kind, number, key, arm, context, probability, reward, time, version, revision,
+    among
 FROM events WHERE unit = ? AND number = ? AND kind <> 'decision'
 
 -- name: add_event
 INSERT INTO events (experiment, unit, step, kind, number, key, arm, context, probability, reward,
-    time, version, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    time, version, revision, among)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: log
 SELECT seq, units.name, step, kind, number, key, arm, context, probability, reward, time, version,
-    revision
+    revision, among
 FROM events LEFT JOIN units ON units.id = unit
 WHERE events.experiment = ? AND seq > ? ORDER BY seq LIMIT ?
 
 -- name: by_unit
 SELECT units.name, step, kind, number, key, arm, context, probability, reward, time, version,
-    revision
+    revision, among
 FROM events JOIN units ON units.id = unit
 WHERE events.experiment = ? ORDER BY unit, step
 

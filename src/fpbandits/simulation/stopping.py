@@ -1,0 +1,254 @@
+"""Runs that end at their first verdict: an arm that is best under every model not ruled out.
+
+By `fpbandits.theory.ruling_out` the truth is ever ruled out with probability at most ``error``, so
+no more runs than that end with a wrong verdict. With contexts there must be such an arm in each of
+them. Runs are played step by step, by a compiled loop of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats
+from fpbandits.core.checks import whole_number
+from fpbandits.core.streams import run_stream
+from fpbandits.engine.compiling import compiled, jitted
+from fpbandits.engine.contract import CONTEXT, Ahead, in_context
+from fpbandits.engine.plain import PlainPolicy
+from fpbandits.engine.policy import Contexts, Policy
+from fpbandits.errors import InputError
+from fpbandits.families.information import minus_log
+from fpbandits.simulation.cell import Cell
+from fpbandits.simulation.kernel import draw_context, draw_sum, law_of
+from fpbandits.simulation.result import Result
+from fpbandits.simulation.runner import Progress, check_memory
+from fpbandits.simulation.truths import truths
+from fpbandits.theory.ruling_out import is_ruled_out
+
+_plan, _observe = Policy.plan, Policy.observe
+
+
+class Stopped(NamedTuple):
+    """Runs that ended at their verdicts: pulls[run, pair], plans[run], and named[run, context].
+
+    ``named`` are the arms of the verdict; −1 for a run that has none by the horizon.
+    """
+
+    pulls: Counts
+    plans: Counts
+    named: Counts
+
+    @property
+    def plays(self) -> Counts:
+        """After how many plays each run has its verdict; 0: it has none."""
+        return np.where(self.named[:, 0] >= 0, self.pulls.sum(axis=1), 0)
+
+
+def play_stopping(
+    cells: Mapping[str, Cell],
+    *,
+    out: object = None,
+    workers: int | None = None,
+    executor: object = None,
+    progress: Progress | None = None,
+) -> dict[str, Result]:
+    """Play cells whose runs stop at a verdict; arguments are as in `play_cells`."""
+    if out is not None or executor is not None:
+        kept = "out" if out is not None else "executor"
+        raise InputError(f"runs that stop at a verdict are played here and not kept: no {kept}")
+    if workers is not None:
+        workers = whole_number("workers", workers, least=1, most=4096)
+    check_memory([(cell.spec.runs, 1, cell.problem.pairs) for cell in cells.values()])
+    for cell in cells.values():
+        _check(cell)
+    found, total = dict[str, Result](), sum(cell.spec.runs for cell in cells.values())
+    ended = 0
+    for name, cell in cells.items():
+        error = cell.spec.stop
+        assert error is not None
+        stopped = play_until_verdict(cell, cell.spec.runs, error, workers)
+        ended += cell.spec.runs
+        if progress is not None:
+            progress(name, 1.0, ended / total)
+        result = cell.result(stopped.pulls[:, np.newaxis], stopped.plans)
+        shape = len(cell.problem.contexts) or 1, len(cell.problem.arms)
+        gaps = np.atleast_2d(result.gaps).reshape(-1, *shape) / cell.problem.rewards.width
+        stops = np.stack([stopped.plays, _is_wrong(stopped.named, gaps)])
+        found[name] = replace(result, stops={result.policy: stops})
+    return found
+
+
+def _check(cell: Cell) -> None:
+    """Refuse a cell whose runs cannot end at a verdict."""
+    policy = cell.policy
+    if getattr(policy, "change_rate", 0):
+        raise InputError(
+            f"{policy} expects the truth to change, and a verdict is for one that does not: leave "
+            "out stop or change_rate"
+        )
+    if isinstance(policy, PlainPolicy):
+        raise InputError(f"{policy} is in ordinary Python, and stop plays compiled policies alone")
+
+
+def play_until_verdict(cell: Cell, runs: int, error: float, workers: int | None = None) -> Stopped:
+    """Play runs of a cell up to their verdicts."""
+    problem, seed, horizon = cell.problem, cell.spec.seed, cell.spec.horizon
+    models, pairs = len(problem.models), problem.pairs
+    costs = problem.rewards.costs()
+    if costs is None:  # of 0/1 rewards, whose only statistic is their sum
+        means = problem.rewards.unit_means
+        costs = minus_log(1 - means), (minus_log(means) - minus_log(1 - means))[:, :, np.newaxis]
+    base, cost = map(np.ascontiguousarray, costs)
+    means = problem.rewards.unit_means.reshape(models, -1, len(problem.arms))
+    best = np.ascontiguousarray(means >= means.max(axis=2, keepdims=True) - TOLERANCE)
+    prior = np.array(problem.prior or [1 / models] * models)
+    with np.errstate(divide="ignore"):
+        weights = np.log(prior)
+    upto = np.cumsum(problem.shares or (1.0,))
+    apart = len(upto) > 1 and cell.policy.contexts is Contexts.APART
+    rows = truths(problem, cell.truth, seed, range(runs))
+    pulls, named = np.zeros((runs, pairs), np.int64), np.full((runs, len(upto)), -1, np.int64)
+
+    def one(run: int) -> int:
+        laws = cell.laws
+        if rows is not None:
+            laws = laws.reordered(rows[run : run + 1], np.arange(pairs))
+        own, policy, state = cell.ready, cell.policy, cell.policy.new_state(problem)
+        policy.renew(own.workspace)
+        plans: int = _play(
+            own.prepared,
+            state,
+            law_of(laws),
+            own.workspace,
+            run_stream(seed, run),
+            upto,
+            apart,
+            horizon,
+            base,
+            cost,
+            best,
+            prior,
+            error,
+            weights.copy(),
+            np.zeros(models),
+            np.zeros(problem.rewards.statistics),
+            named[run],
+        )
+        pulls[run] = state.plays
+        return plans
+
+    with ThreadPoolExecutor(workers) as executor:
+        return Stopped(pulls, np.array(list(executor.map(one, range(runs))), np.int64), named)
+
+
+def _is_wrong(named: Counts, gaps: Floats) -> Bools:
+    """Tell which runs ended with an arm that is not best, by gaps[run or 1, context, arm]."""
+    arms = np.maximum(named, 0)[:, :, np.newaxis]
+    lost = np.take_along_axis(np.broadcast_to(gaps, (len(named), *gaps.shape[1:])), arms, axis=2)
+    wrong: Bools = (named[:, 0] >= 0) & (lost > TOLERANCE).any(axis=(1, 2))
+    return wrong
+
+
+@compiled
+def _play(
+    prepared: Any,
+    state: Any,
+    law: Any,
+    workspace: Any,
+    random: Any,
+    upto: Any,
+    apart: bool,
+    horizon: int,
+    base: Any,
+    cost: Any,
+    best: Any,
+    prior: Any,
+    error: float,
+    weights: Any,
+    shares: Any,
+    statistics: Any,
+    named: Any,
+) -> int:
+    """Play one run up to its first verdict, or to the horizon; return how many plans it took.
+
+    ``weights`` are the logarithms of prior and likelihood together, ``shares`` and ``statistics``
+    to work in, by model and of one reward. ``base`` and ``cost`` are a family's `costs`,
+    ``best[model, context, arm]`` best arms. ``named`` gets the arms of the verdict.
+    """
+    contexts = upto.size
+    arms = base.shape[1] // contexts
+    t, plans, first, here = 0, 0, 0, state
+    while t < horizon:
+        if contexts > 1:
+            context = draw_context(upto, random)
+            first = context * arms
+            if apart:
+                here = in_context(state, context, arms)
+            else:
+                state.counters[CONTEXT] = context
+        length = _plan(prepared, here, workspace, Ahead(None, 1, t, None), random)[0]
+        plans += 1
+        for place in range(length if contexts == 1 else 1):
+            if t == horizon:
+                break
+            arm = workspace.cycle[place]
+            pair = first + arm
+            for k in range(statistics.size):
+                statistics[k] = 0.0
+            total = draw_sum(law, pair, 1, random, statistics)
+            for k in range(statistics.size):
+                state.statistics[pair, k] += statistics[k]
+            _observe(prepared, here, arm if apart else pair, 1, total, random)
+            t += 1
+            for model in range(weights.size):
+                weights[model] -= base[model, pair]
+                if statistics.size == 0:
+                    weights[model] -= total * cost[model, pair, 0]
+                for k in range(statistics.size):
+                    weights[model] -= statistics[k] * cost[model, pair, k]
+            if is_sure(weights, prior, error, best, shares, named):
+                return plans
+    return plans
+
+
+@jitted
+def is_sure(weights: Any, prior: Any, error: float, best: Any, shares: Any, named: Any) -> bool:
+    """Tell whether, in every context, some arm is best under every model that is not ruled out.
+
+    If so ``named`` gets the first such arm of each context, else it is as before.
+    """
+    most, total = weights[0], 0.0
+    for model in range(weights.size):
+        most = max(most, weights[model])
+    for model in range(weights.size):
+        shares[model] = math.exp(weights[model] - most)
+        total += shares[model]
+    for model in range(weights.size):  # from here on, 0 for those that are ruled out
+        if is_ruled_out(shares[model], total - shares[model], prior[model], error):
+            shares[model] = 0.0
+    for context in range(best.shape[1]):
+        if _first_sure(best, shares, context) < 0:
+            return False
+    for context in range(best.shape[1]):
+        named[context] = _first_sure(best, shares, context)
+    return True
+
+
+@jitted
+def _first_sure(best: Any, shares: Any, context: int) -> int:
+    """Return the first arm that is best under all models with a share; −1: none."""
+    for arm in range(best.shape[2]):
+        everywhere = True
+        for model in range(shares.size):
+            if shares[model] > 0 and not best[model, context, arm]:
+                everywhere = False
+                break
+        if everywhere:
+            return arm
+    return -1
