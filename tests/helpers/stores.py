@@ -488,7 +488,9 @@ class StoreContract:
     def test_an_exported_log_is_read_by_fit(
         self, store: Store, tmp_path: Path, ending: str
     ) -> None:
-        experiment = put(store, problem=CONTEXTS, policy="thompson-theta", reward_wait=100)
+        experiment = put(
+            store, problem=CONTEXTS, policy="thompson-theta", reward_wait=100, late="any"
+        )
         rewards = {}
         for place in range(30):
             ask = Ask(f"u{place % 3}", None, "there" if place % 2 else "here")
@@ -498,7 +500,7 @@ class StoreContract:
                 one(store, experiment, Tell((ask.unit, place // 3), reward))
                 rewards[answer["decision"]] = (ask.unit, answer["arm"], ask.context, reward)
         path = tmp_path / f"log.{ending}"
-        assert export(store, "e", path) == len(rewards) == 24
+        assert export(store, "e", path).counted == len(rewards) == 24
         log = read_log(
             path, unit="unit", arm="arm", reward="reward", context="context", numbers=["propensity"]
         )
@@ -510,7 +512,7 @@ class StoreContract:
     def test_new_models_begin_with_the_history_of_the_old(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        old = put(store, reward_wait=1000)
+        old = put(store, reward_wait=1000, late="any")
         told: dict[str, list[tuple[str, float]]] = {}
         random = np.random.default_rng(5)
         for place in range(40):
@@ -526,18 +528,17 @@ class StoreContract:
         # Interrupted in the middle of a unit, and taken up again.
         monkeypatch.setattr(migrate_module, "_AT_ONCE", 3)
         with pytest.raises(KeyboardInterrupt):
-            migrate(store, "e", "new", models, interrupt)
+            migrate(store, "e", "new", models, progress=interrupt_giving)
         kept = store.experiment("new")
         assert kept is not None
         assert kept.status == MIGRATING
         with pytest.raises(ConflictError, match="'new' is another experiment"):
             migrate(store, "e", "new", {**models, "seed": 7})
-        assert migrate(store, "e", "new", models) == 7
+        assert migrate(store, "e", "new", models).units == 7
         kept = store.experiment("new")
         assert kept is not None
         assert kept.status == OPEN
-        with pytest.raises(ConflictError, match="there already"):
-            migrate(store, "e", "new", models)
+        assert migrate(store, "e", "new", models).added == 0
 
         new = Experiment.from_kept(kept)
         assert (new.reward_wait, str(new.policy)) == (1000.0, "fp-ucb")
@@ -554,7 +555,7 @@ class StoreContract:
         # What was observed is history for the next one, too; here each reward is a transaction.
         monkeypatch.setattr(migrate_module, "_AT_ONCE", 1)
         migrate(store, "new", "newer", {})
-        newer = put(store, "newer", **models, reward_wait=1000)
+        newer = put(store, "newer", **models, reward_wait=1000, late="any")
         assert len(events(store, newer)) == sum(map(len, told.values()))
 
     def test_models_that_do_not_allow_the_history_are_refused_and_not_kept(
@@ -563,7 +564,7 @@ class StoreContract:
         experiment = put(store)
         one(store, experiment, Ask("u"))
         one(store, experiment, Tell(("u", 0), 1.0))
-        with pytest.raises(InputError, match=r"'u', reward 1: unknown arm 'a'"):
+        with pytest.raises(InputError, match=r"'u', arm 'a': it was played in 'e'"):
             migrate(store, "e", "new", {"problem": PROBLEM.replace('"a"', '"c"')})
         assert store.experiment("new") is None
 
@@ -781,6 +782,11 @@ class StoreContract:
 
 def interrupt(units: int) -> None:
     raise KeyboardInterrupt
+
+
+def interrupt_giving(words: str) -> None:
+    if words.endswith("given"):
+        raise KeyboardInterrupt
 
 
 def json_of(agent: Agent) -> range:

@@ -93,6 +93,6 @@ def test_spans_grow_with_time_and_lose_nothing(store: Store) -> None:
     begun = logged.event.time
     for hours in range(100):
         follow._count(logged.event._replace(time=begun + 3600 * hours))
-    assert sum(events["decision"] for events in follow.spans.values()) == 100
+    assert sum(span.events["decision"] for span in follow.spans.values()) == 100
     assert len(follow.spans) <= 120
     assert follow.seconds == 4096  # the least power of two that 120 spans cover 99 hours with

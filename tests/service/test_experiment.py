@@ -24,7 +24,25 @@ def test_a_definition_says_it_all() -> None:
         **body,
         "late": "in-order",
         "default_reward": None,
+        "explore": 0.0,
     }
+
+
+def test_a_share_of_decisions_explores_and_says_how_likely_each_was() -> None:
+    """Of 400 first decisions about 100 explore, half of them with the other arm: 50 ± 25."""
+    experiment = checked_experiment("e", {"problem": PROBLEM, "explore": 0.25})
+    first = [experiment.agent(f"u{place}").ask() for place in range(400)]
+    planned = checked_experiment("e", {"problem": PROBLEM}).agent("u").ask().arm
+    assert 25 <= sum(each.arm != planned for each in first) <= 75
+    assert {(each.arm == planned, each.probability) for each in first} == {
+        (True, 0.875),
+        (False, 0.125),
+    }
+    for share in (-0.1, 1.1, "x"):
+        with pytest.raises(InputError, match="explore"):
+            checked_experiment("e", {"problem": PROBLEM, "explore": share})
+    with pytest.raises(InputError, match="cannot tell how likely"):
+        checked_experiment("e", {"problem": PROBLEM, "policy": "thompson", "explore": 0.1})
 
 
 def test_units_draw_each_for_themselves_and_always_the_same() -> None:

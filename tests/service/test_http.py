@@ -302,7 +302,7 @@ def test_what_is_wrong_is_said_in_one_line(
 
 BAD = [
     ({}, "'problem' is missing"),
-    ([], "expected an object with problem, policy, seed, late, reward_wait, default_reward, not"),
+    ([], "expected an object with problem, policy, seed, late, reward_wait, default_reward, exp"),
     ({"problem": 7}, "problem must be the text of a TOML file"),
     ({**EXPERIMENT, "policy": 7}, "policy must be a text"),
     ({"problem": "arms = 7"}, "problem: "),

@@ -208,6 +208,11 @@ class Agent(Saved, RefusesOldAttributes):
         return {name: blocked for name, blocked in found.items() if blocked is not None}
 
     @property
+    def observed(self) -> int:
+        """How many rewards it took in by `observe`."""
+        return self._from_history
+
+    @property
     def plays(self) -> dict[str, Any]:
         """How many rewards of each arm count so far, by context if there are any."""
         return self.problem.by_name(self._seen.plays.tolist())

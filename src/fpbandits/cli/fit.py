@@ -49,6 +49,7 @@ def fit(
         float | None,
         typer.Option(metavar="K", help="Of amounts of revenue.  [default: fitted]"),
     ] = None,
+    cost: options.Cost = None,
     missing: options.Missing = "refuse",
     like: Annotated[
         Path | None,
@@ -93,6 +94,7 @@ def fit(
             reward=reward,
             context=context,
             key=key,
+            cost=cost,
             missing=missing,
             like=like,
             family=family,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fpbandits.cli.options import ProblemName
-from fpbandits.cli.verify import StoreName, counting
+from fpbandits.cli.options import Json, ProblemName
+from fpbandits.cli.verify import StoreName, saying
+
+if TYPE_CHECKING:
+    from fpbandits.service.migrate import Migration
 
 
 def migrate(
@@ -20,12 +23,18 @@ def migrate(
     policy: Annotated[
         str | None, typer.Option(metavar="POLICY", help="[default: the old one's]")
     ] = None,
+    retire: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ARM", help="An arm whose rewards are left out; may be repeated."),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Begin an experiment with the history of another.
 
-    Every unit's rewards are observed under the new models. Stop using the old experiment first.
+    Every unit's rewards are observed under the new models. Stop asking the old experiment first.
+    Run again, it brings the rewards that the old experiment got since then.
     """
-    from fpbandits.errors import counted
+    from fpbandits.cli.output import print_json
     from fpbandits.problem.files import load_problem, problem_to_toml
     from fpbandits.service.migrate import migrate
     from fpbandits.service.store import open_store
@@ -33,6 +42,34 @@ def migrate(
     definition: dict[str, object] = {"problem": problem_to_toml(load_problem(problem))}
     if policy is not None:
         definition["policy"] = policy
-    with closing(open_store(store)) as opened, counting("rewards") as progress:
-        units = migrate(opened, old, new, definition, progress)
-    sys.stderr.write(f"{new} has the history of {counted(units, 'unit')}, and takes requests\n")
+    with closing(open_store(store)) as opened, saying() as progress:
+        found = migrate(opened, old, new, definition, retire=retire or (), progress=progress)
+    if json:
+        print_json(vars(found))
+    else:
+        sys.stdout.write(_said(found, old, new))
+
+
+def _said(found: Migration, old: str, new: str) -> str:
+    """Return what came over, what did not, and what became of the types."""
+    from fpbandits.errors import counted, quote
+
+    units = f"{new} has the history of {counted(found.units, 'unit')}"
+    lines = [f"{units}, {counted(found.rewards, 'reward')}, and takes requests"]
+    if 0 < found.added < found.rewards:
+        lines.append(f"{counted(found.added, 'reward')} of these came with this run")
+    for arm, rewards in found.retired.items():
+        lines.append(f"{counted(rewards, 'reward')} of {quote(arm)} left out: it is retired")
+    if found.pending:
+        blocked = f", and block {counted(found.blocked, 'reward')}" if found.blocked else ""
+        lines.append(
+            f"{counted(found.pending, 'decision')} of {old} are pending{blocked}: send their "
+            "rewards there, then run this command again"
+        )
+    if sum(map(len, found.types.values())) > 1:
+        lines += ["", f"units by their likeliest model, in {old} and then in {new}:"]
+        width = max(map(len, found.types))
+        for model, after in found.types.items():
+            shares = ", ".join(f"{units:,} {name}" for name, units in after.most_common())
+            lines.append(f"  {model:<{width}}  {after.total():>7,}  → {shares}")
+    return "\n".join(lines) + "\n"

@@ -155,6 +155,10 @@ Context = Annotated[
     str | None, column("--context", "The context that was seen before the decision, if any.")
 ]
 Key = Annotated[str | None, column("--key", "What tells a row from others: none may come twice.")]
+Cost = Annotated[
+    Sequence[float] | None,
+    floats("--cost", "C,C,..", "What a sale costs, for all arms or each: rewards less that."),
+]
 Missing = Annotated[
     str,
     typer.Option(metavar="drop|refuse", help="Rows in which something is missing."),

@@ -59,31 +59,47 @@ def export(
     store: StoreName,
     file: Annotated[Path, typer.Argument(help="A .parquet or .csv file.")],
     experiment: Annotated[str, typer.Option(metavar="NAME", help="The experiment.")],
+    json: Json = False,
 ) -> None:
     """Write a service's log as a file that fit reads.
 
-    A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision.
+    A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision, key,
+    inherited.
     """
+    from fpbandits.cli.output import print_json
     from fpbandits.core.storage import shown
     from fpbandits.errors import counted
     from fpbandits.service.export import export
     from fpbandits.service.store import open_store
 
     with closing(open_store(store)) as opened, counting("rewards") as progress:
-        rows = export(opened, experiment, file, progress)
-    sys.stderr.write(f"wrote {counted(rows, 'reward')} to {shown(file)}\n")
+        found = export(opened, experiment, file, progress)
+    inherited = f", {found.inherited:,} of them inherited," if found.inherited else ""
+    sys.stderr.write(f"wrote {counted(found.counted, 'reward')}{inherited} to {shown(file)}\n")
+    if found.blocked:
+        behind = f"behind {counted(found.pending, 'pending decision')} do not count yet"
+        sys.stderr.write(f"{counted(found.blocked, 'reward')} {behind}, and are left out\n")
+    if json:
+        print_json(vars(found))
 
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
     """Show a running count on a terminal."""
+    with saying() as say:
+        yield lambda count: say(f"{count:,} {what}")
+
+
+@contextmanager
+def saying() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what is done so far."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from fpbandits.cli.output import new_console
 
     console = new_console(stderr=True)
-    columns = TextColumn("{task.completed:,.0f} " + what), TimeElapsedColumn()
+    columns = TextColumn("{task.description}"), TimeElapsedColumn()
     hidden = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda count: bar.update(task, completed=count)
+        task = bar.add_task("", total=None)
+        yield lambda words: bar.update(task, description=words)

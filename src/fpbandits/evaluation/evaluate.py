@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from fpbandits.evaluation.thinning import (
     uniform_propensities,
     usable_rows,
 )
+from fpbandits.logs.cost import less_cost
 from fpbandits.logs.log import Log, read_log
 from fpbandits.logs.sketch import share_within
 from fpbandits.logs.sources import Progress
@@ -48,6 +50,7 @@ def evaluate(
     key: str | None = None,
     propensity: str | None = None,
     uniform: bool = False,
+    cost: float | Sequence[float] | None = None,
     missing: str = "refuse",
     seed: int = 0,
     progress: Progress | None = None,
@@ -78,6 +81,8 @@ def evaluate(
         The column that says how likely the arm that was played was to be chosen.
     uniform
         In place of a propensity: every arm was as likely as any other.
+    cost
+        What a sale costs, if the models are of profit and the log of revenue; see `fit`.
     missing
         "refuse" rows in which something is missing, or "drop" them.
     seed
@@ -129,6 +134,7 @@ def evaluate(
     )
     chances = uniform_propensities(read) if propensity is None else read.extra[propensity]
     with read.naming_rows():
+        read = less_cost(read, cost)
         check_propensities(read, chances)
         for player in players.values():
             check_rewards(player, read)

@@ -21,6 +21,7 @@ from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
 from fpbandits.fitting.naming import names_and_order
 from fpbandits.fitting.result import Fit
+from fpbandits.logs.cost import less_cost
 from fpbandits.logs.log import Log, log_name, read_log
 from fpbandits.logs.sketch import sketch
 from fpbandits.logs.sources import Progress
@@ -44,6 +45,7 @@ def fit(
     types: int | None = None,
     seed: int = 0,
     arms: Sequence[str] | None = None,
+    cost: float | Sequence[float] | None = None,
     missing: str = "refuse",
     like: Problem | str | os.PathLike[str] | None = None,
     name: str | None = None,
@@ -72,6 +74,9 @@ def fit(
         What all random choices come from.
     arms
         The arms that there may be, in order; by default those in the log, sorted.
+    cost
+        What a sale costs, one number or one for each arm: then rewards other than 0 are revenue,
+        and the models are of profit, reward − cost.
     missing
         "refuse" rows in which something is missing, or "drop" them.
     like
@@ -116,6 +121,8 @@ def fit(
         missing=missing,
         progress=tell,
     )
+    with read.naming_rows():
+        read = less_cost(read, cost)
     if name is None:
         name = log_name(log, "fit")
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"

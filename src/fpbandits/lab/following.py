@@ -3,6 +3,8 @@
 A `Follower` reads the new events of an experiment's log, some at a time, and counts them. For the
 units with the latest events it loads the agents, to see which models are plausible and how many
 rewards are blocked. There may be millions of units, so it loads at most `MOST_UNITS`.
+
+History of an earlier experiment is counted, and is no part of what happens over time.
 """
 
 from __future__ import annotations
@@ -11,8 +13,17 @@ from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fpbandits.agent.agent import Agent
 from fpbandits.service.experiment import Experiment, Kept
-from fpbandits.service.step import DECISION, EXPIRED, FORGOT, REWARD, Event, unpacked
+from fpbandits.service.step import (
+    DECISION,
+    EXPIRED,
+    FORGOT,
+    OBSERVED,
+    REWARD,
+    Event,
+    unpacked,
+)
 from fpbandits.service.store import Store
 
 MOST_UNITS = 1_000
@@ -23,6 +34,21 @@ _AT_ONCE = 20_000
 
 _MOST_SPANS = 120
 """Events are counted in at most so many spans of time; beyond that, spans double in length."""
+
+
+@dataclass
+class Span:
+    """What happened in a span of time: events by kind, and rewards that count with their sum."""
+
+    events: Counter[str] = field(default_factory=Counter)
+    rewards: int = 0
+    total: float = 0.0
+
+    def add(self, other: Span) -> None:
+        """Take in another span."""
+        self.events.update(other.events)
+        self.rewards += other.rewards
+        self.total += other.total
 
 
 class UnitState(NamedTuple):
@@ -65,19 +91,20 @@ class Follower:
     ----------
     experiment
         The experiment.
-    events
-        The number of events of each kind.
+    events, arms
+        The number of events of each kind, and of decisions for each arm.
     seconds
         The length of a span of time.
     spans
-        Events of each kind in each span; span k begins k · ``seconds`` after 1970.
+        What happened in each span; span k begins k · ``seconds`` after 1970.
     """
 
     def __init__(self, store: Store, kept: Kept) -> None:
         self.experiment = Experiment.from_kept(kept)
         self.events: Counter[str] = Counter()
+        self.arms: Counter[str] = Counter()
         self.seconds = 1.0
-        self.spans: dict[int, Counter[str]] = {}
+        self.spans: dict[int, Span] = {}
         self._store, self._upto = store, 0
         self._units: OrderedDict[str, UnitState | None] = OrderedDict()
 
@@ -97,11 +124,35 @@ class Follower:
         return len(events) == _AT_ONCE
 
     def _count(self, event: Event) -> None:
-        self.spans.setdefault(int(event.time // self.seconds), Counter())[event.kind] += 1
+        if event.kind == OBSERVED:
+            return
+        if event.kind == DECISION and event.arm is not None:
+            self.arms[event.arm] += 1
+        counts = event.kind in (REWARD, EXPIRED) and event.reward is not None
+        happened = Span(Counter([event.kind]), int(counts), event.reward or 0.0 if counts else 0.0)
+        self.spans.setdefault(int(event.time // self.seconds), Span()).add(happened)
         while max(self.spans) - min(self.spans) >= _MOST_SPANS:
             spans, self.spans, self.seconds = self.spans, {}, 2 * self.seconds
-            for number, events in spans.items():
-                self.spans.setdefault(number // 2, Counter()).update(events)
+            for number, span in spans.items():
+                self.spans.setdefault(number // 2, Span()).add(span)
+
+    @property
+    def rewards(self) -> Span:
+        """All spans together."""
+        everything = Span()
+        for span in self.spans.values():
+            everything.add(span)
+        return everything
+
+    @property
+    def latest(self) -> list[str]:
+        """The units with the latest events, the latest first."""
+        return list(reversed(self._units))
+
+    def agent(self, unit: str) -> Agent | None:
+        """Return the agent of a unit, if there is one."""
+        row = self._store.unit((self.experiment.id, unit))
+        return None if row is None else unpacked(self.experiment, unit, row.state)[0]
 
     @property
     def open(self) -> int:
@@ -126,9 +177,8 @@ class Follower:
         return summary
 
     def _load(self, unit: str) -> UnitState | None:
-        row = self._store.unit((self.experiment.id, unit))
-        if row is None:
+        agent = self.agent(unit)
+        if agent is None:
             return None
-        agent, _ = unpacked(self.experiment, unit, row.state)
         blocked = sum(each.rewards for each in agent.blocked.values())
         return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from html import escape
 
 from nicegui import run, ui
 
 from fpbandits.core.markup import Strong, html_table
-from fpbandits.errors import Error, counted
-from fpbandits.lab.following import MOST_UNITS, Follower, Summary
+from fpbandits.errors import Error, counted, listed, quote
+from fpbandits.lab.following import MOST_UNITS, Follower, Span, Summary
 from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.experiment import Kept
-from fpbandits.service.step import DECISION, EXPIRED, LATE, REWARD
+from fpbandits.service.step import DECISION, EXPIRED, LATE, OBSERVED, REWARD
 from fpbandits.service.store import Store
 
 _EVERY = 2.0
 """Seconds between two reads of the store."""
 
-_MOST_ROWS = 30
+_MOST_ROWS, _MOST_POINTS = 30, 30
 _WIDTH, _HEIGHT, _BELOW = 720, 140, 20
 
 
@@ -34,11 +35,16 @@ class LivePart:
         self._choice.classes("field").on_value_change(self._choose)
         self._notice = Notice()
         self._notice.say("Looking for experiments …")
-        self._counts = table()
-        with ui.element("figure").classes("events"):
-            self._events = ui.html(sanitize=False).classes("roll")
-            self._span = ui.label().classes("quiet")
-        self._units = table()
+        with ui.element("div").classes("beside"):
+            with ui.element("div"):
+                self._counts = table()
+            with ui.element("div"):
+                self._rewards, self._mean = _picture()
+                self._events, self._span = _picture()
+        with ui.element("div").classes("beside"):
+            self._arms, self._units = table(), table()
+        self._name = ui.input("look up a unit", on_change=self._show_unit).classes("field")
+        self._unit = table()
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:
@@ -81,18 +87,36 @@ class LivePart:
             f"{counted(len(experiment.problem.models), 'model')}; {read} at {now}"
         )
         self._counts.content = counts_table(follower, summary)
+        self._rewards.content, self._mean.text = rewards_picture(follower)
         self._events.content = events_picture(follower)
         words = f"Decisions (blue) and rewards (orange) per {_length(follower.seconds)}."
         self._span.text = words if follower.spans else ""
+        self._arms.content = arms_table(follower)
         self._units.content = types_table(summary)
+        self._name.set_autocomplete(follower.latest[:_MOST_ROWS])
+        self._show_unit()
+
+    def _show_unit(self) -> None:
+        name, follower = str(self._name.value or "").strip(), self._follower
+        self._unit.content = "" if follower is None or not name else unit_table(follower, name)
+
+
+def _picture() -> tuple[ui.html, ui.label]:
+    """Return elements for a picture and for the words below it."""
+    with ui.element("figure").classes("events"):
+        return ui.html(sanitize=False), ui.label().classes("quiet")
 
 
 def counts_table(follower: Follower, summary: Summary) -> str:
     """Return the numbers of events, and an alarm if no model fits some units."""
     settled = sum(summary.settled.values())
     latest = f"of {counted(summary.units, 'unit')} with the latest events"
+    rewards = follower.rewards
+    mean = f"{rewards.total / rewards.rewards:.4g}" if rewards.rewards else ""
     rows = [
+        [Strong("mean reward"), f"of {counted(rewards.rewards, 'reward')} that count", mean],
         ["decisions", "", f"{follower.events[DECISION]:,}"],
+        ["rewards inherited", "of an earlier experiment", f"{follower.events[OBSERVED]:,}"],
         ["decisions without a reward yet", "", f"{follower.open:,}"],
         ["rewards in time", "", f"{follower.events[REWARD]:,}"],
         ["rewards too late", "they do not count", f"{follower.events[LATE]:,}"],
@@ -102,16 +126,37 @@ def counts_table(follower: Follower, summary: Summary) -> str:
     ]
     if summary.misfits:
         rows[-1] = [Strong(f"Alarm: {rows[-1][0]}"), *rows[-1][1:]]
-    return html_table("What has happened", ["", "", "how many"], rows, text_columns=2)
+    return html_table("How it is going", ["", "", ""], rows, text_columns=2)
+
+
+def arms_table(follower: Follower) -> str:
+    """Return which arms were played, and how often."""
+    made = follower.arms.total()
+    rows = [
+        [arm, f"{decisions:,}", f"{decisions / made:.1%}"]
+        for arm, decisions in follower.arms.most_common(_MOST_ROWS)
+    ]
+    return html_table("Which arms are played", ["arm", "decisions", "share"], rows)
+
+
+def unit_table(follower: Follower, name: str) -> str:
+    """Return what is known of a unit."""
+    agent = follower.agent(name)
+    if agent is None:
+        latest = (
+            f"the latest are {listed(follower.latest)}" if follower.latest else "there are none"
+        )
+        return html_table(f"There is no unit {quote(name)}", [], [], above=[latest])
+    return f"<h3>{escape(name)}</h3>{agent._repr_html_()}"
 
 
 def types_table(summary: Summary) -> str:
     """Return which models fit the units best, and which are the only plausible ones."""
     rows = [
-        [model, f"{units:,}", f"{summary.settled[model]:,}"]
+        [model, f"{units:,}", f"{units / summary.units:.1%}", f"{summary.settled[model]:,}"]
         for model, units in summary.likeliest.most_common(_MOST_ROWS)
     ]
-    head = ["model", "units that it fits best", "units with no other plausible one"]
+    head = ["model", "units that it fits best", "share", "units with no other plausible one"]
     above = [f"Of the units with the latest events, {MOST_UNITS:,} at the most."]
     return html_table("Which model fits which units", head, rows, above=above)
 
@@ -122,8 +167,8 @@ def events_picture(follower: Follower) -> str:
         return ""
     first, last = min(follower.spans), max(follower.spans)
     counts = {
-        number: (events[DECISION], events[REWARD] + events[EXPIRED])
-        for number, events in follower.spans.items()
+        number: (span.events[DECISION], span.events[REWARD] + span.events[EXPIRED])
+        for number, span in follower.spans.items()
     }
     most = max(map(max, counts.values())) or 1
     width = _WIDTH / (last - first + 1)
@@ -136,13 +181,46 @@ def events_picture(follower: Follower) -> str:
                 f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
+    return _over_time(follower, "decisions and rewards", f"{most:,}", "".join(bars))
+
+
+def rewards_picture(follower: Follower) -> tuple[str, str]:
+    """Return the mean reward over time as a line, and words that explain it."""
+    spans, width = follower.spans, 1
+    if not any(span.rewards for span in spans.values()):
+        return "", ""
+    first, last = min(spans), max(spans)
+    while last // width - first // width >= _MOST_POINTS:
+        width += 1
+    grouped: dict[int, Span] = {}
+    for number, span in spans.items():
+        grouped.setdefault(number // width, Span()).add(span)
+    means = {k: each.total / each.rewards for k, each in sorted(grouped.items()) if each.rewards}
+    low, high = min(means.values()), max(means.values())
+    scale = _HEIGHT / (high - low or 1.0)
+    points = []
+    for number, mean in means.items():
+        middle = max(first, min(last + 1, (number + 0.5) * width)) - first
+        x = _WIDTH * middle / (last - first + 1)
+        points.append((x, _HEIGHT - scale * (mean - low) if high > low else _HEIGHT / 2))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
+    line = f'<polyline points="{path}" fill="none" stroke="{ORANGE}" stroke-width="2"/>'
+    marks = f'{line}<g fill="{ORANGE}">{dots}</g>'
+    words = f"Mean reward per {_length(width * follower.seconds)}, from {low:.4g} to {high:.4g}."
+    return _over_time(follower, "mean reward", f"{high:.4g}", marks), words
+
+
+def _over_time(follower: Follower, what: str, top: str, marks: str) -> str:
+    """Return a picture over the time of all events: ``top`` names its upper end."""
+    first, last = min(follower.spans), max(follower.spans)
     moments = (datetime.fromtimestamp(span * follower.seconds) for span in (first, last + 1))
     ends = [moment.strftime("%Y-%m-%d %H:%M:%S") for moment in moments]
     return (
         f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
-        f"<title>decisions and rewards from {ends[0]} to {ends[1]}</title>"
-        f'{"".join(bars)}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
-        f'<text x="0" y="-2">{most:,}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
+        f"<title>{what} from {ends[0]} to {ends[1]}</title>"
+        f'{marks}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
+        f'<text x="0" y="-2">{top}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
         f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
     )
 

@@ -6,6 +6,7 @@ from functools import partial
 from html import escape
 
 from nicegui import run, ui
+from nicegui.events import GenericEventArguments
 
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
@@ -15,6 +16,7 @@ from fpbandits.lab.session import Session
 from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
+from fpbandits.policies.parsing import named_policies
 from fpbandits.report.html import data_url
 from fpbandits.report.times import as_written
 from fpbandits.simulation.figure import BANDS
@@ -42,6 +44,7 @@ class PlayPart:
         self._session = session
         self._work: Work | None = None
         self._shown: Result | None = None
+        self._typed = ""
         self._build_choices()
         with tools():
             self._play = button("Play", self._start, main=True)
@@ -64,7 +67,8 @@ class PlayPart:
         self._show_problem()
         ui.timer(_PAGE_FIRST, self._compile_ahead, once=True)
         session.listen(self._compile_ahead)
-        self._policies.on_value_change(self._compile_ahead)
+        self._policies.on_value_change(self._check_policies)
+        self._policies.on("input-value", self._take_typed)
         ui.context.client.on_delete(self._halt)
 
     def _build_choices(self) -> None:
@@ -100,6 +104,23 @@ class PlayPart:
         offer(self._truth, options, problem.truth or problem.models[0])
         if self._shown is not None and self._shown.problem != problem:
             self._notice.say("The models have changed since this was played.")
+
+    def _check_policies(self) -> None:
+        """Say at once which policy is unknown."""
+        self._typed = ""
+        with self._notice.refusals():
+            for word in self._policies.value or ():
+                named_policies((word,))
+            self._compile_ahead()
+
+    def _take_typed(self, event: GenericEventArguments) -> None:
+        """Add a policy that was typed and left without Enter, or say that it is unknown."""
+        word, self._typed = self._typed, str(event.args or "").strip()
+        if self._typed or not word or word in (self._policies.value or ()):
+            return
+        with self._notice.refusals():
+            named_policies((word,))
+            self._policies.set_value([*(self._policies.value or ()), word])
 
     def _compile_ahead(self) -> None:
         compile_ahead(self._policies.value or (), self._session.problem)

@@ -138,7 +138,7 @@ class Client:
     ) -> dict[str, Any]:
         """Make an experiment; the same again is no change.
 
-        ``definition`` are policy, seed, late, reward_wait and default_reward.
+        ``definition`` are policy, seed, late, reward_wait, default_reward and explore.
         """
         from fpbandits.problem.files import problem_to_toml, the_problem
 
@@ -222,7 +222,7 @@ class Client:
                 )
             except self._failures as error:
                 failure = self._unreached(error)
-            except ValueError as error:  # a NaN is no JSON
+            except (TypeError, ValueError) as error:  # NumPy's int64 and a NaN are no JSON
                 raise InputError(f"this cannot be sent as JSON: {error}") from None
             else:
                 if response.is_success:

@@ -98,7 +98,7 @@ class Experiment:
     ----------
     name
         What it is called.
-    problem, policy, seed, late
+    problem, policy, seed, late, explore
         What each unit's agent is made of.
     reward_wait, default_reward
         After so many seconds, a decision without a reward counts as this reward, or is forgotten if
@@ -121,6 +121,7 @@ class Experiment:
     default_reward: float | None
     definition: str
     revision: int
+    explore: float = 0.0
     states: int = STATES
     status: str = OPEN
     stamp: Stamp = NOT_KEPT
@@ -219,7 +220,7 @@ class Experiment:
     @cached_property
     def _first(self) -> Agent:
         """The agent that all others are like; it never decides."""
-        return Agent(self.problem, self.policy, late=self.late)
+        return Agent(self.problem, self.policy, late=self.late, explore=self.explore)
 
 
 def checked_experiment(name: object, body: object) -> Experiment:

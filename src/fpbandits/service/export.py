@@ -9,10 +9,16 @@ propensity  how likely the policy was to choose this arm; empty where it cannot 
 time        when it was decided, in seconds since 1970
 told        when its reward came, or the default took its place
 decision    what the decision is called
+key         the caller's key, if there was one
+inherited   whether an earlier experiment decided it; see `migrate`
 ==========  ================================================================================
 
-Decisions that are pending or forgotten have no reward, and rewards that came too late do not count:
-they are in the log alone.
+Rows are unit by unit, in the order in which rewards count. Decisions that are pending or forgotten
+have no reward, and rewards that came too late do not count. Nor do, as yet, those that are blocked
+by a pending decision: where failures are known later than successes, they would be a biased sample.
+All of these are in the log alone.
+
+What is inherited has no decision, key and ``told`` here: the earlier experiment has them.
 """
 
 from __future__ import annotations
@@ -20,27 +26,109 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fpbandits.agent.ledger import Late, Ledger
 from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import shown, text_to_cell, written_aside
 from fpbandits.errors import InputError, quote
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import decision_name
-from fpbandits.service.step import DECISION, EXPIRED, OBSERVED, REWARD, Event
+from fpbandits.service.step import DECISION, EXPIRED, FORGOT, OBSERVED, REWARD, Event
 from fpbandits.service.store import Store
 from fpbandits.service.verify import experiments_of
 
 _AT_ONCE = 50_000
 
+_COLUMNS = {
+    "unit": str,
+    "arm": str,
+    "context": str,
+    "reward": float,
+    "propensity": float,
+    "time": float,
+    "told": float,
+    "decision": str,
+    "key": str,
+    "inherited": bool,
+}
+
 Row = dict[str, Any]
 Progress = Callable[[int], None]
 
 
-def export(store: Store, experiment: str, path: Path, progress: Progress | None = None) -> int:
+@dataclass
+class Rewards:
+    """The rewards that count in an experiment, and how many there were so far.
+
+    Attributes
+    ----------
+    late
+        Which rewards count while others are pending; see `fpbandits.agent.ledger`.
+    counted, inherited
+        Rewards that count, and those of them that an earlier experiment decided.
+    pending, blocked
+        Decisions without a reward, and rewards that do not count because of these.
+    """
+
+    late: Late
+    counted: int = 0
+    inherited: int = 0
+    pending: int = 0
+    blocked: int = 0
+
+    def rows(self, events: Iterable[tuple[str, Event]]) -> Iterator[Row]:
+        """Yield a row per reward that counts, unit by unit, in the order of counting."""
+        for unit, group in groupby(events, itemgetter(0)):
+            for row in self._of_unit(unit, (event for _, event in group)):
+                self.counted += 1
+                yield row
+
+    def _of_unit(self, unit: str, events: Iterator[Event]) -> Iterator[Row]:
+        ledger, pairs = Ledger(self.late), dict[tuple[str | None, str | None], int]()
+        decided, told = dict[int, Event](), dict[int, Event]()
+        for event in events:
+            if event.kind == OBSERVED:
+                self.inherited += 1
+                yield _row(unit, event) | {"reward": event.reward, "inherited": True}
+            elif event.kind == DECISION:
+                ledger.next = event.number
+                ledger.hand_out(pairs.setdefault((event.context, event.arm), len(pairs)))
+                decided[event.number] = event
+            elif event.kind in (REWARD, EXPIRED, FORGOT):
+                told[event.number] = event
+                for number, _, reward in ledger.settle(event.number, event.reward):
+                    decision, came = decided.pop(number), told.pop(number)
+                    yield _row(unit, decision) | {
+                        "reward": reward,
+                        "told": came.time,
+                        "decision": decision_name(unit, number),
+                        "key": decision.key,
+                    }
+        self.pending += len(ledger.out)
+        self.blocked += sum(each.reward is not None for each in told.values())
+
+
+def _row(unit: str, decision: Event) -> Row:
+    """Return what a decision has before its reward came."""
+    return {
+        "unit": unit,
+        "arm": decision.arm,
+        "context": decision.context,
+        "propensity": decision.probability,
+        "time": decision.time,
+        "told": None,
+        "decision": None,
+        "key": None,
+        "inherited": False,
+    }
+
+
+def export(store: Store, experiment: str, path: Path, progress: Progress | None = None) -> Rewards:
     """Write the rewards of an experiment to a .parquet or .csv file; return how many there are."""
     ending = path.suffix.lower()
     if ending not in (".parquet", ".csv"):
@@ -49,49 +137,18 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
         ).at(shown(path))
     (kept,) = experiments_of(store, experiment)
     found = Experiment.from_kept(kept)
-    columns = ["unit", "arm", "context", "reward", "propensity", "time", "told", "decision"]
-    if not found.problem.contexts:
-        columns.remove("context")
+    columns = [name for name in _COLUMNS if name != "context" or found.problem.contexts]
     write = _write_parquet if ending == ".parquet" else _write_csv
+    rewards = Rewards(found.late)
     with store.history(kept.id) as history, written_aside(path) as file:
-        rows = ([row[name] for name in columns] for row in rows_of(history.events()))
-        return write(file, columns, rows, progress or (lambda rows: None))
-
-
-def rows_of(events: Iterable[tuple[str, Event]], *, observed: bool = False) -> Iterator[Row]:
-    """Yield a row per reward that counts, unit by unit, in the order in which they came.
-
-    Also those that were observed, as history of another experiment, if so wanted.
-    """
-    for unit, group in groupby(events, itemgetter(0)):
-        pending: dict[int, Event] = {}
-        for _, event in group:
-            if event.kind == DECISION:
-                pending[event.number] = event
-            elif event.kind in (REWARD, EXPIRED):
-                decision = pending.pop(event.number)
-                if event.reward is not None:
-                    yield _row(unit, decision, event)
-            elif event.kind == OBSERVED and observed:
-                yield _row(unit, event, event)
-
-
-def _row(unit: str, decision: Event, reward: Event) -> Row:
-    return {
-        "unit": unit,
-        "arm": decision.arm,
-        "context": decision.context,
-        "reward": reward.reward,
-        "propensity": decision.probability,
-        "time": decision.time,
-        "told": reward.time,
-        "decision": decision_name(unit, decision.number),
-    }
+        rows = ([row[name] for name in columns] for row in rewards.rows(history.events()))
+        write(file, columns, rows, progress or (lambda rows: None))
+    return rewards
 
 
 def _write_csv(
     file: BinaryIO, columns: list[str], rows: Iterator[list[Any]], progress: Progress
-) -> int:
+) -> None:
     count = 0
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -105,17 +162,16 @@ def _write_csv(
         progress(count)
     text.flush()
     text.detach()
-    return count
 
 
 def _write_parquet(
     file: BinaryIO, columns: list[str], rows: Iterator[list[Any]], progress: Progress
-) -> int:
+) -> None:
     with needed_for("a Parquet file", "parquet", ", or name a .csv file"):
         import pyarrow
         import pyarrow.parquet
-    numbers = ("reward", "propensity", "time", "told")
-    kinds = {name: pyarrow.float64() if name in numbers else pyarrow.string() for name in columns}
+    arrow = {str: pyarrow.string(), float: pyarrow.float64(), bool: pyarrow.bool_()}
+    kinds = {name: arrow[_COLUMNS[name]] for name in columns}
     schema, count = pyarrow.schema(kinds.items()), 0
     with pyarrow.parquet.ParquetWriter(file, schema) as writer:
         while some := list(islice(rows, _AT_ONCE)):
@@ -126,4 +182,3 @@ def _write_parquet(
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
             count += len(some)
             progress(count)
-    return count

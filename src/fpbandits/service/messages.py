@@ -102,6 +102,13 @@ def _wait(field: str, value: object) -> float:
     return seconds
 
 
+def _share(field: str, value: object) -> float:
+    share = number(value, field)
+    if not 0 <= share <= 1:
+        raise wrong_value(field, share, "be a share of decisions, from 0 to 1")
+    return share
+
+
 def _late(field: str, value: object) -> object:
     if value not in get_args(Late):
         raise wrong_value(field, value, f"be one of {', '.join(get_args(Late))}")
@@ -138,6 +145,7 @@ ARMS = Rule(_arms, {"type": "array", "items": _TEXT, "minItems": 1})
 POLICY = Rule(_text, {"type": "string", "examples": ["frugal", "fp-ucb:slack=0.05"]})
 SEED = Rule(_integer, _INTEGER)
 LATE = Rule(_late, {"enum": list(get_args(Late))})
+SHARE = Rule(_share, {"type": "number", "minimum": 0, "maximum": 1})
 WAIT = Rule(_wait, {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT})
 QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
 NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
@@ -198,6 +206,7 @@ class Definition(NamedTuple):
     late: Annotated[Late, LATE] = "in-order"
     reward_wait: Annotated[float | None, WAIT] = None
     default_reward: Annotated[float | None, NUMBER] = None
+    explore: Annotated[float, SHARE] = 0.0
 
 
 ASK = Body(Ask, largest=LARGEST_BODY, most_items=MOST_ITEMS)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fpbandits import __version__
@@ -68,12 +68,13 @@ class Event(NamedTuple):
         The decision concerned. Of what was observed, its index in the history; of a change of
         revision, the new one.
     key, arm, context, probability
-        Of a decision: why the same request gets the same one, and what was decided. The
+        Of a decision: why the same request gets the same one, and what was decided; of what was
+        observed, what another experiment decided. The
         probability is 1 for a policy that draws nothing, and None where it is not known.
     reward
         The reward that came, or what counts in its stead.
     time
-        Seconds since 1970, by the database's clock.
+        Seconds since 1970, by the database's clock. Of what was observed, when it was decided.
     version, revision
         Of fpbandits, and of the policy's rule.
     among
@@ -194,12 +195,11 @@ class Unit:
             case Expire():
                 return {}
 
-    def observe(
-        self, arm: str, context: str | None, reward: float, number: int, now: float
-    ) -> None:
-        """Take in a reward of a decision that another experiment made."""
+    def observe(self, row: Mapping[str, Any], number: int) -> None:
+        """Take in a reward of a decision that another experiment made; see `export`."""
+        arm, context, reward = row["arm"], row["context"], row["reward"]
         self.agent.observe(arm, reward, context)
-        self._note(OBSERVED, number, now, reward, (None, arm, context, None))
+        self._note(OBSERVED, number, row["time"], reward, (None, arm, context, row["propensity"]))
 
     def _ask(self, request: Ask, now: float) -> Answer:
         if request.key is not None and request.key in self._decided:

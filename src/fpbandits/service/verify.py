@@ -164,7 +164,7 @@ def follow(
             due.append((event.number, event.time + wait))
         elif wait is not None and event.kind == CLOCK:
             due = without_jump(due, wait, event.time)
-        elif wait is not None:
+        elif wait is not None and event.kind != OBSERVED:
             due = Due(each for each in due if each[0] != event.number)
         try:
             _take(experiment, agent, unit, event, found)

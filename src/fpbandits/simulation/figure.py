@@ -38,6 +38,8 @@ _STYLES = ("-", "--", ":", "-.")
 """When colours have all been used, lines go on in the next of these."""
 
 _LONGEST_NAME = 64
+_FAR = 10
+"""On a linear scale, a regret of one part in so many looks like none."""
 
 
 @own_style()
@@ -50,6 +52,9 @@ def regret_figure(
     bounds: bool = False,
 ) -> Figure:
     """Draw the mean regret of every policy as a line, with a band around it.
+
+    Regret is drawn on a logarithmic scale where bounds are far above what happens, or where one
+    policy's regret is ten times another's in the end.
 
     Parameters
     ----------
@@ -65,7 +70,6 @@ def regret_figure(
     bounds
         Whether to add Theorem 1 (corrected), Theorem 2 and UCB1's bound; the truth must be in Θ.
         With contexts there is no Theorem 1, and UCB1's bound is added up over them.
-        Where they are far above what happens, regret is drawn on a logarithmic scale.
     """
     names = [short(printable(policy), _LONGEST_NAME) for policy in result.policies]
     limits = _bounds(result) if bounds else []
@@ -114,12 +118,14 @@ def _title(result: Result) -> str:
 
 
 def _scale(axes: Axes, result: Result, top: float, highest: float) -> None:
-    """Keep everything in view: where bounds are far above what happens, on a logarithmic scale."""
-    if highest <= 3 * top:
+    """Keep everything in view: on a logarithmic scale where bounds or policies are far apart."""
+    curves = np.stack([result.mean_regret(policy) for policy in result.policies])
+    ends = curves[:, -1][curves[:, -1] > 0]
+    if highest <= 3 * top and (not len(ends) or ends.max() < _FAR * ends.min()):
         axes.set_ylim(0, max(top, 1.05 * highest))
         return
-    means = np.concatenate([result.mean_regret(policy) for policy in result.policies])
-    least = float(means.min(initial=highest / 1e3, where=means > 0))
+    highest = max(highest, top)
+    least = float(curves.min(initial=highest / 1e3, where=curves > 0))
     axes.set_yscale("log", nonpositive="clip")
     axes.set_ylim(max(least, highest / 1e9) / 1.5, 2 * highest)
 

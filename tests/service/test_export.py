@@ -1,0 +1,95 @@
+"""The rows of an exported log: what counts, in its order, with the caller's keys."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores import PROBLEM, one, put
+
+from fpbandits.service.export import export
+from fpbandits.service.messages import Ask, Forget, Tell
+from fpbandits.service.migrate import migrate
+from fpbandits.service.store import Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        yield store
+
+
+def exported(store: Store, name: str, path: Path) -> list[dict[str, Any]]:
+    export(store, name, path)
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_row_has_the_callers_key_and_the_times_of_decision_and_reward(
+    store: Store, tmp_path: Path
+) -> None:
+    experiment = put(store)
+    one(store, experiment, Ask("u", "order-7"))
+    one(store, experiment, Ask("u"))
+    one(store, experiment, Tell(("u", 0), 1.0))
+    one(store, experiment, Tell(("u", 1), 0.0))
+    first, second = exported(store, "e", tmp_path / "log.csv")
+    events = {(each.event.kind, each.event.number): each.event for each in store.log(1, 0, 99)}
+    assert first == {
+        "unit": "u",
+        "arm": "a",
+        "reward": "1.0",
+        "propensity": "1.0",
+        "time": str(events["decision", 0].time),
+        "told": str(events["reward", 0].time),
+        "decision": "0@u",
+        "key": "order-7",
+        "inherited": "False",
+    }
+    assert (second["key"], second["decision"]) == ("", "1@u")
+
+
+@pytest.mark.parametrize(
+    ("late", "counted"), [("any", [3, 1, 2]), ("in-order", [1, 3]), ("all-in-order", [])]
+)
+def test_what_a_pending_decision_blocks_is_left_out(
+    store: Store, tmp_path: Path, late: str, counted: list[int]
+) -> None:
+    """UCB1 plays a, b, a, b here; the first is pending, other rewards come in disorder."""
+    experiment, path = put(store, late=late), tmp_path / "log.csv"
+    for number, arm in enumerate("abab"):
+        assert one(store, experiment, Ask("u"))["arm"] == arm, number
+    for number in (3, 1, 2):
+        one(store, experiment, Tell(("u", number), 1.0))
+    assert [row["decision"] for row in exported(store, "e", path)] == [f"{n}@u" for n in counted]
+    found = export(store, "e", path)
+    assert (found.counted, found.blocked, found.pending) == (len(counted), 3 - len(counted), 1)
+    one(store, experiment, Forget(("u", 0)))
+    assert len(exported(store, "e", path)) == 3
+
+
+def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_path: Path) -> None:
+    experiment = put(store, policy="thompson-theta")
+    for number in range(4):
+        one(store, experiment, Ask("u", f"k{number}"))
+        one(store, experiment, Tell(("u", number), float(number % 2)))
+    before = exported(store, "e", tmp_path / "log.csv")
+    migrate(store, "e", "f", {"problem": PROBLEM.replace("0.2", "0.3")})
+    new = put(store, "f", PROBLEM.replace("0.2", "0.3"), policy="thompson-theta")
+    one(store, new, Ask("u", "k9"))
+    one(store, new, Tell(("u", 0), 1.0))
+    migrate(store, "f", "g", {"problem": PROBLEM})
+    for name, own in (("f", 1), ("g", 0)):
+        rows = exported(store, name, tmp_path / f"{name}.csv")
+        assert [row["inherited"] for row in rows] == ["True"] * (len(rows) - own) + ["False"] * own
+        for row, old in zip(rows, before, strict=False):
+            same = ("unit", "arm", "reward", "propensity", "time")
+            assert [row[column] for column in same] == [old[column] for column in same]
+            assert (row["key"], row["decision"], row["told"]) == ("", "", "")
+    assert len(rows) == 5
+    found = export(store, "f", tmp_path / "log.parquet")
+    assert (found.counted, found.inherited) == (5, 4)

@@ -1,0 +1,163 @@
+"""New models for units that have a history: arms retired and added, and what comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import one, put
+
+from fpbandits.agent.agent import Agent
+from fpbandits.errors import ConflictError, InputError
+from fpbandits.problem.files import problem_from_toml
+from fpbandits.service import migrate as migrate_module
+from fpbandits.service.batches import handle_together
+from fpbandits.service.experiment import Experiment
+from fpbandits.service.messages import Ask, Request, Tell
+from fpbandits.service.migrate import migrate
+from fpbandits.service.step import unpacked
+from fpbandits.service.store import Store, open_store
+from fpbandits.service.verify import verify
+
+OLD = """
+arms = ["a", "b", "c"]
+[models]
+x = [0.9, 0.5, 0.1]
+y = [0.2, 0.5, 0.8]
+"""
+NEW = """
+arms = ["a", "c", "d"]
+[models]
+x = [0.85, 0.15, 0.3]
+y = [0.25, 0.75, 0.3]
+z = [0.3, 0.4, 0.9]
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
+        yield store
+
+
+def agent_of(store: Store, name: str, unit: str) -> Agent:
+    kept = store.experiment(name)
+    assert kept is not None
+    row = store.unit((kept.id, unit))
+    experiment = Experiment.from_kept(kept)
+    return unpacked(experiment, unit, None if row is None else row.state)[0]
+
+
+def played(store: Store, units: int = 6, visits: int = 8) -> dict[str, list[tuple[str, float]]]:
+    """Serve units whose truth is x or y by turns, and return what each got."""
+    experiment, random = put(store, problem=OLD, policy="ucb1"), np.random.default_rng(3)
+    told: dict[str, list[tuple[str, float]]] = {}
+    names = [f"u{place}" for place in range(units)]
+    for visit in range(visits):
+        decided = handle_together(store, [(experiment, Ask(unit)) for unit in names])
+        tells: list[tuple[Experiment, Request]] = []
+        for place, answer in enumerate(decided):
+            assert isinstance(answer, dict)
+            arm = experiment.problem.arms.index(answer["arm"])
+            reward = float(random.random() < experiment.problem.means[place % 2][arm])
+            told.setdefault(names[place], []).append((answer["arm"], reward))
+            tells.append((experiment, Tell((names[place], visit), reward)))
+        handle_together(store, tells)
+    return told
+
+
+def test_one_arm_retired_and_one_added_leaves_the_posterior_of_the_rest(store: Store) -> None:
+    told = played(store)
+    found = migrate(store, "e", "new", {"problem": NEW}, retire=["b"])
+    for unit, history in told.items():
+        alone = Agent(problem_from_toml(NEW, "new"))
+        for arm, reward in history:
+            if arm != "b":
+                alone.observe(arm, reward)
+        migrated = agent_of(store, "new", unit)
+        assert migrated.posterior() == pytest.approx(alone.posterior(), rel=1e-12)
+        assert migrated.plays == alone.plays
+    assert found.retired == {"b": sum(arm == "b" for each in told.values() for arm, _ in each)}
+    assert found.rewards == found.added == 48 - found.retired["b"]
+    assert sum(after.total() for after in found.types.values()) == found.units == 6
+    assert verify(store).shown == []
+
+
+def test_an_arm_is_retired_only_by_its_name(store: Store) -> None:
+    played(store, 1, 3)
+    with pytest.raises(InputError, match=r"arm 'b': it was played in 'e'.* --retire 'b'"):
+        migrate(store, "e", "new", {"problem": NEW})
+    with pytest.raises(InputError, match="unknown arm 'B'"):
+        migrate(store, "e", "new", {"problem": NEW}, retire=["B"])
+    with pytest.raises(InputError, match="have the arm 'a': it is not retired"):
+        migrate(store, "e", "new", {"problem": NEW}, retire=["a", "b"])
+    assert store.experiment("new") is None
+
+
+def test_units_are_counted_by_what_their_type_was_and_is(store: Store) -> None:
+    """The same two models under other names: whoever was x is p, and y is q."""
+    played(store, 10, 30)
+    renamed = OLD.replace("x =", "p =").replace("y =", "q =")
+    found = migrate(store, "e", "new", {"problem": renamed})
+    assert {old: list(new) for old, new in found.types.items()} == {"x": ["p"], "y": ["q"]}
+    assert [new.total() for new in found.types.values()] == [5, 5]
+    impossible = OLD.replace("0.9", "1.0").replace("0.2", "1.0")
+    wrong = migrate(store, "e", "wrong", {"problem": impossible})
+    assert wrong.types["y"]["none"] == 5
+
+
+def test_rewards_of_pending_decisions_come_with_the_next_run(store: Store) -> None:
+    """Also while the new experiment is served, and without what they blocked until then."""
+    experiment = put(store, policy="fp-ucb", reward_wait=1000)
+    arms = [one(store, experiment, Ask("u"))["arm"] for _ in range(4)]
+    first = next(n for n in range(4) if arms.count(arms[n]) > 1)
+    later = [n for n in range(4) if n != first]
+    for number in later:
+        one(store, experiment, Tell(("u", number), 1.0))
+    same = [n for n in later if arms[n] == arms[first]]
+    found = migrate(store, "e", "new", {})
+    assert (found.rewards, found.pending, found.blocked) == (3 - len(same), 1, len(same))
+    new = put(store, "new", policy="fp-ucb", reward_wait=1000)
+    for _ in range(4):
+        one(store, new, Ask("u"))
+    one(store, new, Tell(("u", 1), 0.0))
+    one(store, experiment, Tell(("u", first), 0.0))
+    found = migrate(store, "e", "new", {})
+    assert (found.rewards, found.added, found.pending) == (4, 1 + len(same), 0)
+    assert migrate(store, "e", "new", {}).added == 0
+    agent = agent_of(store, "new", "u")
+    assert agent.observed == 4
+    assert list(agent.pending) == [0, 2, 3]
+    # That includes when decisions expire: what was observed is not what was decided here.
+    assert verify(store).shown == []
+
+
+def test_another_history_is_not_mixed_in(store: Store) -> None:
+    played(store, 2, 3)
+    other = put(store, "other", problem=OLD)
+    for number in range(4):
+        one(store, other, Ask("u0"))
+        one(store, other, Tell(("u0", number), 1.0))
+    migrate(store, "e", "new", {})
+    with pytest.raises(ConflictError, match="'u0': its history is that of another experiment"):
+        migrate(store, "other", "new", {})
+    assert agent_of(store, "new", "u0").observed == 3
+
+
+def test_a_unit_of_any_size_is_given_part_by_part(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate_module, "_AT_ONCE", 7)
+    told, words = played(store, 1, 40), list[str]()
+    found = migrate(store, "e", "new", {}, progress=words.append)
+    assert found.added == len(told["u0"]) == 40
+    assert words[0] == "7 rewards checked"
+    assert words[-1] == "40 of 40 rewards given"
+    assert words.count("21 of 40 rewards given") == 1
+    alone = Agent(problem_from_toml(OLD, "alone"), "ucb1")
+    for arm, reward in told["u0"]:
+        alone.observe(arm, reward)
+    assert agent_of(store, "new", "u0").plays == alone.plays
