@@ -39,9 +39,11 @@ class RefusesOldAttributes:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
-        new, own = RENAMED.get(name), type(self).__name__
+        new, owner = RENAMED.get(name), type(self).__name__
         now = f": it is now {new}" if new is not None and new in dir(self) else ""
-        raise AttributeError(f"{own!r} object has no attribute {name!r}{now}", name=name, obj=self)
+        raise AttributeError(
+            f"{owner!r} object has no attribute {name!r}{now}", name=name, obj=self
+        )
 
 
 def rename_old_keys(table: Mapping[str, Any]) -> dict[str, Any]:
