@@ -101,7 +101,7 @@ class Names:
         return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> Place:
-        """Return the place of a cell, as errors state it: the names of its model, context and arm."""
+        """Return the place of a cell, for errors: the names of its model, context and arm."""
         context, arm = divmod(int(column), len(self.arms))
         inside: Place = (("context", self.contexts[context]),) if self.contexts else ()
         return ("model", self.models[row]), *inside, ("arm", self.arms[arm])

@@ -141,7 +141,7 @@ def check_size(content: bytes, most: int | None, ending: str) -> None:
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
-    """Return a file's content, or raise an error if its kind or its schema is not the expected one."""
+    """Return a file's content, or raise an error if its kind or its schema is not expected."""
     if not isinstance(content, dict) or content.get("kind") != f"fpbandits {kind}":
         raise StorageError(f"this holds no {kind} of fpbandits")
     if content.get("schema") not in schemas:

@@ -50,7 +50,7 @@ def delay_stream(seed: int, run: int) -> np.random.Generator:
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the stream of one of an agent's decisions or rewards, for one of the purposes above."""
+    """Return the stream of one decision or reward of an agent, for one of the purposes above."""
     return _stream(seed, number, purpose)
 
 
