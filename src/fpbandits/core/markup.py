@@ -32,8 +32,8 @@ def html_table(
 ) -> str:
     """Return a table under a title.
 
-    The first ``text_columns`` columns are aligned to the left, the others to the right. ``above`` and ``below`` are
-    lines of text before and after the table.
+    The first ``text_columns`` columns are aligned to the left, the others to the right. ``above``
+    and ``below`` are lines of text before and after the table.
     """
     return "\n".join(
         [

@@ -147,11 +147,12 @@ def _paper_contests() -> list[Contest]:
 
 
 def _random_contests() -> list[Contest]:
-    """Draw sets of each size until one has a bounded truth and one, maybe another, a logarithmic.
+    """Return two contests of each size: one with bounded regret, one whose regret must grow.
 
-    Means are multiples of 1/20, at most six different ones in a set.
+    Sets of models are drawn until a truth of each kind is found; the two truths may come from
+    different sets. Means are multiples of 1/20, at most six different ones in a set.
     """
-    contests_of_all_sizes = []
+    random_contests = []
     for models, arms in _SIZES:
         random = np.random.default_rng([models, arms])
         by_kind: dict[str, Contest] = {}
@@ -174,13 +175,13 @@ def _random_contests() -> list[Contest]:
                     continue
                 name = f"{models} × {arms} {kind}"
                 by_kind.setdefault(kind, Contest(name, "random", problem, [problem.models[truth]]))
-        contests_of_all_sizes += [by_kind["bounded"], by_kind["logarithmic"]]
-    return contests_of_all_sizes
+        random_contests += [by_kind["bounded"], by_kind["logarithmic"]]
+    return random_contests
 
 
 def _wrong_contests() -> list[Contest]:
     """Move each mean of a model of the paper's sets up or down by each of `_ERRORS`."""
-    of_all_errors = []
+    wrong_contests = []
     for name, label, base in (
         ("permutations", "24", (0.6, 0.4, 0.3, 0.2)),
         ("grid", "256", (0.4, 0.3, 0.2, 0.2)),
@@ -193,8 +194,8 @@ def _wrong_contests() -> list[Contest]:
                 # Means that are off by a level of the grid can be those of another model.
                 if np.abs(problem.means - truth).max(axis=1).min() > 1e-6:
                     truths.append(truth.tolist())
-            of_all_errors.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))
-    return of_all_errors
+            wrong_contests.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))
+    return wrong_contests
 
 
 def _practice_contests(seed: int) -> list[Contest]:
