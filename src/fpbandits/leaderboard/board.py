@@ -102,13 +102,13 @@ class Leaderboard:
         return [contest.name for contest in self.contests if contest.group != "wrong"]
 
     def best(self, contest: str, measure: Measure = "mean") -> float:
-        """Return the least regret in a contest, of the policies that apply to all contests."""
-        most_contests = max(map(len, self.standings.values()))
-        return min(
-            played[contest].regret(measure)
-            for played in self.standings.values()
-            if len(played) == most_contests
-        )
+        """Return the least regret in a contest, of the policies that apply to all contests.
+
+        If no policy does, of those in the contest that apply to the most.
+        """
+        players = [played for played in self.standings.values() if contest in played]
+        most = max(map(len, players))
+        return min(played[contest].regret(measure) for played in players if len(played) == most)
 
     def times_best(self, policy: str, contest: str, measure: Measure = "mean") -> float:
         """Return a policy's regret as a multiple of the least one, with ½ added to both."""
