@@ -1,4 +1,4 @@
-"""The figure of a study: regret against what it varies, by policy, problem and truth."""
+"""The figure of a study: regret against what the study varies, by policy, problem and truth."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ _TITLES = {
     "arms": "number of arms",
     "gap": "least gap Δ",
 }
-_MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
+_MARKERS = "osD^v<>PX*"
+_DASHES = ("-", ":", "-.")
 _LONGEST_NAME = 44
+"""Characters of a panel's title, and of a name in the legend."""
+
+_DECADES = 30
+"""The scale of regret is logarithmic if the largest mean is more than this times the least."""
 
 
 @own_style()
 def sweep_figure(sweep: Sweep) -> Figure:
-    """Draw regret against what the study varies, with 95 % intervals."""
+    """Draw regret against the study's column ``against``, with 95 % intervals."""
     study, panels = sweep.study, sweep.points()
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
     rows = math.ceil(len(panels) / columns)
@@ -49,7 +54,7 @@ def sweep_figure(sweep: Sweep) -> Figure:
     for index, (title, panel) in enumerate(panels.items()):
         axes = grid.flat[index]
         handles = _draw_panel(axes, panel, lines) | handles
-        _scale(axes, panels.values() if same_units else [panel])
+        _set_scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
@@ -73,11 +78,11 @@ def _problems(panel: Panel) -> set[str]:
     return {problem for point in _points([panel]) for problem, _ in point.parts}
 
 
-def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
+def _set_scale(axes: Axes, panels: Iterable[Panel]) -> None:
     """Choose the scale of regret: logarithmic if it spans decades in these panels."""
     means = [point.mean for point in _points(panels)]
     least = min((mean for mean in means if mean > 0), default=1.0)
-    if max(means) <= 30 * least:
+    if max(means) <= _DECADES * least:
         axes.set_ylim(bottom=0)
         return
     if min(means) > 0:
@@ -114,7 +119,7 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
                 yerr=None if any(map(math.isnan, half_widths)) else half_widths,
                 marker=_MARKERS[number % len(_MARKERS)],
                 markersize=4,
-                linestyle=_STYLES[number // len(PALETTE) % len(_STYLES)] if numeric else "",
+                linestyle=_DASHES[number // len(PALETTE) % len(_DASHES)] if numeric else "",
                 linewidth=1.4,
                 capsize=2,
                 color=colour,
