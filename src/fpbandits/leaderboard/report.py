@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
-from fpbandits.theory.tables import number_column, short, simple_table
+from fpbandits.theory.tables import number_column, short_number, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,12 +56,14 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
     for policy in board.ranking:
         played = board.standings[policy]
         cells = [
-            f"{short(played[name].mean)} ({short(played[name].q95)})" if name in played else "–"
+            f"{short_number(played[name].mean)} ({short_number(played[name].q95)})"
+            if name in played
+            else "–"
             for name in named
         ]
         for names in groups.values():
             means = [played[name].mean for name in names if name in played]
-            cells.append(short(sum(means) / len(means)) if len(means) == len(names) else "–")
+            cells.append(short_number(sum(means) / len(means)) if len(means) == len(names) else "–")
         cells.append(_score(board, policy, "mean"))
         table.add_row(Text(policy, style="bold"), *cells, *_times_floor(board, policy))
     words = f"Mean regret (95 % quantile) {_setting(board)}"
@@ -91,14 +93,17 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
         for policy, played in policies.items():
             if played:
                 cells = [
-                    short(played[name].regret(measure)) if name in played else "–" for name in names
+                    short_number(played[name].regret(measure)) if name in played else "–"
+                    for name in names
                 ]
                 scores = [_score(board, policy, measure)] if scored else []
                 scores += _times_floor(board, policy) if floors else []
                 # An option on a line of its own leaves room for the numbers.
                 table.add_row(Text(policy.replace(":", "\n:"), style="bold"), *cells, *scores)
         if floors:
-            cells = [short(board.floors[name]) if name in board.floors else "–" for name in names]
+            cells = [
+                short_number(board.floors[name]) if name in board.floors else "–" for name in names
+            ]
             table.add_section()
             table.add_row(Text("floor", style="italic"), *cells)
         if measure == "worst":

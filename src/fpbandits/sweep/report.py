@@ -1,4 +1,4 @@
-"""The figure of a study: regret against what the study varies, by policy, problem and truth."""
+"""The figure and the table of a study: regret against what it varies, by policy and problem."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+from rich.table import Column
+from rich.text import Text
+
+from fpbandits.core.checks import amount
 from fpbandits.report.figures import PALETTE, as_plain_text, blank, footnote, own_style, short
 from fpbandits.simulation.figure import label_regret
+from fpbandits.theory.tables import number_column, short_number, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fpbandits.sweep.points import Panel, Point
+    from fpbandits.sweep.points import Panel, Point, Points
     from fpbandits.sweep.sweep import Sweep
 
 MOST_NAMES = 24
@@ -29,6 +35,12 @@ _MARKERS = "osD^v<>PX*"
 _DASHES = ("-", ":", "-.")
 _LONGEST_NAME = 44
 """Characters of a panel's title, and of a name in the legend."""
+
+_MOST_ROWS = 40
+"""Rows of the printed table; study.csv has them all."""
+
+_MOST_COLUMNS = 8
+"""Columns of the printed table, besides the first."""
 
 _DECADES = 30
 """The scale of regret is logarithmic if the largest mean is more than this times the least."""
@@ -132,3 +144,47 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     elif values and min(values) > 0 and max(values) >= 10 * min(values):
         axes.set_xscale("log")
     return handles
+
+
+def sweep_table(against: str, points: Points, caption: str) -> Group:
+    """Show the points of a study's figure: policies and values, the fewer of them as columns."""
+    parts: list[RenderableType] = []
+    cut = False
+    for title, panel in points.items():
+        values = list(dict.fromkeys(value for line in panel.values() for value in line))
+        if all(isinstance(value, int | float) for value in values if value is not None):
+            values.sort(key=lambda value: -math.inf if value is None else value)
+        down, across = [line or "mean regret" for line in panel], list(map(_value_text, values))
+        cells = [[_with_error(line.get(value)) for value in values] for line in panel.values()]
+        head = f"policy, {against} →"
+        if len(values) > len(panel) or against == "policy":
+            down, across, head = across, down, against
+            cells = [list(row) for row in zip(*cells, strict=True)]
+        table = simple_table(
+            Column(head, overflow="fold"), *map(number_column, across[:_MOST_COLUMNS])
+        )
+        for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
+            table.add_row(Text(name), *row[:_MOST_COLUMNS])
+        cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
+        parts += [Text(title, style="bold"), table] if title else [table]
+    more = " There is more in study.csv." if cut else ""
+    return Group(*parts, Text(f"Mean regret ± its standard error: {caption}.{more}"))
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as a table shows it; None is that of a policy without the option."""
+    if value is None:
+        return "any"
+    if isinstance(value, int) and value < 10**7:
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _with_error(point: Point | None) -> Text:
+    """Return a mean with its standard error, if there is one."""
+    if point is None:
+        return Text("–")
+    error = (
+        "" if math.isnan(point.standard_error) else f" ± {short_number(point.standard_error, 2)}"
+    )
+    return Text(f"{amount(point.mean)}{error}")

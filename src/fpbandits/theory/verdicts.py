@@ -1,9 +1,9 @@
 """The verdict on a truth in a sentence: bounded or logarithmic, for whom, and why.
 
 Regret is logarithmic for every policy if some model looks like the truth while its best arm is
-played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if its bound has no
-ln T: B(θ°) is empty, or every arm that a model in B(θ°) has for its best is as good as a*(θ°)
-under the truth. In between it is logarithmic for FP-UCB, and need not be for others.
+played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if the bound of
+FP-UCB has no ln T: B(θ°) is empty, or the best arms of all models in B(θ°) are as good as a*(θ°)
+under the truth. In all other cases it is logarithmic for FP-UCB, but need not be for other policies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fpbandits.theory.cases import Nearest
 
 NEARLY_CONFUSED = 0.1
-"""At this α on [0, 1] it takes some 11,000 plays to tell two models apart."""
+"""An α, on [0, 1], at which it takes some 11,000 plays to tell two models apart."""
 
 
 def verdict(
@@ -44,7 +44,7 @@ def verdict(
 def _bounded(
     structure: Structure, truth: int, arm: str, upper: Theorem1, nearest: Nearest | None
 ) -> str:
-    """Say why FP-UCB's regret is bounded, or how late that shows."""
+    """Say why FP-UCB's regret is bounded, or how many plays it takes until that shows."""
     confused = named(structure.problem.models, structure.confusion_set(truth))
     if nearest is None and not confused:
         return f", because {arm} is best under every model"
@@ -94,7 +94,7 @@ def named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
 
 
 def first_of(names: tuple[str, ...]) -> str:
-    """Name one, and say how many more there are.
+    """Return the first name, and how many others there are.
 
     >>> first_of(("theta1", "theta2", "theta3"))
     'theta1 and 2 others'
