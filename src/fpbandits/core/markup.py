@@ -61,14 +61,12 @@ def and_more(total: int, shown: int, what: str, where: str) -> list[str]:
 
 def _row(cells: Sequence[str], text_columns: int, tag: str) -> str:
     """Return a row of HTML cells with the tag ``th`` or ``td``."""
-    html_cells = []
+    html = []
     for column, cell in enumerate(cells):
         style = f"{_CELL};text-align:{'left' if column < text_columns else 'right'}"
         text = f"<strong>{_text(cell)}</strong>" if isinstance(cell, Strong) else _text(cell)
-        html_cells.append(f'<{tag} style="{style}">{text}</{tag}>')
-    return (
-        f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(html_cells)}</tr>'
-    )
+        html.append(f'<{tag} style="{style}">{text}</{tag}>')
+    return f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(html)}</tr>'
 
 
 def _text(text: str) -> str:

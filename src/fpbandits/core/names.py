@@ -158,14 +158,13 @@ def _by_context(given: object, contexts: tuple[str, ...], model: str) -> list[An
             if name not in given:
                 raise InputError(f"nothing is said of context {quote(name)}", place=whose)
         return [given[name] for name in contexts]
-    all_contexts = counted(len(contexts), "context")
+    number = counted(len(contexts), "context")
     if not is_list(given):
-        wanted = f"expected a list of values for each of the {all_contexts}"
+        wanted = f"expected a list of values for each of the {number}"
         raise InputError(f"{wanted}, not {quote(given)}", place=whose)
     lists = plain_list(given)
     if len(lists) != len(contexts):
-        lists_given = there_are(len(lists), "list")
-        raise InputError(f"{lists_given} of values for {all_contexts}", place=whose)
+        raise InputError(f"{there_are(len(lists), 'list')} of values for {number}", place=whose)
     return list(lists)
 
 

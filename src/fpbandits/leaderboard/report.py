@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
-from fpbandits.theory.tables import number_column, short_number, simple_table
+from fpbandits.theory.tables import brief, number_column, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,14 +56,12 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
     for policy in board.ranking:
         played = board.standings[policy]
         cells = [
-            f"{short_number(played[name].mean)} ({short_number(played[name].q95)})"
-            if name in played
-            else "–"
+            f"{brief(played[name].mean)} ({brief(played[name].q95)})" if name in played else "–"
             for name in named
         ]
         for names in groups.values():
             means = [played[name].mean for name in names if name in played]
-            cells.append(short_number(sum(means) / len(means)) if len(means) == len(names) else "–")
+            cells.append(brief(sum(means) / len(means)) if len(means) == len(names) else "–")
         cells.append(_score(board, policy, "mean"))
         table.add_row(Text(policy, style="bold"), *cells, *_times_floor(board, policy))
     words = f"Mean regret (95 % quantile) {_setting(board)}"
@@ -76,16 +74,15 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
 def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> RenderableType:
     """Show every contest of a group: a table per measure."""
     policies = {policy: board.standings[policy] for policy in board.ranking}
-    worst_runs = [
-        (name, standing.worst.runs)
-        for played in policies.values()
-        for name, standing in played.items()
-        if standing.worst
-    ]
+    fewest_runs: dict[str, int] = {}
+    for played in policies.values():
+        for name, worst in ((name, standing.worst) for name, standing in played.items()):
+            if worst:
+                fewest_runs[name] = min(worst.runs, fewest_runs.get(name, worst.runs))
     scored = group != "wrong"
     parts: list[RenderableType] = []
     for measure, title in _TITLES.items():
-        if measure == "worst" and not worst_runs:
+        if measure == "worst" and not fewest_runs:
             continue
         floors = measure == "mean" and bool(board.floors)
         last = [*(["score"] if scored else []), *(["× floor"] if floors else [])]
@@ -93,25 +90,18 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
         for policy, played in policies.items():
             if played:
                 cells = [
-                    short_number(played[name].regret(measure)) if name in played else "–"
-                    for name in names
+                    brief(played[name].regret(measure)) if name in played else "–" for name in names
                 ]
                 scores = [_score(board, policy, measure)] if scored else []
                 scores += _times_floor(board, policy) if floors else []
                 # An option on a line of its own leaves room for the numbers.
                 table.add_row(Text(policy.replace(":", "\n:"), style="bold"), *cells, *scores)
         if floors:
-            cells = [
-                short_number(board.floors[name]) if name in board.floors else "–" for name in names
-            ]
+            cells = [brief(board.floors[name]) if name in board.floors else "–" for name in names]
             table.add_section()
             table.add_row(Text("floor", style="italic"), *cells)
         if measure == "worst":
-            fewest = {
-                name: min(runs for other, runs in worst_runs if other == name)
-                for name, _ in worst_runs
-            }
-            cells = [f"{fewest[name]:,}" if name in fewest else "–" for name in names]
+            cells = [f"{fewest_runs[name]:,}" if name in fewest_runs else "–" for name in names]
             table.add_section()
             table.add_row(Text("runs, at least", style="italic"), *cells)
         parts += [Text(title, style="bold"), table, ""]
@@ -119,7 +109,7 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
     if group == "practice":
         words += f", the truth of each run drawn from the prior; sets of seed {board.seed}"
     words += "."
-    if worst_runs:
+    if fewest_runs:
         words += (
             " The worst truth is the one with the largest mean, of those that were played; the "
             "last row has the fewest runs behind any mean above it: few say little."
@@ -177,9 +167,7 @@ def _setting(board: Leaderboard) -> str:
 
 def _mark_note(board: Leaderboard) -> str:
     """Explain the mark of partial scores, if there are any."""
-    partial = any(
-        board.score(policy) is None and board.partial_score(policy) for policy in board.ranking
-    )
+    partial = any(board.score(name) is None and board.partial_score(name) for name in board.ranking)
     return " *: over those that the policy can play." if partial else ""
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import PALETTE, as_plain_text, blank, footnote, own_style, short
 from fpbandits.simulation.figure import label_regret
-from fpbandits.theory.tables import number_column, short_number, simple_table
+from fpbandits.theory.tables import brief, number_column, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -160,9 +160,8 @@ def sweep_table(against: str, points: Points, caption: str) -> Group:
         if len(values) > len(panel) or against == "policy":
             down, across, head = across, down, against
             cells = [list(row) for row in zip(*cells, strict=True)]
-        table = simple_table(
-            Column(head, overflow="fold"), *map(number_column, across[:_MOST_COLUMNS])
-        )
+        names = Column(head, overflow="fold")
+        table = simple_table(names, *map(number_column, across[:_MOST_COLUMNS]))
         for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
             table.add_row(Text(name), *row[:_MOST_COLUMNS])
         cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
@@ -184,7 +183,5 @@ def _with_error(point: Point | None) -> Text:
     """Return a mean with its standard error, if there is one."""
     if point is None:
         return Text("–")
-    error = (
-        "" if math.isnan(point.standard_error) else f" ± {short_number(point.standard_error, 2)}"
-    )
+    error = "" if math.isnan(point.standard_error) else f" ± {brief(point.standard_error, 2)}"
     return Text(f"{amount(point.mean)}{error}")

@@ -42,14 +42,7 @@ from scipy.sparse import csr_array
 
 from fpbandits.core.arrays import Counts, Floats, Ints
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.ratios import (
-    COARSEST,
-    FINEST,
-    Continuous,
-    Transitions,
-    log_ratio,
-    sum_by_index,
-)
+from fpbandits.theory.ratios import COARSEST, FINEST, Continuous, Transitions, add_up, log_ratio
 from fpbandits.theory.recursions import lower_recursion, upper_recursion
 from fpbandits.theory.structure import gaps_by_pair
 
@@ -137,10 +130,7 @@ class Beliefs:
         From the prior for 1, 2, … plays, and from every point for each number of plays in
         ``times``, which increase: [time, point].
         """
-        merged = [
-            _merge(np.r_[t.shifts, t.shifts + t.widths], np.r_[t.low_weight, t.high_weight])
-            for t in self.transitions
-        ]
+        merged = [_merge(t) for t in self.transitions]
         points, margin, offsets = self._layout([len(shifts) for shifts, _ in merged])
         curve, at_times = np.zeros(times[-1]), np.zeros((len(times), points))
         lower_recursion(
@@ -207,8 +197,7 @@ class Beliefs:
         origins, odds = np.arange(points), np.exp(self.log_odds)
         moves = []
         for t in self.transitions:
-            shifts = np.concatenate([t.shifts, t.shifts + t.widths])
-            weights = np.concatenate([t.low_weight, t.high_weight])
+            shifts, weights = t.ends()
             after = origins + shifts[:, np.newaxis]
             inside = (after >= 0) & (after < points)
             entries = (np.broadcast_to(weights[:, np.newaxis], after.shape) * inside).ravel()
@@ -221,10 +210,8 @@ class Beliefs:
             arms = decide(play, posterior)
             certain = self.prior[0] - mass.sum(), self.prior[1] - mass @ odds
             losses = self.gaps[0, arms[:-2]] + odds * self.gaps[1, arms[:-2]]
-            loss_if_certain = (
-                certain[0] * self.gaps[0, arms[-2]] + certain[1] * self.gaps[1, arms[-1]]
-            )
-            lost[play - 1] = mass @ losses + loss_if_certain
+            first, second = self.gaps[0, arms[-2]], self.gaps[1, arms[-1]]
+            lost[play - 1] = mass @ losses + (certain[0] * first + certain[1] * second)
             mass = sum(
                 (move @ np.where(arms[:-2] == arm, mass, 0.0) for arm, move in enumerate(moves)),
                 np.zeros(points),
@@ -253,7 +240,8 @@ class Beliefs:
         return np.column_stack([expit(-self.log_odds), expit(self.log_odds)])
 
 
-def _merge(shifts: Counts, weights: Floats) -> tuple[Counts, Floats]:
-    """Return the different shifts, and the sum of the weights of each."""
+def _merge(transitions: Transitions) -> tuple[Counts, Floats]:
+    """Return the different shifts of all ends of chords, and the sum of the weights of each."""
+    shifts, weights = transitions.ends()
     different, indices = np.unique(shifts, return_inverse=True)
-    return different.astype(np.int64), sum_by_index(indices, weights, len(different))
+    return different.astype(np.int64), add_up(indices, weights, len(different))

@@ -60,8 +60,13 @@ class Transitions(NamedTuple):
     low_weight: Floats
     high_weight: Floats
 
+    def ends(self) -> tuple[Counts, Floats]:
+        """Return the shifts of the lower and then of the upper ends, and their weights."""
+        shifts = np.concatenate([self.shifts, self.shifts + self.widths])
+        return shifts, np.concatenate([self.low_weight, self.high_weight])
 
-def sum_by_index(indices: Ints, weights: Floats, count: int) -> Floats:
+
+def add_up(indices: Ints, weights: Floats, count: int) -> Floats:
     """Return, for each index below ``count``, the sum of the weights that have it."""
     return np.bincount(indices, weights, count).astype(np.float64)
 
@@ -79,8 +84,8 @@ class Atoms:
         ratio = np.log(second[possible]) - np.log(first[possible])
         # Rewards of one ratio tell the same.
         self.ratio, indices = np.unique(ratio, return_inverse=True)
-        self.under_first = sum_by_index(indices, first[possible], len(self.ratio))
-        self.under_second = sum_by_index(indices, second[possible], len(self.ratio))
+        self.under_first = add_up(indices, first[possible], len(self.ratio))
+        self.under_second = add_up(indices, second[possible], len(self.ratio))
         self.deviation = math.sqrt(self.under_first @ self.ratio**2)
 
     def count_weights(self, step: float) -> int:

@@ -54,7 +54,7 @@ def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False
     return Group(*parts)
 
 
-def short_number(value: float, digits: int = 3) -> str:
+def brief(value: float, digits: int = 3) -> str:
     """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
     small = round(value) < 10**digits
     return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)

@@ -3,7 +3,7 @@
 Regret is logarithmic for every policy if some model looks like the truth while its best arm is
 played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if the bound of
 FP-UCB has no ln T: B(θ°) is empty, or the best arms of all models in B(θ°) are as good as a*(θ°)
-under the truth. In all other cases it is logarithmic for FP-UCB, but need not be for other policies.
+under the truth. In all other cases it is logarithmic for FP-UCB, and need not be for others.
 """
 
 from __future__ import annotations
