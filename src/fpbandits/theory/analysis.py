@@ -18,7 +18,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.cases import Case, case_of
 from fpbandits.theory.contexts import PairStructure, context_case
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import first_of, named
+from fpbandits.theory.verdicts import first_of, pick
 
 MOST_CASES = 2_000
 """A case lists every other model, so all cases together grow with the square of |Θ|."""
@@ -59,8 +59,8 @@ class Analysis:
             problem=problem.name,
             arms=problem.arms,
             models=problem.models,
-            candidate_arms=named(problem.arms, structure.candidate_arms),
-            ties=named(problem.models, structure.ties),
+            candidate_arms=pick(problem.arms, structure.candidate_arms),
+            ties=pick(problem.models, structure.ties),
             cases=tuple(cases),
             **more,
         )

@@ -16,7 +16,7 @@ from typing import Literal
 from fpbandits.theory.bounds import optimist_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import bound_text, case_text, least_text, named, verdict
+from fpbandits.theory.verdicts import bound_text, case_text, least_text, pick, verdict
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Case:
 def case_of(structure: Structure, truth: int) -> Case:
     """Return what follows if the model ``truth`` is the true one."""
     problem, width = structure.problem, structure.problem.rewards.width
-    model_names = partial(named, problem.models)
+    model_names = partial(pick, problem.models)
     upper, lower = theorem1(structure, truth), theorem2(structure, truth)
 
     def by_arm(values: dict[int, float], unit: float = 1.0) -> dict[str, float]:
@@ -197,7 +197,7 @@ def case_of(structure: Structure, truth: int) -> Case:
         regime="logarithmic" if upper.log_coefficient else "bounded",
         verdict=verdict(structure, truth, upper, lower, nearest),
         confusion_set=model_names(structure.confusion_set(truth)),
-        confusing_arms=named(problem.arms, structure.confusing_arms(truth)),
+        confusing_arms=pick(problem.arms, structure.confusing_arms(truth)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
         betas=by_arm(structure.betas(truth), width),
         nearest=nearest,

@@ -27,7 +27,7 @@ from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest
 from fpbandits.theory.structure import BestArms
-from fpbandits.theory.verdicts import case_text, first_of, least_text, named
+from fpbandits.theory.verdicts import case_text, first_of, least_text, pick
 
 
 class PairStructure(BestArms):
@@ -131,18 +131,18 @@ def context_case(structure: PairStructure, truth: int) -> ContextCase:
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
     told, worse = structure.told_by(truth), structure.plays_worse(truth)
     told_by = {
-        problem.models[other]: named(problem.contexts, np.flatnonzero(told[other]))
+        problem.models[other]: pick(problem.contexts, np.flatnonzero(told[other]))
         for other in np.flatnonzero(worse)
     }
     regime: Literal["bounded", "logarithmic"] = "logarithmic" if lower.coefficient else "bounded"
     return ContextCase(
         truth=problem.models[truth],
         best_arm=dict(
-            zip(problem.contexts, named(problem.arms, structure.best_arm[truth]), strict=True)
+            zip(problem.contexts, pick(problem.arms, structure.best_arm[truth]), strict=True)
         ),
         regime=regime,
-        verdict=_verdict(regime, named(problem.models, confused), told_by, problem.contexts),
-        confusion_set=named(problem.models, confused),
+        verdict=_verdict(regime, pick(problem.models, confused), told_by, problem.contexts),
+        confusion_set=pick(problem.models, confused),
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
         theorem2=PairBound(lower.coefficient * width, problem.by_name(pulls.tolist())),
