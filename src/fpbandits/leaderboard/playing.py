@@ -104,11 +104,12 @@ def play(
 def _floor(contest: Contest, horizon: int) -> float | None:
     """Return the floor of a contest; None where it is unknown, or so small that it may be rounding.
 
-    It is known where truths are drawn from the prior, or all models are played equally often.
+    It is known where truths are drawn from the prior, or all models are played equally often, and
+    no truth is outside Θ.
     """
     problem = contest.problem
     names = [truth for truth in contest.truths if isinstance(truth, str)]
-    if horizon > LONGEST or len(problem.models) > MOST_MODELS or not names:
+    if horizon > LONGEST or len(problem.models) > MOST_MODELS or len(names) < len(contest.truths):
         return None
     if sorted(names) == sorted(problem.models):
         problem = replace(problem, prior=None)
