@@ -8,6 +8,8 @@ in λ, with a column for each belief and a row for each model; any feasible λ p
 
 (In words: before the first play the policy is told a pair of models that contains the truth. With
 this information the best policy can only lose less.)
+
+A pair is one of models here; `gaps_by_pair` is by pairs of a context and an arm.
 """
 
 from __future__ import annotations
@@ -38,10 +40,7 @@ _LOG_ODDS = np.linspace(-15, 15, 61)
 
 
 def floor_by_pairs(problem: Problem, times: Sequence[int]) -> Floats:
-    """Return a lower bound on the Bayes regret of any policy, for each of these horizons.
-
-    ``times`` increase.
-    """
+    """Return lower bounds on the Bayes regret of any policy, for horizons that increase."""
     prior = np.array(problem.prior or [1 / len(problem.models)] * len(problem.models))
     pairs = costly_pairs(problem)
     if not len(pairs):
@@ -72,8 +71,8 @@ def costly_pairs(problem: Problem) -> Ints:
     If there are more than `_MOST_PAIRS`, those that cost most to tell apart.
     """
     models = len(problem.models)
-    by_pair = gaps_by_pair(problem)
-    gaps = by_pair.reshape(models, -1, len(problem.arms))
+    flat_gaps = gaps_by_pair(problem)
+    gaps = flat_gaps.reshape(models, -1, len(problem.arms))
     shares = np.array(problem.shares or (1.0,))
     pairs = np.array(list(combinations(range(models), 2)), dtype=np.intp)
     first, second = pairs.T
@@ -87,7 +86,7 @@ def costly_pairs(problem: Problem) -> Ints:
     nats = np.stack([problem.rewards.divergence(m, np.arange(models)) for m in range(models)])
     first, second = pairs.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        price = (by_pair[first] + by_pair[second]) / (nats[first, second] + nats[second, first])
+        price = (flat_gaps[first] + flat_gaps[second]) / (nats[first, second] + nats[second, first])
     by_price = np.nan_to_num(price, nan=np.inf).min(axis=1).argsort(kind="stable")[::-1]
     costliest: Ints = pairs[np.sort(by_price[:_MOST_PAIRS])]
     return costliest
