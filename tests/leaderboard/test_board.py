@@ -79,6 +79,13 @@ def by_hand(**contests_of: dict[str, tuple[float, float, float]]) -> Leaderboard
     return Leaderboard(among, standings, horizon=500, runs=20, seed=0)
 
 
+def test_policies_that_play_different_contests_are_compared_in_each() -> None:
+    board = by_hand(a={"one": (6, 6, 6)}, b={"two": (2, 2, 2)}, c={"two": (6, 6, 6)})
+    # With half a unit, 2: 8 against 4.
+    assert [board.partial_score(policy) for policy in "abc"] == [1, 1, pytest.approx(2)]
+    assert board.as_dict()["policies"]["c"]["score"] is None
+
+
 def test_scores_of_the_mean_the_quantile_and_the_worst_truth() -> None:
     board = by_hand(
         a={"one": (6, 14, 30), "two": (2, 6, 43)},

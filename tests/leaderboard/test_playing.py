@@ -149,9 +149,9 @@ def test_floors_where_truths_are_drawn_or_each_has_its_turn() -> None:
     in_turn = Contest("in turn", "own", drawn, ["theta1", "theta2"])
     one = Contest("one", "own", drawn, ["theta1"])
     wrong = Contest("wrong", "wrong", drawn, [[0.5, 0.45]])
-    board = play(
-        runs=40, horizon=100, policies={"ucb1": UCB1()}, among=[by_prior, in_turn, one, wrong]
-    )
+    mixed = Contest("mixed", "own", drawn, ["prior", [0.5, 0.45]])
+    among = [by_prior, in_turn, one, wrong, mixed]
+    board = play(runs=40, horizon=100, policies={"ucb1": UCB1()}, among=among)
     equal = Problem.bernoulli(means)
     assert board.floors == {
         "drawn": pytest.approx(floor(drawn, 100).value),

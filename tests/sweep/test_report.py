@@ -1,4 +1,4 @@
-"""The figure of a sweep shows every point where it belongs."""
+"""The figure and the table of a sweep show every point where it belongs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from studies import write_study
 
-from fpbandits.sweep.report import sweep_figure
+from fpbandits.sweep.points import Part, Point
+from fpbandits.sweep.report import _value_text, _with_error, sweep_figure
 from fpbandits.sweep.study import load_study
 from fpbandits.sweep.sweep import Sweep, sweep
 
@@ -59,3 +60,19 @@ def test_panels_in_other_units_say_so(tmp_path: Path) -> None:
     path.write_text("problems = ['paper:two']\npolicies = ['ucb1']\nhorizons = [9, 50]\nruns = 3")
     (only,) = sweep_figure(sweep(load_study(path))).axes
     assert only.get_ylabel() == "mean regret (rewards in [0, 1])"
+
+
+def test_a_mean_stands_beside_its_error_if_it_has_one() -> None:
+    case = ("paper:two", "theta1")
+    # The standard error of 4 runs is √(squares / 3) / 2.
+    four_runs = Point({case: Part(runs=4, mean=12.345, squares=3 * (2 * 0.4567) ** 2)})
+    assert _with_error(four_runs).plain == "12.35 ± 0.46"
+    assert _with_error(Point({case: Part(runs=1, mean=12.345)})).plain == "12.35"
+    assert _with_error(None).plain == "–"
+    assert [_value_text(value) for value in (None, 12_345, 10**8, 0.125, "a")] == [
+        "any",
+        "12,345",
+        "1e+08",
+        "0.125",
+        "a",
+    ]

@@ -10,7 +10,7 @@ import pytest
 import fpbandits as fpb
 from fpbandits.theory import pairs
 from fpbandits.theory.floor import floor
-from fpbandits.theory.pairs import dear_pairs, floor_by_pairs
+from fpbandits.theory.pairs import costly_pairs, floor_by_pairs
 
 
 def three(seed: int) -> fpb.Problem:
@@ -48,13 +48,13 @@ def test_two_models_are_one_pair() -> None:
 
 def test_models_that_share_a_best_arm_make_no_pair() -> None:
     problem = fpb.Problem.bernoulli([[0.5, 0.3], [0.7, 0.6], [0.2, 0.4]])
-    assert dear_pairs(problem).tolist() == [[0, 2], [1, 2]]
+    assert costly_pairs(problem).tolist() == [[0, 2], [1, 2]]
     assert floor_by_pairs(fpb.Problem.bernoulli([[0.5, 0.3], [0.7, 0.6]]), [9]).tolist() == [0]
 
 
-def test_of_many_pairs_the_dearest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_pairs_the_costliest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     means = [[0.5, 0.49], [0.5, 0.51], [0.5, 0.9]]
     problem = fpb.Problem.bernoulli(means)
     monkeypatch.setattr(pairs, "_MOST_PAIRS", 1)
     # To tell the first from the second takes a hundred times as many plays as from the third.
-    assert dear_pairs(problem).tolist() == [[0, 1]]
+    assert costly_pairs(problem).tolist() == [[0, 1]]

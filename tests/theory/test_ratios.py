@@ -7,7 +7,7 @@ import pytest
 
 import fpbandits as fpb
 from fpbandits.core.arrays import Floats
-from fpbandits.theory.ratios import Told, log_ratio
+from fpbandits.theory.ratios import Transitions, log_ratio
 
 PROBLEMS = {
     "bernoulli": fpb.Problem.bernoulli([[0.3, 0.5], [0.6, 0.5]]),
@@ -22,30 +22,30 @@ PROBLEMS = {
 }
 
 
-def told(name: str, pair: int = 0, step: float = 0.05, points: int = 500) -> Told:
-    return log_ratio(PROBLEMS[name].rewards, pair).told(step, points)
+def transitions(name: str, pair: int = 0, step: float = 0.05, points: int = 500) -> Transitions:
+    return log_ratio(PROBLEMS[name].rewards, pair).transitions(step, points)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_probabilities_and_chords_add_up(name: str) -> None:
     for pair in (0, 1):
-        found = told(name, pair)
-        assert found.first.sum() == pytest.approx(1, abs=1e-9)
-        assert found.second.sum() == pytest.approx(1, abs=1e-9)
-        assert (found.below >= 0).all()
-        assert (found.above >= 0).all()
-        assert (found.below + found.above <= found.first + 1e-15).all()
+        found = transitions(name, pair)
+        assert found.under_first.sum() == pytest.approx(1, abs=1e-9)
+        assert found.under_second.sum() == pytest.approx(1, abs=1e-9)
+        assert (found.low_weight >= 0).all()
+        assert (found.high_weight >= 0).all()
+        assert (found.low_weight + found.high_weight <= found.under_first + 1e-15).all()
         inside = (found.widths > 0) & (np.abs(found.shifts) < 500)
         odds = np.exp(0.05 * found.shifts), np.exp(0.05 * (found.shifts + found.widths))
-        kept = found.below * odds[0] + found.above * odds[1]
-        assert kept[inside] == pytest.approx(found.second[inside], rel=1e-6, abs=1e-14)
+        kept = found.low_weight * odds[0] + found.high_weight * odds[1]
+        assert kept[inside] == pytest.approx(found.under_second[inside], rel=1e-6, abs=1e-14)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_an_arm_of_equal_distributions_tells_nothing(name: str) -> None:
-    found = told(name, pair=1)
+    found = transitions(name, pair=1)
     assert found.shifts.tolist() == [0]
-    assert found.first.tolist() == [1]
+    assert found.under_first.tolist() == [1]
 
 
 def draws(name: str, random: np.random.Generator) -> tuple[Floats, Floats]:
@@ -60,10 +60,10 @@ def draws(name: str, random: np.random.Generator) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize("name", ["gaussian", "beta"])
 def test_bins_of_continuous_rewards_hold_what_is_drawn(name: str) -> None:
     """Each of some 100 shares within 5 standard errors: a false alarm in 10,000 seeds."""
-    found = told(name)
+    found = transitions(name)
     edges = 0.05 * np.unique(np.r_[found.shifts, found.shifts + found.widths])
     for own, drawn in zip(
-        (found.first, found.second), draws(name, np.random.default_rng(1)), strict=True
+        (found.under_first, found.under_second), draws(name, np.random.default_rng(1)), strict=True
     ):
         seen = np.histogram(drawn, [-np.inf, *edges, np.inf])[0] / 1e5
         assert (np.abs(seen - own) <= 5 * np.sqrt(own / 1e5) + 1e-4).all()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
-from types import SimpleNamespace
 
 import numpy as np
 from rich.console import Console
 
 from fpbandits import Problem, analyze, load_problem
-from fpbandits.theory.tables import _value, _with_error, analysis_table
+from fpbandits.theory.tables import analysis_table
 
 
 def shown(problem: Problem, truth: str | None = None) -> list[list[str]]:
@@ -151,17 +149,3 @@ def test_contexts_are_shown_within_80_columns() -> None:
     assert "theta1: bounded; for free, mobile tells it from theta2" in overview
     assert "best arm 9 EUR in every context" in overview
     assert "1 bounded, 1 logarithmic. For one case in full: --truth NAME" in overview
-
-
-def test_a_mean_stands_beside_its_error_if_it_has_one() -> None:
-    point = SimpleNamespace(mean=12.345, standard_error=0.4567)
-    assert _with_error(point).plain == "12.35 ± 0.46"
-    assert _with_error(SimpleNamespace(mean=12.345, standard_error=math.nan)).plain == "12.35"
-    assert _with_error(None).plain == "–"
-    assert [_value(value) for value in (None, 12_345, 10**8, 0.125, "a")] == [
-        "any",
-        "12,345",
-        "1e+08",
-        "0.125",
-        "a",
-    ]

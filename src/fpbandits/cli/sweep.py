@@ -33,9 +33,9 @@ def sweep(
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing
+    from fpbandits.sweep.report import sweep_table
     from fpbandits.sweep.study import load_study
     from fpbandits.sweep.sweep import sweep
-    from fpbandits.theory.tables import sweep_table
 
     loaded = load_study(study, runs=runs)
     into = out or Path(f"{study.stem}-out")

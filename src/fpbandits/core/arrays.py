@@ -7,7 +7,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+"""Indices, such as those of arms and models."""
+
 Counts = NDArray[np.int64]
+"""Numbers of plays and the like: 64 bits on every platform."""
+
 Bools = NDArray[np.bool_]
 
 TOLERANCE = 1e-12

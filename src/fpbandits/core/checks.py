@@ -26,8 +26,13 @@ Range = tuple[float, float]
 """The lowest and the highest reward, in the user's units."""
 
 _LONGEST_NAME = 1_000
+"""Characters of a name."""
+
 _MOST_DIGITS = 1_000
+"""Digits of a whole number."""
+
 _DIRECTION_MARKS = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+"""Unicode controls that reverse the direction of the text after them."""
 
 
 def is_list(value: object) -> TypeGuard[Numbers]:
@@ -72,7 +77,7 @@ def flag(what: str, value: object) -> bool:
 
 
 def checked_path(given: object) -> Path:
-    """Return a path, or raise an error if it is too long for any file system."""
+    """Return a path, or raise an error if it is not one or too long for any file system."""
     path = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(path, str):
         raise InputError(f"expected the path of a file or folder, not {quote(given)}")
@@ -80,8 +85,8 @@ def checked_path(given: object) -> Path:
     # File systems allow 255 bytes for a name, and operating systems 4,095 for a path.
     lengths = [len(part.encode(errors="surrogatepass")) for part in checked.parts]
     if max(lengths, default=0) > 255 or sum(lengths) + len(lengths) > 4000:
-        longer = "this path is longer than any that a file can have"
-        raise InputError(longer, place=(quote(str(checked)),))
+        too_long = "this path is longer than any that a file can have"
+        raise InputError(too_long, place=(quote(str(checked)),))
     return checked
 
 
@@ -107,7 +112,7 @@ def whole_number(
         raise wrong_value(what, value, "be a whole number")
     if integer < least:
         raise wrong_value(what, value, f"be at least {least}")
-    # Python does not convert longer integers to text, and results and agents are saved as text.
+    # Results and agents are saved as text, and Python does not write much longer integers.
     if integer >= 10**_MOST_DIGITS:
         raise wrong_value(what, value, f"have at most {_MOST_DIGITS:,} digits")
     if most is not None and integer > most:
@@ -165,29 +170,29 @@ def printable(text: str) -> str:
     >>> print(printable("a\x1b[2J"))
     a\x1b[2J
     """
-    return text if text.isprintable() else "".join(map(_escaped, text))
+    return text if text.isprintable() else "".join(map(_escape, text))
 
 
-def _escaped(letter: str) -> str:
+def _escape(letter: str) -> str:
     # Other unprintable characters are harmless, such as those that join emoji.
     harmful = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")
     return repr(letter)[1:-1] if harmful or letter in _DIRECTION_MARKS else letter
 
 
 def checked_range(given: object) -> Range:
-    """Return the lowest and the highest reward, if they can be mapped to 0 and 1."""
+    """Return the lowest and the highest reward, after checking that they can map to 0 and 1."""
     ends: Any = given
     if not is_list(ends) or len(ends) != 2:
         raise wrong_type("range", given, "[lowest, highest]")
     low, high = (number(value, "range") for value in plain_list(ends))
-    found = f"range {range_text((low, high))}"
+    text = f"range {range_text((low, high))}"
     if not low < high:
-        raise InputError(f"{found}: the lowest must be below the highest", about=("range",))
+        raise InputError(f"{text}: the lowest must be below the highest", about=("range",))
     width, size = high - low, max(-low, high)
     # Regret is a multiple of the width, so the width must not be extreme either.
     if size > 1e100 or width < 1e-100 or math.ulp(size) > TOLERANCE * width:
         raise InputError(
-            f"{found}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
+            f"{text}: floating point cannot map it to [0, 1] with twelve digits; shift or scale "
             "the rewards",
             about=("range",),
         )
@@ -195,7 +200,7 @@ def checked_range(given: object) -> Range:
 
 
 def number_text(value: float) -> str:
-    """Return a number for a message, to twelve digits, or to all that it has if those are more."""
+    """Return a number for a message: twelve digits, or more if it has more."""
     return f"{value:.12g}" if float(f"{value:.12g}") == value else repr(float(value))
 
 
@@ -213,12 +218,13 @@ def amount(value: float | None) -> str:
         return "beyond 10^100"
     if round(value, 1) < 1e6:
         return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"
-    digits, _, power = f"{value:.2e}".partition("e+")
+    digits, _, exponent = f"{value:.2e}".partition("e+")
+    power = int(exponent)
     words = {6: " million", 9: " billion", 12: " trillion"}
-    least = int(power) // 3 * 3
-    if least in words:
-        return f"{float(digits) * 10 ** (int(power) - least):.3g}{words[least]}"
-    return f"{float(digits):g}·10^{int(power)}"
+    thousands = power // 3 * 3
+    if thousands in words:
+        return f"{float(digits) * 10 ** (power - thousands):.3g}{words[thousands]}"
+    return f"{float(digits):g}·10^{power}"
 
 
 def range_text(limits: Range) -> str:

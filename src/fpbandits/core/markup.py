@@ -1,7 +1,7 @@
 """HTML tables for notebooks and the lab, readable on a light and on a dark background.
 
-Text and background keep the page's own colours; only the thin lines have one, a grey. Names come
-from users, so they are escaped.
+Text and background keep the colours of the page; only the thin grey lines have a colour of their
+own. Names come from users, so they are escaped.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def html_table(
 ) -> str:
     """Return a table under a title.
 
-    The first ``text_columns`` columns hold text, to the left, the others numbers, to the right.
-    ``above`` and ``below`` are lines of text before and after the table.
+    The first ``text_columns`` columns are aligned to the left, the others to the right. ``above``
+    and ``below`` are lines of text before and after the table.
     """
     return "\n".join(
         [
@@ -60,12 +60,13 @@ def and_more(total: int, shown: int, what: str, where: str) -> list[str]:
 
 
 def _row(cells: Sequence[str], text_columns: int, tag: str) -> str:
-    filled = []
+    """Return a row of HTML cells with the tag ``th`` or ``td``."""
+    html = []
     for column, cell in enumerate(cells):
         style = f"{_CELL};text-align:{'left' if column < text_columns else 'right'}"
         text = f"<strong>{_text(cell)}</strong>" if isinstance(cell, Strong) else _text(cell)
-        filled.append(f'<{tag} style="{style}">{text}</{tag}>')
-    return f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(filled)}</tr>'
+        html.append(f'<{tag} style="{style}">{text}</{tag}>')
+    return f'<tr style="border:none;border-bottom:{_LINE};background:none">{"".join(html)}</tr>'
 
 
 def _text(text: str) -> str:

@@ -22,12 +22,12 @@ class Naming(TypedDict, total=False):
     Attributes
     ----------
     arms, models
-        Names, in order, so not as a set; by default arm1, arm2, … and theta1, theta2, ….
+        Names, in an ordered collection (not a set); by default arm1, arm2, … and theta1, theta2, ….
     range
         The lowest and the highest reward, in the user's units; by default 0 and 1. Gaussian rewards
         have none.
     prior
-        Weights of models by name, as many as are not 1.
+        Weights of models by name; a model that is left out has weight 1.
     truth
         The name of the model that is the truth in simulations, if one is set.
     name
@@ -36,7 +36,7 @@ class Naming(TypedDict, total=False):
         Names of the contexts, one of which is seen before each decision, and how often each comes,
         by default equally. With contexts a row holds, for each of them, a value for every arm.
     fitted_units
-        Hashes of some units that the models were fitted to, as `fit` writes them.
+        Hashes of units that the models were fitted to, a sample of them, as `fit` writes them.
     """
 
     arms: Sequence[str] | None
@@ -78,7 +78,7 @@ class Names:
         if arms is None:
             first = rows[0]
             if contexts is not None:
-                first = _in_contexts(first, context_names, model_names[0])[0]
+                first = _by_context(first, context_names, model_names[0])[0]
             if not is_list(first):
                 wanted = f"expected a value for every arm, not {quote(first)}"
                 raise InputError(wanted, place=(("model", model_names[0]),))
@@ -101,7 +101,7 @@ class Names:
         return len(self.arms) * max(1, len(self.contexts))
 
     def place(self, row: int, column: int) -> Place:
-        """Return the place of a cell, for errors."""
+        """Return the place of a cell, for errors: the names of its model, context and arm."""
         context, arm = divmod(int(column), len(self.arms))
         inside: Place = (("context", self.contexts[context]),) if self.contexts else ()
         return ("model", self.models[row]), *inside, ("arm", self.arms[arm])
@@ -115,7 +115,7 @@ class Names:
             return rows.reshape(shape[0], self.columns, *rows.shape[3:])
         flat: list[Any] = []
         for row, by_context in enumerate(rows):
-            lists = _in_contexts(by_context, self.contexts, self.models[row])
+            lists = _by_context(by_context, self.contexts, self.models[row])
             values: list[Any] = []
             for context, given in zip(self.contexts, lists, strict=True):
                 whose = ("model", self.models[row]), ("context", context)
@@ -130,6 +130,7 @@ class Names:
         return self._one_for_each_arm((("model", self.models[row]),), values)
 
     def _one_for_each_arm(self, whose: Place, values: object) -> Numbers:
+        """Return the values as a plain list, or raise an error if they are not one per arm."""
         arms = counted(len(self.arms), "arm")
         if not is_list(values):
             wanted = f"expected a list with a value for each of the {arms}"
@@ -138,15 +139,15 @@ class Names:
             given = plain_list(values)
         if len(given) < len(self.arms):
             missing = f"no value for arm {quote(self.arms[len(given)])}"
-            found = f"it has {len(given)} of {len(self.arms)} values: {missing}"
-            raise InputError(found, place=whose)
+            too_few = f"it has {len(given)} of {len(self.arms)} values: {missing}"
+            raise InputError(too_few, place=whose)
         if len(given) > len(self.arms):
             last = f"nothing follows arm {quote(self.arms[-1])}"
             raise InputError(f"it has {len(given)} values for {arms}: {last}", place=whose)
         return given
 
 
-def _in_contexts(given: object, contexts: tuple[str, ...], model: str) -> list[Any]:
+def _by_context(given: object, contexts: tuple[str, ...], model: str) -> list[Any]:
     """Return the values of a model in each context, in their order."""
     whose: Place = (("model", model),)
     if isinstance(given, Mapping):
@@ -157,13 +158,13 @@ def _in_contexts(given: object, contexts: tuple[str, ...], model: str) -> list[A
             if name not in given:
                 raise InputError(f"nothing is said of context {quote(name)}", place=whose)
         return [given[name] for name in contexts]
-    every = counted(len(contexts), "context")
+    number = counted(len(contexts), "context")
     if not is_list(given):
-        wanted = f"expected a list of values for each of the {every}"
+        wanted = f"expected a list of values for each of the {number}"
         raise InputError(f"{wanted}, not {quote(given)}", place=whose)
     lists = plain_list(given)
     if len(lists) != len(contexts):
-        raise InputError(f"{there_are(len(lists), 'list')} of values for {every}", place=whose)
+        raise InputError(f"{there_are(len(lists), 'list')} of values for {number}", place=whose)
     return list(lists)
 
 
@@ -173,11 +174,12 @@ def there_are(count: int, what: str) -> str:
 
 
 def _checked_names(kind: str, names: object) -> tuple[str, ...]:
+    """Return the names of arms, models or contexts, or raise an error for the first bad one."""
     given: Any = names
     # Anything ordered will do, such as a dictionary, its keys or a generator. A set has no order.
     unordered = isinstance(names, Set) and not isinstance(names, KeysView)
-    lone = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
-    if not isinstance(names, Iterable) or lone or unordered:
+    single = isinstance(names, str) or (isinstance(names, np.ndarray) and not names.ndim)
+    if not isinstance(names, Iterable) or single or unordered:
         raise wrong_type(f"{kind} names", names, "a list of texts")
     seen: dict[str, int] = {}
     for error in wrong_names(kind, given, seen):

@@ -39,9 +39,10 @@ class RefusesOldAttributes:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
-        new, own = RENAMED.get(name), type(self).__name__
+        new = RENAMED.get(name)
         now = f": it is now {new}" if new is not None and new in dir(self) else ""
-        raise AttributeError(f"{own!r} object has no attribute {name!r}{now}", name=name, obj=self)
+        message = f"{type(self).__name__!r} object has no attribute {name!r}{now}"
+        raise AttributeError(message, name=name, obj=self)
 
 
 def rename_old_keys(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Statistics of a sample of runs: means, intervals by Student's t, quantiles."""
+"""Statistics of a sample of R runs: means, intervals by Student's t, quantiles."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from fpbandits.core.checks import is_real
 from fpbandits.errors import InputError, quote
 
 _MOST_PULLS = 2**20
-"""How many pull counts are converted to floats at a time, to save memory."""
+"""Pull counts that are converted to floats at a time, to save memory."""
 
 
 def regret_of(pulls: Counts, gaps: Floats) -> Floats:
     """Return the regret[run, …] of pulls[run, …, arm], given gaps[arm] or gaps[run, arm]."""
     regret = np.empty(pulls.shape[:-1])
-    # A multiple of 64 runs: BLAS computes the rest by another kernel, which rounds differently.
+    # Blocks of a multiple of 64 runs: BLAS computes what is left over by another kernel, which
+    # rounds differently.
     block = 64 * max(1, _MOST_PULLS // (64 * math.prod(pulls.shape[1:])))
     for start in range(0, len(pulls), block):
         part = slice(start, start + block)
@@ -46,16 +47,16 @@ def students_t(runs: int, probability: float) -> float:
 
 
 def margin(std: Any, runs: int, probability: float) -> Any:
-    """Return t·s/√R, where t is the quantile of `students_t`.
+    """Return t·s/√R, where s is ``std`` and t the quantile of `students_t`.
 
-    With probability 1 − ``probability`` the expected value is above mean + margin, and as often it
-    is below mean − margin.
+    The expected value is above mean + margin with probability 1 − ``probability``, and below
+    mean − margin with the same probability.
     """
     return students_t(runs, probability) * std / math.sqrt(runs)
 
 
 def two_sided(level: float) -> float:
-    """Return the quantile at the upper end of an interval: 0.975 for one of 95 %."""
+    """Return the probability below the upper end of an interval: 0.975 for one of 95 %."""
     if not is_real(level) or not 0 < level < 1:
         raise InputError(f"a level is between 0 and 1, not {quote(level)}")
     return (1 + float(level)) / 2

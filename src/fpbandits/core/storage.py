@@ -8,6 +8,7 @@ off or altered raises `DamagedError`, so that callers can compute it again.
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -23,7 +24,10 @@ from typing import Any, BinaryIO
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote, within
 
 _ASIDE = ".aside"
+"""The ending of temporary files."""
+
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""Cells that a spreadsheet would compute, with any apostrophes that were put before them."""
 
 
 class DamagedError(StorageError):
@@ -36,7 +40,8 @@ def shown(path: Path) -> str:
     return text if text.isprintable() and len(text) <= 200 else quote(text)
 
 
-def _failed(what: str, error: Exception) -> StorageError:
+def _storage_error(what: str, error: Exception) -> StorageError:
+    """Return the error for an operation that the system refused, with the system's reason."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return StorageError(f"{what} ({reason})")
 
@@ -48,8 +53,8 @@ def written_aside(path: Path) -> Iterator[BinaryIO]:
     aside = path.with_name(f".{path.name[:16]}.{secrets.token_hex(8)}{_ASIDE}")
     try:
         if path.is_dir():
-            raise IsADirectoryError(21, "Is a directory")
-        # "x" does not follow links, and leaves the permissions to the system.
+            raise IsADirectoryError(errno.EISDIR, "Is a directory")
+        # "x" opens a new file only, so no link is followed; the system sets the permissions.
         with aside.open("xb") as file:
             yield file
             _sync(file)
@@ -57,7 +62,7 @@ def written_aside(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:
         if isinstance(error, Error):
             raise
-        raise _failed("cannot be written", error).at(shown(path)) from None
+        raise _storage_error("cannot be written", error).at(shown(path)) from None
     finally:
         with suppress(OSError, ValueError):
             aside.unlink()
@@ -95,16 +100,16 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
-            raise PermissionError(13, "Permission denied")
+            raise PermissionError(errno.EACCES, "Permission denied")
     except (OSError, ValueError) as error:
-        raise _failed("cannot be written to", error).at(shown(path)) from None
+        raise _storage_error("cannot be written to", error).at(shown(path)) from None
 
 
 def refuse_link(path: Path) -> None:
     """Refuse a symbolic link where the package writes: it could lead to other people's files."""
     if path.is_symlink():
-        link = "is a link, and links are not followed here: remove it"
-        raise StorageError(link).at(shown(path))
+        reason = "is a link, and links are not followed here: remove it"
+        raise StorageError(reason).at(shown(path))
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
@@ -121,7 +126,7 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
         except FileNotFoundError:
             raise InputError("there is no such file") from None
         except (OSError, ValueError) as error:
-            raise _failed("cannot be read", error) from None
+            raise _storage_error("cannot be read", error) from None
         except (MemoryError, OverflowError):
             raise StorageError("too large to be read into memory") from None
         check_size(content, most, path.suffix)
@@ -136,7 +141,7 @@ def check_size(content: bytes, most: int | None, ending: str) -> None:
 
 
 def check_kind(content: Any, kind: str, schemas: Collection[int]) -> dict[str, Any]:
-    """Return a file's content, or raise an error if its kind or its schema is another."""
+    """Return a file's content, or raise an error if its kind or its schema is not expected."""
     if not isinstance(content, dict) or content.get("kind") != f"fpbandits {kind}":
         raise StorageError(f"this holds no {kind} of fpbandits")
     if content.get("schema") not in schemas:
@@ -187,7 +192,7 @@ def rows_to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return text_to_cell(value)
-    return "" if value != value else value
+    return "" if value != value else value  # NaN is not equal to itself
 
 
 @contextmanager
@@ -203,13 +208,13 @@ def locked(folder: Path) -> Iterator[None]:
     except Timeout:
         name = "another process"
         with suppress(Error, UnicodeDecodeError):
-            written = read_whole(owner, 2**20).decode()[:60].strip()
-            name = written if written and written.isprintable() else name
+            text = read_whole(owner, 2**20).decode()[:60].strip()
+            name = text if text and text.isprintable() else name
         raise ConflictError(
             f"{name} is at work there: wait for it, or name another folder", place=(shown(folder),)
         ) from None
     except (OSError, NotImplementedError) as error:
-        raise _failed("cannot be locked", error).at(shown(folder)) from None
+        raise _storage_error("cannot be locked", error).at(shown(folder)) from None
     try:
         remove_asides(folder, owner.name)
         with suppress(StorageError):  # the owner only serves messages

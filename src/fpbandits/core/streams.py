@@ -1,18 +1,32 @@
 """Random streams: a run's numbers depend on the seed and on the number of the run alone.
 
 Each run has streams of its own, spawned from the seed by the run's number, so results do not depend
-on workers, batches, or other runs and policies. Shuffling arms and drawing the truth use streams of
-their own, so all policies meet the same order and the same truth.
+on workers, batches, or other runs and policies. Shuffling arms, drawing the truth and drawing
+delays use streams of their own, so all policies meet the same order, truth and delays.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-_REWARDS, _ORDER, _TRUTH, _DELAY = range(4)
-PLANS, TOLD, HISTORY, EXPLORATION = range(4)
-"""What an agent draws for: plans, rewards given to `tell` and to `observe`, and whether and
-where to explore."""
+# The purposes of a run's streams.
+_REWARDS = 0
+_ORDER = 1
+_TRUTH = 2
+_DELAY = 3
+
+# The purposes of an agent's streams, which are numbered by decision or by reward and not by run.
+PLANS = 0
+"""The arms that its policy plays next."""
+
+TOLD = 1
+"""What its policy draws when a reward is given to `tell`."""
+
+HISTORY = 2
+"""What its policy draws when a reward is given to `observe`."""
+
+EXPLORATION = 3
+"""Whether to explore, and which arm."""
 
 
 def run_stream(seed: int, run: int) -> np.random.Generator:
@@ -26,17 +40,17 @@ def order_stream(seed: int, run: int) -> np.random.Generator:
 
 
 def truth_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that draws a run's truth from the prior, alike for all policies."""
+    """Return the stream that draws a run's truth from the prior, the same for all policies."""
     return _stream(seed, run, _TRUTH)
 
 
 def delay_stream(seed: int, run: int) -> np.random.Generator:
-    """Return the stream that draws how late a run's rewards are, alike for all policies."""
+    """Return the stream that draws how late a run's rewards are, the same for all policies."""
     return _stream(seed, run, _DELAY)
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the stream of one plan or one reward of an agent."""
+    """Return the stream of one decision or reward of an agent, for one of the purposes above."""
     return _stream(seed, number, purpose)
 
 

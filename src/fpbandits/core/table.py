@@ -46,7 +46,7 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
                 matrix[row] = [
                     number(value, *names.place(row, column)) for column, value in enumerate(values)
                 ]
-    # NaN fails both comparisons, so this finds it too.
+    # NaN fails both comparisons, so this finds it too; `number` then raises its own error.
     for row, column in np.argwhere(~((matrix >= low) & (matrix <= high)))[:1]:
         place, mean = names.place(row, column), float(matrix[row, column])
         number(mean, *place)
@@ -59,7 +59,7 @@ def checked_means(given: Numbers, names: Names, limits: Range) -> Floats:
 
 
 def other_units(limits: Range) -> str:
-    """Return a hint to give a range, if there is none."""
+    """Return a hint to give a range, if the limits are the default ones."""
     return ": for rewards in other units give a range, as 0, 15" if limits == (0.0, 1.0) else ""
 
 
@@ -79,7 +79,10 @@ def from_array(given: np.ndarray[Any, Any], names: Names, dimensions: int) -> Fl
 
 
 def checked_lists(given: Numbers, names: Names, count: int, what: str, of: str) -> Floats:
-    """Return ``count`` numbers for every model and arm; messages say ``what`` and ``of`` what."""
+    """Return ``count`` numbers for every model and arm, as an array [model, column, number].
+
+    Messages call the numbers ``what`` and say ``of`` for what they are needed.
+    """
     if isinstance(given, np.ndarray):
         table = from_array(given, names, 3)
         if table.shape[2] != count:
@@ -95,5 +98,5 @@ def checked_lists(given: Numbers, names: Names, count: int, what: str, of: str) 
                 )
             if len(cell) != count:
                 raise InputError(f"{len(cell)} {what} for {of}", place=place)
-            table[row, column] = [number(each, *place) for each in plain_list(cell)]
+            table[row, column] = [number(value, *place) for value in plain_list(cell)]
     return table

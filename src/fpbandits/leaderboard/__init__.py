@@ -1,4 +1,4 @@
-"""Policies ranked on shared problems: the paper's, random ones, wrong models, one's own.
+"""Policies ranked on the same problems: the paper's, random ones, wrong models, or your own.
 
 Every policy plays every contest it applies to, with arms and models shuffled in every run, so
 that ties favour no policy. `contest` has the contests, `playing` simulates them, and `board` has

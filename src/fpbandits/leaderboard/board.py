@@ -1,23 +1,23 @@
 """Standings of policies in each contest, and their scores over all of them.
 
-A policy's *score* says how many times the best policy's regret it pays on average: 1 is to be the
-best in every contest, 2 is to pay twice as much. It is the geometric mean of
+A policy's *score* is its regret as a multiple of the best policy's: 1 means the best in every
+contest, 2 means twice the regret of the best. It is the geometric mean of
 
     (its mean regret + ½) / (the least mean regret of any policy + ½)
 
 over all contests but those of wrong models. *Any policy* means those that apply to every contest.
-The halves are there because the best policy loses next to nothing in some contests, and these must
-not decide everything. (Of rewards in another range than [0, 1] it is half the width of that range.)
+The best policy loses next to nothing in some contests; the added ½ keeps these from deciding
+everything. (If rewards have another range than [0, 1], half the width of that range is added.)
 
-In place of the mean it may also be of the 95 % quantile of regret, or of the mean regret under the
-truth that is worst for a policy.
+The score has three measures of regret: the mean, the 95 % quantile, and the mean under the truth
+that is worst for a policy.
 
-Where truths are drawn from a prior, or each model is the truth as often as any other, the least
-that any policy can lose is known from below: the *floor* (`fpbandits.theory.floor`). How far a
-policy is from it is the geometric mean of mean regret over floor, over the contests that have one.
+Where truths are drawn from a prior, or each model is the truth as often as any other, a lower bound
+on the mean regret of any policy is known: the *floor* (`fpbandits.theory.floor`). A policy's
+distance from it is the geometric mean of mean regret over floor, over the contests that have one.
 
-A policy that cannot play every contest has no score. What it has is a *partial score*, over the
-contests that it plays.
+A policy that cannot play every contest has no score, but a *partial score* over the contests that
+it plays.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from fpbandits.report.figures import rendered
 from fpbandits.simulation.versions import versions
 
 SCHEMA = 1
+"""The version of the layout of leaderboard.json."""
 
 Measure = Literal["mean", "q95", "worst"]
 MEASURES: tuple[Measure, ...] = ("mean", "q95", "worst")
@@ -44,9 +45,9 @@ MEASURES: tuple[Measure, ...] = ("mean", "q95", "worst")
 
 @dataclass(frozen=True)
 class WorstTruth:
-    """The truth under which a policy's mean regret is largest, of those that had runs.
+    """The truth, of those that had runs, under which a policy's mean regret is largest.
 
-    With few ``runs`` under each truth, which one it is, and how bad, is partly luck.
+    With few ``runs`` under each truth, it is partly by chance which one this is, and how bad.
     """
 
     truth: str
@@ -56,10 +57,10 @@ class WorstTruth:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a policy did in a contest.
+    """A policy's regret at the horizon in one contest, in the units of its rewards.
 
-    ``ratio`` is to the lower bound, None where there is none; ``worst`` is None where only one
-    truth was played.
+    ``ratio`` is the mean over the lower bound, None where that is 0; ``worst`` is None where only
+    one truth was played.
     """
 
     mean: float
@@ -68,7 +69,7 @@ class Standing:
     ratio: float | None
     worst: WorstTruth | None = None
 
-    def measured(self, measure: Measure) -> float:
+    def regret(self, measure: Measure) -> float:
         """Return the mean, the 95 % quantile, or the mean under the worst truth."""
         if measure == "worst":
             return self.mean if self.worst is None else self.worst.mean
@@ -77,7 +78,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """standings[policy][contest], without the contests that a policy does not apply to."""
+    """How policies did in contests.
+
+    ``standings[policy][contest]`` leaves out the contests that a policy does not apply to.
+    ``floors``, by contest, is known for some contests only.
+    """
 
     contests: Sequence[Contest]
     standings: Mapping[str, Mapping[str, Standing]]
@@ -88,55 +93,59 @@ class Leaderboard:
 
     @cached_property
     def _widths(self) -> dict[str, float]:
+        """The width of the range of rewards, by contest."""
         return {contest.name: contest.problem.rewards.width for contest in self.contests}
 
     @cached_property
-    def _counting(self) -> list[str]:
-        """The contests that scores are made of."""
+    def _scored_contests(self) -> list[str]:
+        """The names of the contests that scores are made of."""
         return [contest.name for contest in self.contests if contest.group != "wrong"]
 
     def best(self, contest: str, measure: Measure = "mean") -> float:
-        """Return the least mean regret in a contest, of the policies that apply to all contests."""
-        everywhere = max(map(len, self.standings.values()))
-        return min(
-            own[contest].measured(measure)
-            for own in self.standings.values()
-            if len(own) == everywhere
-        )
+        """Return the least regret in a contest, of the policies that apply to all contests.
+
+        If no policy does, of those in the contest that apply to the most.
+        """
+        players = [played for played in self.standings.values() if contest in played]
+        most = max(map(len, players))
+        return min(played[contest].regret(measure) for played in players if len(played) == most)
 
     def times_best(self, policy: str, contest: str, measure: Measure = "mean") -> float:
-        """Return a policy's mean regret as a multiple of the least one, with ½ added to both."""
+        """Return a policy's regret as a multiple of the least one, with ½ added to both."""
         half = 0.5 * self._widths[contest]
-        own = self.standings[policy][contest].measured(measure)
-        return (own + half) / (self.best(contest, measure) + half)
+        regret = self.standings[policy][contest].regret(measure)
+        return (regret + half) / (self.best(contest, measure) + half)
 
     def score(self, policy: str, measure: Measure = "mean") -> float | None:
-        """Return the geometric mean of `times_best`; None if a contest that counts is missing."""
-        if not all(name in self.standings[policy] for name in self._counting):
+        """Return the geometric mean of `times_best`; None if a scored contest was not played."""
+        if not all(name in self.standings[policy] for name in self._scored_contests):
             return None
         return self.partial_score(policy, measure)
 
     def partial_score(self, policy: str, measure: Measure = "mean") -> float | None:
-        """Return the same over the contests that a policy plays; None if it plays none."""
-        chosen = [name for name in self._counting if name in self.standings[policy]]
-        if not chosen:
+        """Return the score over the scored contests that a policy plays; None if there are none."""
+        played = [name for name in self._scored_contests if name in self.standings[policy]]
+        if not played:
             return None
-        logs = [math.log(self.times_best(policy, name, measure)) for name in chosen]
+        logs = [math.log(self.times_best(policy, name, measure)) for name in played]
         return math.exp(sum(logs) / len(logs))
 
     def times_floor(self, policy: str) -> float | None:
-        """Return a policy's mean regret over the floor, as a geometric mean; None without any."""
+        """Return the geometric mean of mean regret over floor; None if no contest has a floor.
+
+        A mean below the floor, which only chance can bring about, counts as the floor.
+        """
         played = self.standings[policy]
         logs = [
-            math.log(max(played[name].mean, least) / least)
-            for name, least in self.floors.items()
+            math.log(max(played[name].mean, floor) / floor)
+            for name, floor in self.floors.items()
             if name in played
         ]
         return math.exp(sum(logs) / len(logs)) if logs else None
 
     @property
     def ranking(self) -> list[str]:
-        """The policies, the best score first; then those with a partial one, then the others."""
+        """The policies by score, the best first; then those with a partial score, then the rest."""
 
         def order(policy: str) -> tuple[float, float]:
             return self.score(policy) or math.inf, self.partial_score(policy) or math.inf
@@ -168,7 +177,9 @@ class Leaderboard:
                     "scores": {
                         measure: self.partial_score(policy, measure) for measure in MEASURES
                     },
-                    "contests": {name: asdict(own) for name, own in self.standings[policy].items()},
+                    "contests": {
+                        name: asdict(standing) for name, standing in self.standings[policy].items()
+                    },
                 }
                 for policy in self.ranking
             },
@@ -178,6 +189,6 @@ class Leaderboard:
     def save(self, folder: Path) -> None:
         """Write leaderboard.json, .png and .svg."""
         text = json.dumps(self.as_dict(), indent=1) + "\n"
-        # The numbers do not depend on whether they can be drawn.
+        # First, so that the numbers are there even if drawing fails.
         write_aside(folder / "leaderboard.json", text.encode())
         write_together(rendered(leaderboard_figure(self), folder / "leaderboard"))

@@ -3,14 +3,14 @@
 Four groups of them are built in:
 
 * ``paper``: the paper's five simulations;
-* ``random``: sets of 2 to 256 models and 2 to 16 arms, drawn once and for all, each with a truth
-  under which regret can stay bounded and one under which it cannot;
+* ``random``: random sets of 2 to 256 models and 2 to 16 arms, the same at all times. Of each size
+  there is a contest under whose truth regret can stay bounded, and one under whose truth it cannot;
 * ``wrong``: the truth is off by ε in each mean, with random signs, and so outside Θ;
-* ``practice``: sets as people have them, of 14 kinds. A seed draws them, and another seed draws
-  others; the truth of each run is drawn from the set's prior.
+* ``practice``: sets like those of real applications, of 14 kinds, drawn by a seed. The truth of
+  each run is drawn from the set's prior.
 
-One's own problems are contests too, in a group ``own``: under the truth that a problem names, or
-under all its models, which then share the runs.
+A user's own problems are contests too, in a group ``own``: under the truth that a problem names,
+or else under each of its models, which then share the runs.
 """
 
 from __future__ import annotations
@@ -33,11 +33,25 @@ from fpbandits.theory.lower import theorem2
 from fpbandits.theory.structure import Structure
 
 PRACTICE = "practice"
+"""The name of the group of practice sets."""
+
 MOST_TRUTHS = 1_000
+"""Truths of one contest; the seeds of their runs leave room for so many."""
 
 _SIZES = ((2, 2), (6, 3), (24, 4), (256, 16))
+"""Numbers of models and of arms of the random sets."""
+
+_LEAST_GAP = 0.1
+"""The smallest gap that a truth of a random set may have."""
+
+_LEAST_COEFFICIENT = 0.2
+"""Where regret must grow, it grows at least by this times ln T."""
+
 _ERRORS = (0.01, 0.05, 0.1, 0.2)
-_DRAWS = 10
+"""The ε by which the means of wrong models are off."""
+
+_WRONG_TRUTHS = 10
+"""Truths of each contest with wrong models."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class Contest:
 
     @cached_property
     def lower_bound(self) -> float:
-        """Theorem 2's coefficient over all arms, in the mean of the truths; 0 outside Θ."""
+        """Theorem 2's coefficient over all arms, averaged over truths; 0 if one is outside Θ."""
         weights = np.zeros(len(self.problem.models))
         for truth in self.truths:
             if not isinstance(truth, str):
@@ -63,26 +77,27 @@ class Contest:
         structure = (
             PairStructure(self.problem) if self.problem.contexts else Structure(self.problem)
         )
-        found = [
-            weights[model] * _least_coefficient(structure, model)
+        coefficients = [
+            weights[model] * _coefficient(structure, model)
             for model in np.flatnonzero(weights).tolist()
         ]
-        return float(self.problem.rewards.width * sum(found))
+        return float(self.problem.rewards.width * sum(coefficients))
 
 
 def _weights(problem: Problem, truth: str) -> Floats:
-    """Return how likely each model is true."""
+    """Return the probability with which each model is true."""
     count = len(problem.models)
     if is_drawn(problem, truth):
         weights = np.ones(count) if problem.prior is None else np.array(problem.prior)
     else:
         weights = np.zeros(count)
         weights[problem.index(truth)] = 1
-    shares: Floats = weights / weights.sum()
-    return shares
+    probabilities: Floats = weights / weights.sum()
+    return probabilities
 
 
-def _least_coefficient(structure: Structure | PairStructure, truth: int) -> float:
+def _coefficient(structure: Structure | PairStructure, truth: int) -> float:
+    """Return Theorem 2's coefficient over all arms, on [0, 1]."""
     if isinstance(structure, PairStructure):
         return structure.cheapest(truth).coefficient
     return theorem2(structure, truth).all_arms.coefficient
@@ -94,9 +109,9 @@ def contests(group: str | None = None, seed: int = 0) -> list[Contest]:
     ``seed`` draws the sets of ``practice``; the other groups are the same for all seeds.
     """
     if group == PRACTICE:
-        return _practice(seed)
+        return _practice_contests(seed)
     if group is None:
-        return [contest for draw in _GROUPS.values() for contest in draw()]
+        return [contest for contests_of in _GROUPS.values() for contest in contests_of()]
     if group not in _GROUPS:
         raise unknown("group", group, GROUPS)
     return _GROUPS[group]()
@@ -104,9 +119,9 @@ def contests(group: str | None = None, seed: int = 0) -> list[Contest]:
 
 def own_contests(problems: Sequence[Problem]) -> list[Contest]:
     """Return a contest for each problem: under its own truth, or under all its models."""
-    found: dict[str, Contest] = {}
+    by_name: dict[str, Contest] = {}
     for problem in problems:
-        if problem.name in found:
+        if problem.name in by_name:
             raise InputError(
                 f"two problems are called {quote(problem.name)}: give each a name of its own"
             )
@@ -116,11 +131,11 @@ def own_contests(problems: Sequence[Problem]) -> list[Contest]:
                 f"{problem.name} has {len(truths):,} models, too many to play each (at most "
                 f"{MOST_TRUTHS:,}): let its file say which is true"
             )
-        found[problem.name] = Contest(problem.name, "own", problem, truths)
-    return list(found.values())
+        by_name[problem.name] = Contest(problem.name, "own", problem, truths)
+    return list(by_name.values())
 
 
-def _paper() -> list[Contest]:
+def _paper_contests() -> list[Contest]:
     two, permutations, grid = (built_in(f"paper:{n}") for n in ("two", "permutations", "grid"))
     return [
         Contest("two θ¹", "paper", two, ["theta1"]),
@@ -131,13 +146,17 @@ def _paper() -> list[Contest]:
     ]
 
 
-def _random() -> list[Contest]:
-    """Draw means on a grid of twentieths until both kinds of truths are there."""
-    found = []
+def _random_contests() -> list[Contest]:
+    """Return two contests of each size: one with bounded regret, one whose regret must grow.
+
+    Sets of models are drawn until a truth of each kind is found; the two truths may come from
+    different sets. Means are multiples of 1/20, at most six different ones in a set.
+    """
+    random_contests = []
     for models, arms in _SIZES:
         random = np.random.default_rng([models, arms])
-        truths: dict[str, Contest] = {}
-        while len(truths) < 2:
+        by_kind: dict[str, Contest] = {}
+        while len(by_kind) < 2:
             levels = random.choice(np.arange(1, 20) / 20, min(6, 2 * models), replace=False)
             means = np.unique(random.choice(levels, (models, arms)), axis=0)
             if len(means) < models:
@@ -146,22 +165,23 @@ def _random() -> list[Contest]:
             structure = Structure(problem)
             for truth in random.permutation(models).tolist():
                 gaps = structure.gaps(truth)
-                if (gaps > 0).sum() == 0 or gaps[gaps > 0].min() < 0.1 - 1e-9:
+                if (gaps > 0).sum() == 0 or gaps[gaps > 0].min() < _LEAST_GAP - 1e-9:
                     continue
                 if not len(structure.confusion_set(truth)):
                     kind = "bounded"
-                elif theorem2(structure, truth).all_arms.coefficient > 0.2:
+                elif _coefficient(structure, truth) > _LEAST_COEFFICIENT:
                     kind = "logarithmic"
                 else:
                     continue
                 name = f"{models} × {arms} {kind}"
-                truths.setdefault(kind, Contest(name, "random", problem, [problem.models[truth]]))
-        found += [truths["bounded"], truths["logarithmic"]]
-    return found
+                by_kind.setdefault(kind, Contest(name, "random", problem, [problem.models[truth]]))
+        random_contests += [by_kind["bounded"], by_kind["logarithmic"]]
+    return random_contests
 
 
-def _wrong() -> list[Contest]:
-    found = []
+def _wrong_contests() -> list[Contest]:
+    """Move each mean of a model of the paper's sets up or down by each of `_ERRORS`."""
+    wrong_contests = []
     for name, label, base in (
         ("permutations", "24", (0.6, 0.4, 0.3, 0.2)),
         ("grid", "256", (0.4, 0.3, 0.2, 0.2)),
@@ -169,23 +189,24 @@ def _wrong() -> list[Contest]:
         for error in _ERRORS:
             random = np.random.default_rng(round(1000 * error))
             problem, truths = built_in(f"paper:{name}"), list[str | list[float]]()
-            while len(truths) < _DRAWS:
+            while len(truths) < _WRONG_TRUTHS:
                 truth = np.clip(np.array(base) + error * random.choice([-1, 1], 4), 0.01, 0.99)
-                # On a grid of levels, off by a level can be another model.
+                # Means that are off by a level of the grid can be those of another model.
                 if np.abs(problem.means - truth).max(axis=1).min() > 1e-6:
                     truths.append(truth.tolist())
-            found.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))
-    return found
+            wrong_contests.append(Contest(f"{label} off by {error:g}", "wrong", problem, truths))
+    return wrong_contests
 
 
-def _practice(seed: int) -> list[Contest]:
+def _practice_contests(seed: int) -> list[Contest]:
     problems = practice(whole_number("seed", seed))
     return [Contest(problem.name, PRACTICE, problem, [PRIOR]) for problem in problems]
 
 
 _GROUPS: dict[str, Callable[[], list[Contest]]] = {
-    "paper": _paper,
-    "random": _random,
-    "wrong": _wrong,
+    "paper": _paper_contests,
+    "random": _random_contests,
+    "wrong": _wrong_contests,
 }
 GROUPS = (*_GROUPS, PRACTICE)
+"""The names of the groups that are built in."""

@@ -1,8 +1,8 @@
 """`play`: simulate policies in contests, and rank them.
 
-A contest with several truths is a cell for each, and they share the runs. If the truth is drawn
-from the prior it is a single cell, and which truth a run had is drawn again here: it follows from
-the seed and the run's number.
+A contest with several truths has a cell for each policy and truth, and the truths share the runs.
+If truths are drawn from the prior there is one cell; its result does not say which truth a run had,
+so it is drawn again here: it follows from the seed and the run's number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fpbandits.core.checks import whole_number
 from fpbandits.core.statistics import std_of
 from fpbandits.engine.ready import refusal
 from fpbandits.leaderboard.board import Leaderboard, Standing, WorstTruth
-from fpbandits.leaderboard.contest import PRACTICE, Contest, contests
+from fpbandits.leaderboard.contest import MOST_TRUTHS, PRACTICE, Contest, contests
 from fpbandits.policies import POLICIES, Policy
 from fpbandits.policies.parsing import named_policies
 from fpbandits.simulation.cell import make_cell
@@ -31,12 +31,23 @@ from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.truths import is_drawn, truths
 from fpbandits.theory.floor import LONGEST, MOST_MODELS, floor
 
-RUNS, HORIZON = 100, 10**5
-PRACTICE_RUNS, PRACTICE_HORIZON = 400, 2 * 10**4
-"""The defaults if all contests are of the group ``practice``."""
+RUNS = 100
+"""Runs of each policy in each contest, by default."""
+
+HORIZON = 10**5
+"""Plays per run, by default."""
+
+PRACTICE_RUNS = 400
+"""The default of runs if all contests are of the group ``practice``."""
+
+PRACTICE_HORIZON = 2 * 10**4
+"""The default of plays per run if all contests are of the group ``practice``."""
 
 SAFE = "frugal:false_alarm=0.001"
 """The default policy with its option for wrong models, which plays beside all others."""
+
+_LEAST_FLOOR = 1e-6
+"""A floor below this part of the width of the range may be nothing but rounding."""
 
 
 def play(
@@ -55,60 +66,64 @@ def play(
     ``delay`` is as in `simulate`; ``out`` and ``how`` (workers, executor, progress) are as in
     `play_cells`. A policy that needs more information than a contest's models give is left out.
     """
-    board = list(contests() if among is None else among)
-    practical = all(contest.group == PRACTICE for contest in board)
+    chosen = list(contests() if among is None else among)
+    all_practice = all(contest.group == PRACTICE for contest in chosen)
     if runs is None:
-        runs = PRACTICE_RUNS if practical else RUNS
+        runs = PRACTICE_RUNS if all_practice else RUNS
     if horizon is None:
-        horizon = PRACTICE_HORIZON if practical else HORIZON
+        horizon = PRACTICE_HORIZON if all_practice else HORIZON
     count = whole_number("runs", runs, least=2)
     spec = RunSpec(
         horizon=horizon, times=[horizon], runs=count, seed=seed, shuffle=True, delay=delay
     )
-    chosen = named_policies(policies or (*POLICIES, SAFE), horizon)
+    by_name = named_policies(policies or (*POLICIES, SAFE), horizon)
     entries = [
         (contest, name, policy)
-        for contest in board
-        for name, policy in chosen.items()
+        for contest in chosen
+        for name, policy in by_name.items()
         if not refusal(policy, contest.problem)
     ]
     cells = {
-        _cell_name(contest, name, number): make_cell(contest.problem, policy, own)
+        _cell_name(contest, name, number): make_cell(contest.problem, policy, truth_spec)
         for contest, name, policy in entries
-        for number, own in enumerate(_specs(contest, spec))
+        for number, truth_spec in enumerate(_specs(contest, spec))
     }
     results = play_cells(cells, out=out, **how)
-    standings: dict[str, dict[str, Standing]] = {name: {} for name in chosen}
+    standings: dict[str, dict[str, Standing]] = {name: {} for name in by_name}
     for contest, name, _ in entries:
-        parts = [
+        of_truths = [
             results[_cell_name(contest, name, number)] for number in range(len(contest.truths))
         ]
-        lower = contest.lower_bound * math.log(spec.horizon)
-        standings[name][contest.name] = _standing(parts, lower)
-    least = {contest.name: _floor(contest, spec.horizon) for contest in board}
-    floors = {name: value for name, value in least.items() if value is not None}
-    return Leaderboard(board, standings, spec.horizon, spec.runs, spec.seed, floors)
+        lower_bound = contest.lower_bound * math.log(spec.horizon)
+        standings[name][contest.name] = _standing(of_truths, lower_bound)
+    all_floors = {contest.name: _floor(contest, spec.horizon) for contest in chosen}
+    floors = {name: value for name, value in all_floors.items() if value is not None}
+    return Leaderboard(chosen, standings, spec.horizon, spec.runs, spec.seed, floors)
 
 
 def _floor(contest: Contest, horizon: int) -> float | None:
-    """Return the least mean regret of any policy, where it is known and more than rounding."""
+    """Return the floor of a contest; None where it is unknown, or so small that it may be rounding.
+
+    It is known where truths are drawn from the prior, or all models are played equally often, and
+    no truth is outside Θ.
+    """
     problem = contest.problem
     names = [truth for truth in contest.truths if isinstance(truth, str)]
-    if horizon > LONGEST or len(problem.models) > MOST_MODELS or not names:
+    if horizon > LONGEST or len(problem.models) > MOST_MODELS or len(names) < len(contest.truths):
         return None
-    if sorted(names) == sorted(problem.models):  # each in turn
+    if sorted(names) == sorted(problem.models):
         problem = replace(problem, prior=None)
     elif not all(is_drawn(problem, name) for name in names):
         return None
     value = floor(problem, horizon).value
-    return value if value > 1e-6 * problem.rewards.width else None
+    return value if value > _LEAST_FLOOR * problem.rewards.width else None
 
 
 def _specs(contest: Contest, spec: RunSpec) -> list[RunSpec]:
-    """Return a spec for each truth: they share the runs, and each has random streams of its own."""
-    runs, seed = -(-spec.runs // len(contest.truths)), 1000 * spec.seed
+    """Return a spec for each truth: they share the runs, and each has a seed of its own."""
+    runs = math.ceil(spec.runs / len(contest.truths))
     return [
-        replace(spec, runs=runs, seed=seed + number, truth=truth)
+        replace(spec, runs=runs, seed=MOST_TRUTHS * spec.seed + number, truth=truth)
         for number, truth in enumerate(contest.truths)
     ]
 
@@ -117,15 +132,16 @@ def _cell_name(contest: Contest, policy: str, truth: int) -> str:
     return f"{contest.name}: {policy}, truth {truth + 1}"
 
 
-def _standing(parts: Sequence[Result], lower: float) -> Standing:
-    final = np.concatenate([result.final_regret(result.policy) for result in parts])
+def _standing(of_truths: Sequence[Result], lower_bound: float) -> Standing:
+    """Summarise the results of one policy in one contest, one for each truth."""
+    final = np.concatenate([result.final_regret(result.policy) for result in of_truths])
     mean = float(final.mean())
     return Standing(
         mean=mean,
         standard_error=float(std_of(final)) / math.sqrt(len(final)),
         q95=float(np.quantile(final, 0.95)),
-        ratio=mean / lower if lower > 0 else None,
-        worst=_worst([by_truth for result in parts for by_truth in _by_truth(result).items()]),
+        ratio=mean / lower_bound if lower_bound > 0 else None,
+        worst=_worst([item for result in of_truths for item in _by_truth(result).items()]),
     )
 
 
@@ -139,8 +155,11 @@ def _by_truth(result: Result) -> dict[str, Floats]:
     return {names[row]: final[rows == row] for row in np.unique(rows).tolist()}
 
 
-def _worst(regrets: Sequence[tuple[str, Floats]]) -> WorstTruth | None:
-    if len(regrets) == 1:
+def _worst(by_truth: Sequence[tuple[str, Floats]]) -> WorstTruth | None:
+    """Return the truth of the largest mean regret; None if there is only one truth."""
+    if len(by_truth) == 1:
         return None
-    found = [WorstTruth(truth, float(own.mean()), len(own)) for truth, own in regrets]
-    return max(found, key=lambda truth: truth.mean)
+    truths_played = [
+        WorstTruth(truth, float(regret.mean()), len(regret)) for truth, regret in by_truth
+    ]
+    return max(truths_played, key=lambda truth: truth.mean)

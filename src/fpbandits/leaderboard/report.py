@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fpbandits.core.checks import amount
 from fpbandits.report.figures import blank, own_style
-from fpbandits.theory.tables import number_column, short, simple_table
+from fpbandits.theory.tables import brief, number_column, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,10 +33,11 @@ _TITLES: dict[Measure, str] = {
 }
 _MEANING = "Score: regret as a multiple of the least, in the geometric mean over all contests"
 _HEAD_WIDTH = 8
+"""Characters of a line of a column's head, if its words are no longer."""
 
 
 def leaderboard_table(board: Leaderboard) -> RenderableType:
-    """Show how well each policy did."""
+    """Return the tables of a leaderboard, with a sentence below that explains them."""
     groups: dict[str, list[str]] = {}
     for contest in board.contests:
         groups.setdefault(contest.group, []).append(contest.name)
@@ -47,7 +48,7 @@ def leaderboard_table(board: Leaderboard) -> RenderableType:
 
 
 def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> RenderableType:
-    """Show the paper's or one's own problems, and the mean of the others."""
+    """Show the paper's and the user's problems one by one, and the means of the other groups."""
     named = [*groups.pop("paper", []), *groups.pop("own", [])]
     last = ["score", "× floor"] if board.floors else ["score"]
     columns = map(number_column, (*named, *groups, *last))
@@ -55,30 +56,33 @@ def _at_a_glance(board: Leaderboard, groups: dict[str, list[str]]) -> Renderable
     for policy in board.ranking:
         played = board.standings[policy]
         cells = [
-            f"{short(played[name].mean)} ({short(played[name].q95)})" if name in played else "–"
+            f"{brief(played[name].mean)} ({brief(played[name].q95)})" if name in played else "–"
             for name in named
         ]
         for names in groups.values():
             means = [played[name].mean for name in names if name in played]
-            cells.append(short(sum(means) / len(means)) if len(means) == len(names) else "–")
+            cells.append(brief(sum(means) / len(means)) if len(means) == len(names) else "–")
         cells.append(_score(board, policy, "mean"))
         table.add_row(Text(policy, style="bold"), *cells, *_times_floor(board, policy))
     words = f"Mean regret (95 % quantile) {_setting(board)}"
     if groups:
         words += "; the mean over the random problems and over wrong models"
     but = " but those of wrong models" if groups else ""
-    return Group(table, Text(f"{words}. {_MEANING}{but}.{_marked(board)}{_of_floor(board)}"))
+    return Group(table, Text(f"{words}. {_MEANING}{but}.{_mark_note(board)}{_floor_note(board)}"))
 
 
 def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> RenderableType:
     """Show every contest of a group: a table per measure."""
     policies = {policy: board.standings[policy] for policy in board.ranking}
-    worst = [(name, own.worst) for played in policies.values() for name, own in played.items()]
-    worst_runs = [(name, truth.runs) for name, truth in worst if truth]
+    fewest_runs: dict[str, int] = {}
+    for played in policies.values():
+        for name, worst in ((name, standing.worst) for name, standing in played.items()):
+            if worst:
+                fewest_runs[name] = min(worst.runs, fewest_runs.get(name, worst.runs))
     scored = group != "wrong"
     parts: list[RenderableType] = []
     for measure, title in _TITLES.items():
-        if measure == "worst" and not worst_runs:
+        if measure == "worst" and not fewest_runs:
             continue
         floors = measure == "mean" and bool(board.floors)
         last = [*(["score"] if scored else []), *(["× floor"] if floors else [])]
@@ -86,22 +90,18 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
         for policy, played in policies.items():
             if played:
                 cells = [
-                    short(played[name].measured(measure)) if name in played else "–"
-                    for name in names
+                    brief(played[name].regret(measure)) if name in played else "–" for name in names
                 ]
                 scores = [_score(board, policy, measure)] if scored else []
                 scores += _times_floor(board, policy) if floors else []
                 # An option on a line of its own leaves room for the numbers.
                 table.add_row(Text(policy.replace(":", "\n:"), style="bold"), *cells, *scores)
         if floors:
-            cells = [short(board.floors[name]) if name in board.floors else "–" for name in names]
+            cells = [brief(board.floors[name]) if name in board.floors else "–" for name in names]
             table.add_section()
             table.add_row(Text("floor", style="italic"), *cells)
         if measure == "worst":
-            fewest = {
-                name: min(runs for own, runs in worst_runs if own == name) for name, _ in worst_runs
-            }
-            cells = [f"{fewest[name]:,}" if name in fewest else "–" for name in names]
+            cells = [f"{fewest_runs[name]:,}" if name in fewest_runs else "–" for name in names]
             table.add_section()
             table.add_row(Text("runs, at least", style="italic"), *cells)
         parts += [Text(title, style="bold"), table, ""]
@@ -109,20 +109,20 @@ def _by_measure(board: Leaderboard, group: str, names: Sequence[str]) -> Rendera
     if group == "practice":
         words += f", the truth of each run drawn from the prior; sets of seed {board.seed}"
     words += "."
-    if worst_runs:
+    if fewest_runs:
         words += (
             " The worst truth is the one with the largest mean, of those that were played; the "
             "last row has the fewest runs behind any mean above it: few say little."
         )
     if scored:
-        words += f" {_MEANING}.{_marked(board)}{_of_floor(board)}"
-    if none := [policy for policy, played in policies.items() if not played]:
-        words += f" {', '.join(none)} can play none of them."
+        words += f" {_MEANING}.{_mark_note(board)}{_floor_note(board)}"
+    if idle := [policy for policy, played in policies.items() if not played]:
+        words += f" {', '.join(idle)} can play none of them."
     return Group(*parts, Text(words))
 
 
 def _narrow_table(names: Sequence[str]) -> Table:
-    """Return a table whose heads are broken into lines, as there are many."""
+    """Return a table of many narrow columns, whose heads are broken into lines."""
     heads = [
         Column(
             Text(fill(name, max(_HEAD_WIDTH, *map(len, name.split())), break_on_hyphens=False)),
@@ -144,15 +144,15 @@ def _score(board: Leaderboard, policy: str, measure: Measure) -> str:
 
 
 def _times_floor(board: Leaderboard, policy: str) -> list[str]:
-    """Return how far a policy is from the floor, as a cell, if there is such a column."""
+    """Return the cell of the column "× floor", or no cell if the table has no such column."""
     if not board.floors:
         return []
     times = board.times_floor(policy)
     return ["–" if times is None else f"{times:.2f}"]
 
 
-def _of_floor(board: Leaderboard) -> str:
-    """Explain that column."""
+def _floor_note(board: Leaderboard) -> str:
+    """Explain the column "× floor", if the table has it."""
     return (
         " × floor: as a multiple of the least that any policy can lose, where that is known."
         if board.floors
@@ -161,18 +161,19 @@ def _of_floor(board: Leaderboard) -> str:
 
 
 def _setting(board: Leaderboard) -> str:
+    """Return the horizon, the number of runs and that arms were shuffled, in words."""
     return f"at T = {board.horizon:.6g}, {board.runs:,} runs, arms shuffled"
 
 
-def _marked(board: Leaderboard) -> str:
+def _mark_note(board: Leaderboard) -> str:
     """Explain the mark of partial scores, if there are any."""
-    partial = any(board.score(each) is None and board.partial_score(each) for each in board.ranking)
+    partial = any(board.score(name) is None and board.partial_score(name) for name in board.ranking)
     return " *: over those that the policy can play." if partial else ""
 
 
 @own_style()
 def leaderboard_figure(board: Leaderboard) -> Figure:
-    """Draw how far every policy is from the best in every contest."""
+    """Draw mean regret by policy and contest, coloured by its multiple of the least."""
     from matplotlib.colors import LogNorm
 
     ranking = [policy for policy in board.ranking if board.standings[policy]]

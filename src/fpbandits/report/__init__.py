@@ -1,4 +1,4 @@
-"""What all tables, figures and pages share: layout, style, number formats.
+"""Layout, style and number formats that all tables, figures and pages share.
 
-It imports only `core`, so every other package can use it.
+This package imports only `core`, so every other package can use it.
 """

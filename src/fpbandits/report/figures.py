@@ -1,6 +1,6 @@
 """Style and colours of all figures, and how they are saved.
 
-Equal figures are equal files: they are drawn in matplotlib's default style whatever the user's
+Equal figures give equal files: they are drawn in matplotlib's default style, whatever the user's
 matplotlibrc or MPLBACKEND says. No backend is needed.
 """
 
@@ -24,9 +24,14 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 FORMATS = (".png", ".svg")
+"""Endings of the files that a figure can be written to."""
 
 # The Okabe-Ito palette, which colour-blind readers can tell apart.
-ORANGE, SKY, GREEN, BLUE, PURPLE = "#D55E00", "#56B4E9", "#009E73", "#0072B2", "#CC79A7"
+ORANGE = "#D55E00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+BLUE = "#0072B2"
+PURPLE = "#CC79A7"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#E69F00", "#000000")
 
 
@@ -62,7 +67,7 @@ def _import_matplotlib() -> None:
 
 
 def short(text: str, most: int) -> str:
-    """Return a text shortened to ``most`` letters."""
+    """Return a text, shortened to ``most`` characters if it has more."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -85,7 +90,7 @@ def check_drawing() -> None:
 
 
 def check_figure_path(path: Path) -> None:
-    """Raise an error now if a figure cannot be drawn, or not be written to this path."""
+    """Raise an error now if a figure cannot be drawn, or cannot be written to this path."""
     check_drawing()
     if path.suffix.lower() not in FORMATS:
         raise InputError(

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _SUBSCRIPT = re.compile(r"(?<![A-Za-z])([A-Za-zΑ-Ωα-ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+))")
+"""A single letter with a subscript: D_1, C_i or Σ_{i∈C}."""
+
 _POWER = re.compile(r"\^(?:\(([^)]*)\)|([A-Za-z0-9]+))")
-_NO_BREAK = "\u00a0"
+"""A power: ^2, ^n or ^(7/2)."""
+
 _LONG_INTEGER = re.compile(r"(?<![\w.,-])\d{4,}(?!\w)")
+_NO_BREAK = "\u00a0"
+"""A space at which no line is broken."""
 
 
 def fill(template: str, **content: Any) -> str:
@@ -49,18 +54,18 @@ def typeset(text: str) -> Markup:
     from markupsafe import Markup, escape
 
     text = as_written(text.replace("T=", "T = ").replace("θ'", "θ′"))
-    # Numbers too large to print were replaced by "beyond 10¹⁰⁰".
+    # `as_written` turns numbers too large to print into "beyond 10¹⁰⁰": move that word forward.
     text = re.sub(r"(?:near |beyond )?T = beyond ", "far beyond T = ", text)
     text = re.sub(r"(?<![\w.)\]])-(?=\d)", "−", text)
-    text = _LONG_INTEGER.sub(lambda found: f"{int(found[0]):,}", text)
+    text = _LONG_INTEGER.sub(lambda match: f"{int(match[0]):,}", text)
     text = re.sub(r"(?<=\d) ?%", f"{_NO_BREAK}%", text)
     # No line break after "T =" or before "· 10".
     text = re.sub(r"\bT = (?=\d)", f"T{_NO_BREAK}={_NO_BREAK}", text).replace(
         " · 10", f"{_NO_BREAK}·{_NO_BREAK}10"
     )
     text = str(escape(text))
-    text = _SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{found[2] or found[3]}</sub>", text)
-    return Markup(_POWER.sub(lambda found: f"<sup>{found[1] or found[2]}</sup>", text))
+    text = _SUBSCRIPT.sub(lambda match: f"{match[1]}<sub>{match[2] or match[3]}</sub>", text)
+    return Markup(_POWER.sub(lambda match: f"<sup>{match[1] or match[2]}</sup>", text))
 
 
 def data_url(picture: bytes, kind: str = "svg+xml") -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 _CSS_PIXELS = 96
-"""CSS pixels per inch. The image itself has 150, so that it is sharp on dense screens."""
+"""CSS pixels per inch. The image itself has more (`render`), so that it is sharp on any screen."""
 
 
 class NotebookFigure(Figure):

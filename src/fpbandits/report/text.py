@@ -10,7 +10,7 @@ LOOK_ALIKE = (
     "For fit, two types look the same on an arm if their means there differ by less than two "
     "standard errors; analyze takes the means as exact."
 )
-"""When models that were fitted to a log count as the same."""
+"""When two models that were fitted to a log count as the same on an arm."""
 
 
 def text_table(title: str, lines: Sequence[Sequence[str]], text_columns: int) -> str:

@@ -1,1 +1,1 @@
-"""Studies of your own: many problems, truths, policies, horizons and seeds, from one file."""
+"""Studies: every combination of problems, truths, policies, horizons and seeds in one file."""

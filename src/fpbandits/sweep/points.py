@@ -3,7 +3,7 @@
 A line is a policy. A panel is a problem and a truth, or all of them if they are too many. A *point*
 is a mean over runs. Runs of several seeds are independent. Runs on several problems or under
 several truths are not, since they share their random streams: the standard error of their average
-is at most the average of their standard errors, and that bound is reported.
+is at most the average of their standard errors, and this bound is what is reported.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from fpbandits.errors import counted
 from fpbandits.sweep.study import Study
 
 _MOST_PANELS = 12
+"""With more panels than this, all problems and truths share one."""
 
 
 @dataclass
 class Part:
-    """Statistics of the runs of one policy on one problem under one truth, of all seeds."""
+    """Statistics of the runs of one policy on one problem under one truth, of all seeds.
+
+    ``squares`` is the sum of squared deviations from the mean.
+    """
 
     runs: int = 0
     mean: float = 0.0
     squares: float = 0.0
 
     def add(self, runs: int, mean: float, std: float) -> None:
-        """Add runs, given their mean and standard deviation."""
+        """Add runs, given their mean and standard deviation, which is not used for a single run."""
         total = self.runs + runs
         shift = mean - self.mean
         spread = 0.0 if runs == 1 else (runs - 1) * std**2
@@ -55,7 +59,7 @@ class Part:
 
 @dataclass
 class Point:
-    """The average of some parts, weighted by their numbers of runs."""
+    """The average of parts, by problem and truth, weighted by their numbers of runs."""
 
     parts: dict[tuple[str, str], Part] = field(default_factory=dict)
 
@@ -79,8 +83,9 @@ class Point:
         """Half of the 95 % interval."""
         return self._average("half_width")
 
-    def _average(self, what: str) -> float:
-        total: float = sum(part.runs * getattr(part, what) for part in self.parts.values())
+    def _average(self, attribute: str) -> float:
+        """Return the mean of an attribute of the parts, weighted by their runs."""
+        total: float = sum(part.runs * getattr(part, attribute) for part in self.parts.values())
         return total / self.runs
 
 
@@ -92,37 +97,39 @@ Points = dict[str, Panel]
 
 
 def points(study: Study, rows: Sequence[Mapping[str, Any]]) -> Points:
-    """Average the rows of each panel, line and value."""
+    """Average the rows of each panel, line and value; unless T is the value, at the longest."""
     against = study.against
     if against != "horizon":
         longest = max(row["horizon"] for row in rows)
         rows = [row for row in rows if row["horizon"] == longest]
-    apart = _panels(study, rows)
-    found: Points = {}
+    panel_columns = _panel_columns(study, rows)
+    panels: Points = {}
     for row in rows:
-        panel = ", truth ".join(row[column] for column in apart)
+        title = ", truth ".join(row[column] for column in panel_columns)
         line = "" if against == "policy" else row["policy"]
         if against in study.options:
             line = _without(line, against)
-        point = found.setdefault(panel, {}).setdefault(line, {}).setdefault(row[against], Point())
+        panel = panels.setdefault(title, {})
+        point = panel.setdefault(line, {}).setdefault(row[against], Point())
         part = point.parts.setdefault((row["problem"], row["truth"]), Part())
         part.add(row["runs"], row["mean_regret"], row["std_regret"])
     # Mark a policy that was left out of some problems: it is not compared on equal terms.
-    for lines in found.values():
+    for panel in panels.values():
         counts = {
-            line: len({case for point in own.values() for case in point.parts})
-            for line, own in lines.items()
+            line: len({part for point in by_value.values() for part in point.parts})
+            for line, by_value in panel.items()
         }
         most = max(counts.values())
         for line, count in counts.items():
-            lines[line if count == most else f"{line} ({count} of {most})"] = lines.pop(line)
-    return found
+            panel[line if count == most else f"{line} ({count} of {most})"] = panel.pop(line)
+    return panels
 
 
-def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> str:
+def caption(study: Study, rows: Sequence[Mapping[str, Any]], panels: Points) -> str:
     """Return the number of runs, seeds and problems behind each point, in words."""
-    drawn = [point for panel in found.values() for own in panel.values() for point in own.values()]
-    fewest, most = (choose(point.runs for point in drawn) for choose in (min, max))
+    lines = [by_value for panel in panels.values() for by_value in panel.values()]
+    drawn = [point for by_value in lines for point in by_value.values()]
+    fewest, most = min(point.runs for point in drawn), max(point.runs for point in drawn)
     parts = max(len(point.parts) for point in drawn)
     words = [f"means of {'' if fewest == most else f'{fewest:,} to '}{counted(most, 'run')}"]
     seeds = len({row["seed"] for row in rows})
@@ -135,7 +142,7 @@ def caption(study: Study, rows: Sequence[Mapping[str, Any]], found: Points) -> s
     return "; ".join(words)
 
 
-def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _panel_columns(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the columns whose values make up panels; none if there would be too many."""
     columns: tuple[str, ...] = ()
     if study.against in ("horizon", "policy", *study.options):
@@ -149,4 +156,4 @@ def _panels(study: Study, rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 def _without(policy: str, option: str) -> str:
     """Return a policy's name without one option, for the line that varies it."""
     name, *options = policy.split(":")
-    return ":".join([name, *(each for each in options if not each.startswith(f"{option}="))])
+    return ":".join([name, *(text for text in options if not text.startswith(f"{option}="))])

@@ -1,4 +1,4 @@
-"""The figure of a study: regret against what it varies, by policy, problem and truth."""
+"""The figure and the table of a study: regret against what it varies, by policy and problem."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+from rich.table import Column
+from rich.text import Text
+
+from fpbandits.core.checks import amount
 from fpbandits.report.figures import PALETTE, as_plain_text, blank, footnote, own_style, short
 from fpbandits.simulation.figure import label_regret
+from fpbandits.theory.tables import brief, number_column, simple_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fpbandits.sweep.points import Panel, Point
+    from fpbandits.sweep.points import Panel, Point, Points
     from fpbandits.sweep.sweep import Sweep
 
 MOST_NAMES = 24
@@ -25,13 +31,24 @@ _TITLES = {
     "arms": "number of arms",
     "gap": "least gap Δ",
 }
-_MARKERS, _STYLES = "osD^v<>PX*", ("-", ":", "-.")
+_MARKERS = "osD^v<>PX*"
+_DASHES = ("-", ":", "-.")
 _LONGEST_NAME = 44
+"""Characters of a panel's title, and of a name in the legend."""
+
+_MOST_ROWS = 40
+"""Rows of the printed table; study.csv has them all."""
+
+_MOST_COLUMNS = 8
+"""Columns of the printed table, besides the first."""
+
+_DECADES = 30
+"""The scale of regret is logarithmic if the largest mean is more than this times the least."""
 
 
 @own_style()
 def sweep_figure(sweep: Sweep) -> Figure:
-    """Draw regret against what the study varies, with 95 % intervals."""
+    """Draw regret against the study's column ``against``, with 95 % intervals."""
     study, panels = sweep.study, sweep.points()
     columns = min(len(panels), 3 if len(panels) != 4 else 2)
     rows = math.ceil(len(panels) / columns)
@@ -49,7 +66,7 @@ def sweep_figure(sweep: Sweep) -> Figure:
     for index, (title, panel) in enumerate(panels.items()):
         axes = grid.flat[index]
         handles = _draw_panel(axes, panel, lines) | handles
-        _scale(axes, panels.values() if same_units else [panel])
+        _set_scale(axes, panels.values() if same_units else [panel])
         axes.set_title(short(title, _LONGEST_NAME), fontsize=9, parse_math=False)
         axes.set_xlabel(_TITLES.get(study.against, study.against))
         axes.grid(alpha=0.25)
@@ -73,11 +90,11 @@ def _problems(panel: Panel) -> set[str]:
     return {problem for point in _points([panel]) for problem, _ in point.parts}
 
 
-def _scale(axes: Axes, panels: Iterable[Panel]) -> None:
+def _set_scale(axes: Axes, panels: Iterable[Panel]) -> None:
     """Choose the scale of regret: logarithmic if it spans decades in these panels."""
     means = [point.mean for point in _points(panels)]
     least = min((mean for mean in means if mean > 0), default=1.0)
-    if max(means) <= 30 * least:
+    if max(means) <= _DECADES * least:
         axes.set_ylim(bottom=0)
         return
     if min(means) > 0:
@@ -114,7 +131,7 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
                 yerr=None if any(map(math.isnan, half_widths)) else half_widths,
                 marker=_MARKERS[number % len(_MARKERS)],
                 markersize=4,
-                linestyle=_STYLES[number // len(PALETTE) % len(_STYLES)] if numeric else "",
+                linestyle=_DASHES[number // len(PALETTE) % len(_DASHES)] if numeric else "",
                 linewidth=1.4,
                 capsize=2,
                 color=colour,
@@ -127,3 +144,44 @@ def _draw_panel(axes: Axes, panel: Panel, lines: Sequence[str]) -> dict[str, Any
     elif values and min(values) > 0 and max(values) >= 10 * min(values):
         axes.set_xscale("log")
     return handles
+
+
+def sweep_table(against: str, points: Points, caption: str) -> Group:
+    """Show the points of a study's figure: policies and values, the fewer of them as columns."""
+    parts: list[RenderableType] = []
+    cut = False
+    for title, panel in points.items():
+        values = list(dict.fromkeys(value for line in panel.values() for value in line))
+        if all(isinstance(value, int | float) for value in values if value is not None):
+            values.sort(key=lambda value: -math.inf if value is None else value)
+        down, across = [line or "mean regret" for line in panel], list(map(_value_text, values))
+        cells = [[_with_error(line.get(value)) for value in values] for line in panel.values()]
+        head = f"policy, {against} →"
+        if len(values) > len(panel) or against == "policy":
+            down, across, head = across, down, against
+            cells = [list(row) for row in zip(*cells, strict=True)]
+        names = Column(head, overflow="fold")
+        table = simple_table(names, *map(number_column, across[:_MOST_COLUMNS]))
+        for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
+            table.add_row(Text(name), *row[:_MOST_COLUMNS])
+        cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
+        parts += [Text(title, style="bold"), table] if title else [table]
+    more = " There is more in study.csv." if cut else ""
+    return Group(*parts, Text(f"Mean regret ± its standard error: {caption}.{more}"))
+
+
+def _value_text(value: Any) -> str:
+    """Return a value as a table shows it; None is that of a policy without the option."""
+    if value is None:
+        return "any"
+    if isinstance(value, int) and value < 10**7:
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _with_error(point: Point | None) -> Text:
+    """Return a mean with its standard error, if there is one."""
+    if point is None:
+        return Text("–")
+    error = "" if math.isnan(point.standard_error) else f" ± {brief(point.standard_error, 2)}"
+    return Text(f"{amount(point.mean)}{error}")

@@ -53,13 +53,18 @@ _FIELDS = (
     "delay",
     "against",
 )
+"""The fields of a study file."""
+
 _NUMBERS = ("horizon", "models", "arms", "gap")
+"""Columns of numbers that regret can be drawn against."""
+
 _NAMES = ("problem", "truth", "policy")
+"""Columns of names that regret can be drawn against."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """The cells of a study, their labels, and the column that regret is drawn against.
+    """The cells of a study, with their labels and the column that regret is drawn against.
 
     Attributes
     ----------
@@ -99,6 +104,7 @@ def load_study(path: Path, *, runs: float | None = None) -> Study:
 
 
 def _study(text: str, file: Path, runs: float | None) -> Study:
+    """Return the study of a file's text; paths in it are relative to ``file``."""
     table = parse_toml(text)
     for field in table:
         if field in ("truth", "truths"):
@@ -142,13 +148,14 @@ def _study(text: str, file: Path, runs: float | None) -> Study:
     if not cells:
         raise InputError(next(iter(remarks), "there is nothing to play"))
     columns = (*_NUMBERS, *_NAMES, *options)
-    against = table["against"] if "against" in table else _varied(labels, options, horizons)
+    against = table["against"] if "against" in table else _default_axis(labels, options, horizons)
     if against not in columns:
         raise unknown("column to draw against", str(against), columns)
     return Study(name, cells, labels, options, against, sorted(horizons), list(remarks), text)
 
 
 def _labels(cell: Cell, options: Sequence[str]) -> dict[str, Any]:
+    """Return the columns that describe a cell; an option that its policy lacks is None."""
     means = cell.laws.means.reshape(-1, len(cell.problem.arms))
     gaps = means.max(axis=1, keepdims=True) - means
     return {
@@ -169,15 +176,15 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, int | float) else str(value)
 
 
-def _varied(
+def _default_axis(
     labels: Mapping[str, Mapping[str, Any]], options: Sequence[str], horizons: Sequence[int]
 ) -> str:
-    """Choose the column to draw against, among those with several values."""
+    """Choose the column to draw against: the first that has several values, or "policy"."""
     counts = {
         column: len({label[column] for label in labels.values()} - {None})
         for column in (*options, "models", "arms", "truth", "problem")
     }
-    for option in options:  # two values may just be two policies
+    for option in options:  # with two values only, they may be meant as two policies to compare
         if counts[option] > 2:
             return option
     if len(horizons) > 1:
@@ -189,6 +196,7 @@ def _varied(
 
 
 def _whole_numbers(what: str, given: Any, *, least: int) -> list[int]:
+    """Return one whole number or several different ones as a list."""
     values = [
         whole_number(f"a {what}", value, least=least) for value in _as_list(f"{what}s", given)
     ]
@@ -199,6 +207,7 @@ def _whole_numbers(what: str, given: Any, *, least: int) -> list[int]:
 
 
 def _as_list(what: str, value: Any) -> list[Any]:
+    """Return a list as it is, and any other value as a list of one."""
     values = value if isinstance(value, list) else [value]
     if not values:
         raise InputError(f"{what} is an empty list: give it a value", about=(what,))
@@ -207,16 +216,16 @@ def _as_list(what: str, value: Any) -> list[Any]:
 
 def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]]:
     """Return all policies, and the names of the options that any of them sets."""
-    found: dict[str, Policy] = {}
+    by_name: dict[str, Policy] = {}
     options: dict[str, None] = {}
     for name in (name for entry in given for name in _policy_names(entry)):
         name = rename_old_options(name)
         policy = parse_policy(_from_folder_of(file, name))
         # str(policy) does not depend on how its options were written.
-        if str(policy) in found:
+        if str(policy) in by_name:
             twice = f"the policy {quote(str(policy))} is given twice"
             raise InputError(twice, about=(("policy", str(policy)),))
-        found[str(policy)] = policy
+        by_name[str(policy)] = policy
         options |= {field.name: None for field in fields(policy) if f":{field.name}=" in name}
     for option in options:
         if option in (*_NUMBERS, *_NAMES, "seed", "runs"):
@@ -224,7 +233,7 @@ def _policies(given: Sequence[Any], file: Path) -> tuple[list[Policy], list[str]
                 f"{quote(option)} is a column of its own: a policy's option needs another name",
                 about=(option,),
             )
-    return list(found.values()), list(options)
+    return list(by_name.values()), list(options)
 
 
 def _policy_names(entry: Any) -> Iterator[str]:
@@ -250,13 +259,13 @@ def _policy_names(entry: Any) -> Iterator[str]:
 
 
 def _from_folder_of(file: Path, name: str) -> str:
-    """Return a policy's name; if it is one from a file, with the path relative to the study.
+    """Return a policy's name; if it has a path, with the study's folder before it.
 
     >>> _from_folder_of(Path("studies/a.toml"), "mine.py:EpsilonGreedy:epsilon=0.2")
     'studies/mine.py:EpsilonGreedy:epsilon=0.2'
     """
-    own = re.fullmatch(r"(.+?\.py)(:.*)?", name)
-    return f"{file.parent / own[1]}{own[2] or ''}" if own else name
+    match = re.fullmatch(r"(.+?\.py)(:.*)?", name)
+    return f"{file.parent / match[1]}{match[2] or ''}" if match else name
 
 
 def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
@@ -269,12 +278,13 @@ def _problems(given: Any, file: Path) -> Iterator[tuple[Problem, Any]]:
                 raise InputError(f"{wanted}, not {quote(entry)}")
             table = rename_old_keys(table)
             rest = {key: value for key, value in table.items() if key != "truth"}
-            for problem in _loaded(rest, f"problem {index}", file):
+            for problem in _load(rest, f"problem {index}", file):
                 for truth in _truths(problem, table.get("truth")):
                     yield problem, truth
 
 
-def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem]:
+def _load(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem]:
+    """Yield the problem that a table defines, or those that its field ``problem`` refers to."""
     if "problem" not in table:
         yield problem_from_table(table, name)
         return
@@ -301,6 +311,7 @@ def _loaded(table: Mapping[str, Any], name: str, file: Path) -> Iterator[Problem
 
 
 def _truths(problem: Problem, truth: Any) -> Sequence[Any]:
+    """Return the truths that the field ``truth`` asks for, each as `RunSpec` takes it."""
     if truth == "all" and "all" not in problem.models:
         return problem.models
     if isinstance(truth, list) and truth and not isinstance(truth[0], int | float):

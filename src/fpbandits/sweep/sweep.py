@@ -24,11 +24,12 @@ from fpbandits.sweep.report import sweep_figure
 from fpbandits.sweep.study import Study
 
 SCHEMA = 1
+"""The version of the layout of `Sweep.as_dict`."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The results of a study: a row per cell and horizon."""
+    """The results of a study: a row per cell and horizon, all with the same columns."""
 
     study: Study
     rows: Sequence[Mapping[str, Any]]
@@ -40,6 +41,7 @@ class Sweep:
             "name": self.study.name,
             "against": self.study.against,
             "rows": [
+                # NaN, which JSON lacks, is not equal to itself.
                 {key: None if value != value else value for key, value in row.items()}
                 for row in self.rows
             ],

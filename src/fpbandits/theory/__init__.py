@@ -1,1 +1,1 @@
-"""What follows from a problem before any arm is played: its structure, and bounds on regret."""
+"""What a problem allows, computed before any arm is played: its structure, and bounds on regret."""

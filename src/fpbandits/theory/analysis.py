@@ -18,13 +18,13 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.cases import Case, case_of
 from fpbandits.theory.contexts import PairStructure, context_case
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import first_of, named
+from fpbandits.theory.verdicts import first_of, pick
 
 MOST_CASES = 2_000
 """A case lists every other model, so all cases together grow with the square of |Θ|."""
 
 _MOST_SHOWN = 10
-"""Cases that are shown where an analysis is printed; the rest is counted."""
+"""Cases that are shown where an analysis is printed; the others are counted."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,14 +53,14 @@ class Analysis:
 
     @classmethod
     def of(cls, structure: Structure | PairStructure, cases: Iterable[Any], **more: Any) -> Self:
-        """Name what was found in indices; ``more`` are the fields that only some analyses have."""
+        """Return the analysis of a structure; ``more`` are the fields of a subclass."""
         problem = structure.problem
         return cls(
             problem=problem.name,
             arms=problem.arms,
             models=problem.models,
-            candidate_arms=named(problem.arms, structure.candidate_arms),
-            ties=named(problem.models, structure.ties),
+            candidate_arms=pick(problem.arms, structure.candidate_arms),
+            ties=pick(problem.models, structure.ties),
             cases=tuple(cases),
             **more,
         )
@@ -81,7 +81,7 @@ class Analysis:
 
     @property
     def tie_notice(self) -> str | None:
-        """A word of warning where some model has tied best arms."""
+        """A warning if some model has tied best arms."""
         if not self.ties:
             return None
         return (
@@ -142,12 +142,12 @@ def analyze(
     *,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> Analysis:
-    """Say what the set of candidate models allows: what is free, and what must cost.
+    """Return what can be learned for free with these candidate models, and what must cost regret.
 
     Parameters
     ----------
     problem
-        The candidate models, or what `load_problem` finds them by, such as "paper:two".
+        The candidate models, or what `load_problem` takes, such as "paper:two".
     truth
         The name of the true model; by default each model in turn.
     progress
@@ -157,9 +157,9 @@ def analyze(
     -------
     Analysis
         One case per true model, each with its confusion set, the bounds on FP-UCB's regret as
-        printed and as corrected, the lower bound for any policy, and the bounds of the default
-        policy and of UCB1. With contexts, what is by arm is by context and arm, FP-UCB has no part
-        in it, and the cases are those of `fpbandits.theory.contexts`.
+        printed and as corrected, the lower bound for any policy, and the bounds of `optimist` and
+        of UCB1. With contexts, values are by context and arm instead of by arm, there are no
+        bounds of FP-UCB and `optimist`, and the cases are those of `fpbandits.theory.contexts`.
     """
     problem = the_problem(problem)
     if truth is None and len(problem.models) > MOST_CASES:

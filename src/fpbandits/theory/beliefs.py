@@ -20,10 +20,10 @@ that a chord needs, whatever the distribution between the points: for normal and
 they are differences of distribution functions, and nothing is left out. Beyond the ends of the grid
 the chord ends at certainty, where nothing is lost.
 
-**From above.** A policy that replaces its belief by a point of the grid after every reward is a
-policy like any other. Of its regret under both models, a and b, at every point of the grid, p(θ¹)·a
-+ p(θ²)·b is exactly what it loses from a belief p, wherever p lies. So the recursion keeps a and b,
-and chooses of the two points beside a belief the one whose policy loses less.
+**From above.** A policy may replace its belief by a point of the grid after every reward. If a and
+b are its regret under θ¹ and θ² from a point of the grid, it loses exactly p(θ¹)·a + p(θ²)·b from
+any belief p that it replaces by this point. So the recursion keeps a and b of every point, and
+replaces a belief by that of the two points beside it whose policy loses less.
 
 Both are proven, up to the rounding of sums. Both differ from V by terms of the square of the grid's
 step, which is chosen as small as a budget of arithmetic allows.
@@ -42,13 +42,13 @@ from scipy.sparse import csr_array
 
 from fpbandits.core.arrays import Counts, Floats, Ints
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.ratios import COARSEST, FINEST, Continuous, Told, added_up, log_ratio
+from fpbandits.theory.ratios import COARSEST, FINEST, Continuous, Transitions, add_up, log_ratio
 from fpbandits.theory.recursions import lower_recursion, upper_recursion
 from fpbandits.theory.structure import gaps_by_pair
 
 BUDGET = 8e8
-"""Multiplications that a lower bound may take: with the upper bound, about a second. Continuous
-rewards may take four times as many, and models that are hard to tell apart ten times."""
+"""Multiplications that a lower bound may take; with the upper bound it takes about a second.
+Continuous rewards may take four times as many, and models that are hard to tell apart ten times."""
 
 _BEYOND = 16.0
 """The grid ends where the odds are e^16 times the horizon: what is lost on average at that belief
@@ -57,22 +57,22 @@ is e^−16 times the largest gap, and so is the error of a chord from there to c
 
 @dataclass(frozen=True)
 class Beliefs:
-    """The beliefs of two models on a grid, and where a play of each pair leads.
+    """A grid of beliefs about two models, and where a play of each pair leads.
 
     Attributes
     ----------
     step, start
-        The distance of the grid's log-odds, and which of its points is the prior.
+        The distance between neighbouring log-odds, and the index of the prior's point.
     log_odds
-        The grid.
+        The points of the grid.
     prior
-        p(θ¹) and p(θ²) to begin with.
+        p(θ¹) and p(θ²) before the first play.
     gaps
         [model, pair]: what one play loses, in the user's units.
     shares
-        How often each context comes.
-    told
-        What one play of each pair tells.
+        The probability of each context.
+    transitions
+        Where one play of each pair moves the log-odds.
     """
 
     step: float
@@ -81,7 +81,7 @@ class Beliefs:
     prior: Floats
     gaps: Floats
     shares: Floats
-    told: tuple[Told, ...]
+    transitions: tuple[Transitions, ...]
 
     @classmethod
     def of(
@@ -91,46 +91,50 @@ class Beliefs:
         budget: float = BUDGET,
         most_points: float = math.inf,
     ) -> Beliefs:
-        """Lay the finest grid that a horizon and a budget of arithmetic allow, for two models."""
+        """Lay the finest grid that a horizon and a budget of multiplications allow."""
         prior = np.array(problem.prior or (0.5, 0.5))
         at, end = math.log(prior[1]) - math.log(prior[0]), math.log(horizon) + _BEYOND
         ratios = [log_ratio(problem.rewards, pair) for pair in range(problem.pairs)]
 
-        def affordable(most: float) -> float:
+        def affordable_step(multiplications: float) -> float:
+            """Return the finest step that needs no more, or the coarsest if all need more."""
             for step in np.geomspace(FINEST, COARSEST, 60):
-                entries = sum(each.entries(step) for each in ratios)
+                weights = sum(ratio.count_weights(step) for ratio in ratios)
                 points = 2 * end / step
-                if points <= most_points and points * entries * horizon <= most:
+                if points <= most_points and points * weights * horizon <= multiplications:
                     break
             return float(step)
 
-        step = affordable(budget * (4 if isinstance(ratios[0], Continuous) else 1))
+        step = affordable_step(budget * (4 if isinstance(ratios[0], Continuous) else 1))
         # A belief that moves by less than half a step would be put back to where it was.
-        enough = max(each.deviation for each in ratios) / 4
-        if 0 < enough < step:
-            step = max(enough, affordable(10 * min(budget, BUDGET)))
-        # A few per cent more may put the grid's points where rewards lead.
-        near = [
+        fine_enough = max(ratio.deviation for ratio in ratios) / 4
+        if 0 < fine_enough < step:
+            step = max(fine_enough, affordable_step(10 * min(budget, BUDGET)))
+        # A step that is a few per cent longer may put points of the grid where rewards lead.
+        candidates = [
             *step * np.linspace(1, 1.15, 61),
-            *(s for each in ratios for s in each.fitting(step)),
+            *(fitting for ratio in ratios for fitting in ratio.fitting_steps(step)),
         ]
-        step = float(min(near, key=lambda each: sum(ratio.excess(each) for ratio in ratios)))
+        step = float(min(candidates, key=lambda s: sum(r.added_variance(s) for r in ratios)))
         below = math.ceil(max(end + at, 0) / step) + 1
         above = math.ceil(max(end - at, 0) / step) + 1
         log_odds = np.arange(-below, above + 1.0) * step + at
         gaps = gaps_by_pair(problem)
-        told = tuple(each.told(step, len(log_odds)) for each in ratios)
+        transitions = tuple(ratio.transitions(step, len(log_odds)) for ratio in ratios)
         shares = np.array(problem.shares or (1.0,))
-        return cls(step, below, log_odds, prior, gaps, shares, told)
+        return cls(step, below, log_odds, prior, gaps, shares, transitions)
 
     def lower(self, times: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return a lower bound for 1, 2, … plays, and that of every belief at some times."""
-        every = [(t.shifts, t.shifts + t.widths, t.below, t.above) for t in self.told]
-        merged = [_merged(np.r_[low, high], np.r_[a, b]) for low, high, a, b in every]
-        points, margin, first = self._layout([len(shifts) for shifts, _ in merged])
-        curve, kept = np.zeros(times[-1]), np.zeros((len(times), points))
+        """Return lower bounds on Bayes regret.
+
+        From the prior for 1, 2, … plays, and from every point for each number of plays in
+        ``times``, which increase: [time, point].
+        """
+        merged = [_merge(t) for t in self.transitions]
+        points, margin, offsets = self._layout([len(shifts) for shifts, _ in merged])
+        curve, at_times = np.zeros(times[-1]), np.zeros((len(times), points))
         lower_recursion(
-            first,
+            offsets,
             np.concatenate([shifts for shifts, _ in merged]),
             np.concatenate([weights for _, weights in merged]),
             self.gaps,
@@ -142,30 +146,30 @@ class Beliefs:
             np.zeros(points + 2 * margin),
             np.zeros((3, points)),
             curve,
-            kept,
+            at_times,
         )
-        return self.prior[0] * curve, self.posterior[:, 0] * kept
+        return self.prior[0] * curve, self.posterior[:, 0] * at_times
 
     def upper(self, horizon: int, keep: bool = False) -> tuple[Floats, NDArray[np.int16]]:
-        """Return the regret of the grid's policies for 1, 2, … plays.
+        """Return the Bayes regret of the grid's policy for 1, 2, … plays, and its arms.
 
-        If they are to be kept, also their arms, [plays left − 1, context, point].
+        The arms are [plays left − 1, context, point]; without ``keep`` there are none.
         """
-        points, margin, first = self._layout([len(t.shifts) for t in self.told])
-        shifts = np.concatenate([t.shifts for t in self.told])
-        widths = np.concatenate([t.widths for t in self.told])
-        second = np.concatenate([t.second for t in self.told])
+        points, margin, offsets = self._layout([len(t.shifts) for t in self.transitions])
+        shifts = np.concatenate([t.shifts for t in self.transitions])
+        widths = np.concatenate([t.widths for t in self.transitions])
+        under_second = np.concatenate([t.under_second for t in self.transitions])
         chances = np.stack(
             [
-                np.concatenate([t.first for t in self.told]),
-                second * np.exp(-self.step * shifts),
-                second * np.exp(-self.step * (shifts + widths)),
+                np.concatenate([t.under_first for t in self.transitions]),
+                under_second * np.exp(-self.step * shifts),
+                under_second * np.exp(-self.step * (shifts + widths)),
             ]
         )
         curve = np.zeros(horizon)
         choices = np.zeros((horizon if keep else 0, len(self.shares), points), np.int16)
         upper_recursion(
-            first,
+            offsets,
             shifts,
             widths,
             chances,
@@ -184,29 +188,30 @@ class Beliefs:
     def regret(self, decide: Callable[[int, Floats], Ints], horizon: int) -> Floats:
         """Return the Bayes regret, after each play, of a policy without contexts.
 
-        What is carried forward is the probability of θ¹ and each point; that of θ² is it times the
-        odds. Whatever leaves the grid is certain of its model.
+        ``decide(t, posterior)`` returns an arm for each row of ``posterior``: the points of the
+        grid, then certainty of θ¹ and certainty of θ². ``mass`` is the joint probability of θ¹ and
+        each point; that of θ² is ``mass`` times the odds. What leaves the grid is certain of its
+        model.
         """
         points = len(self.log_odds)
-        every, odds = np.arange(points), np.exp(self.log_odds)
+        origins, odds = np.arange(points), np.exp(self.log_odds)
         moves = []
-        for told in self.told:
-            to = np.concatenate([told.shifts, told.shifts + told.widths])
-            weights = np.concatenate([told.below, told.above])
-            after = every + to[:, np.newaxis]
+        for t in self.transitions:
+            shifts, weights = t.ends()
+            after = origins + shifts[:, np.newaxis]
             inside = (after >= 0) & (after < points)
             entries = (np.broadcast_to(weights[:, np.newaxis], after.shape) * inside).ravel()
-            places = np.clip(after, 0, points - 1).ravel(), np.tile(every, len(to))
-            moves.append(csr_array((entries, places), (points, points)))
+            indices = np.clip(after, 0, points - 1).ravel(), np.tile(origins, len(shifts))
+            moves.append(csr_array((entries, indices), (points, points)))
         posterior = np.vstack([self.posterior, np.eye(2)])
         mass, lost = np.zeros(points), np.zeros(horizon)
         mass[self.start] = self.prior[0]
-        for t in range(1, horizon + 1):
-            arms = decide(t, posterior)
+        for play in range(1, horizon + 1):
+            arms = decide(play, posterior)
             certain = self.prior[0] - mass.sum(), self.prior[1] - mass @ odds
             losses = self.gaps[0, arms[:-2]] + odds * self.gaps[1, arms[:-2]]
-            lost[t - 1] = mass @ losses
-            lost[t - 1] += certain[0] * self.gaps[0, arms[-2]] + certain[1] * self.gaps[1, arms[-1]]
+            first, second = self.gaps[0, arms[-2]], self.gaps[1, arms[-1]]
+            lost[play - 1] = mass @ losses + (certain[0] * first + certain[1] * second)
             mass = sum(
                 (move @ np.where(arms[:-2] == arm, mass, 0.0) for arm, move in enumerate(moves)),
                 np.zeros(points),
@@ -215,29 +220,28 @@ class Beliefs:
         return regret
 
     def _layout(self, entries: Sequence[int]) -> tuple[int, int, Counts]:
-        """Return how many points there are, how wide the margins, and where entries begin."""
-        most = [
+        """Return the number of points, the width of a margin, and the offsets of pairs' entries.
+
+        ``entries`` is the number of entries of each pair.
+        """
+        largest_shifts = [
             max(abs(t.shifts).max(), abs(t.shifts + t.widths).max())
-            for t in self.told
+            for t in self.transitions
             if len(t.shifts)
         ]
-        first = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
-        return len(self.log_odds), int(max(most, default=0)), first
+        offsets = np.concatenate([[0], np.cumsum(entries)]).astype(np.int64)
+        return len(self.log_odds), int(max(largest_shifts, default=0)), offsets
 
     @cached_property
     def posterior(self) -> Floats:
         """The probabilities of both models at every point, each exact to its last digit."""
-        return both(self.log_odds)
+        from scipy.special import expit
+
+        return np.column_stack([expit(-self.log_odds), expit(self.log_odds)])
 
 
-def both(log_odds: Floats) -> Floats:
-    """Return the probabilities of both models, each exact to its last digit."""
-    from scipy.special import expit
-
-    return np.column_stack([expit(-log_odds), expit(log_odds)])
-
-
-def _merged(shifts: Counts, weights: Floats) -> tuple[Counts, Floats]:
-    """Add up the weights of equal shifts."""
-    different, places = np.unique(shifts, return_inverse=True)
-    return different.astype(np.int64), added_up(places, weights, len(different))
+def _merge(transitions: Transitions) -> tuple[Counts, Floats]:
+    """Return the different shifts of all ends of chords, and the sum of the weights of each."""
+    shifts, weights = transitions.ends()
+    different, indices = np.unique(shifts, return_inverse=True)
+    return different.astype(np.int64), add_up(indices, weights, len(different))

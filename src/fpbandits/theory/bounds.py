@@ -47,12 +47,15 @@ DELTA = 0.1
 """The δ of the threshold of `optimist`, (1 + δ) ln t + b."""
 
 _EXACT_TERMS = 512
+"""Terms of K that are added up one by one."""
+
 _MOST_AT_ONCE = 2048
+"""Distances α whose terms are computed at a time, to save memory."""
 
 
 @dataclass(frozen=True)
 class Separation:
-    """How long it takes to rule out models at distances α: arrays, an entry per model."""
+    """How many episodes it takes to rule out models at distances α: an entry per model."""
 
     alpha: Floats
     k: list[int]
@@ -103,12 +106,12 @@ def theorem1(structure: Structure, truth: int) -> Theorem1:
     for arm in map(int, structure.candidate_arms):
         if arm == structure.best_arm[truth]:
             continue
-        lasting = episodes[best == arm]
+        of_arm = episodes[best == arm]
         if arm in betas:
-            corrected[arm] = 2 + 4 * candidates + float(lasting.max(initial=0.0))
+            corrected[arm] = 2 + 4 * candidates + float(of_arm.max(initial=0.0))
         else:
-            printed[arm] = 1 + 4 * candidates + float(lasting.min())
-            corrected[arm] = 1 + 4 * candidates + float(lasting.max())
+            printed[arm] = 1 + 4 * candidates + float(of_arm.min())
+            corrected[arm] = 1 + 4 * candidates + float(of_arm.max())
 
     d1 = candidates * max((gaps[arm] * pulls for arm, pulls in printed.items()), default=0.0)
     return Theorem1(
@@ -123,7 +126,7 @@ def theorem1(structure: Structure, truth: int) -> Theorem1:
 
 
 def optimist_bound(structure: Structure, truth: int) -> float | None:
-    r"""Return what E[R(T)]/ln T of `optimist` comes down to at the most, in the long run.
+    r"""Return an upper bound on lim sup E[R(T)]/ln T of `optimist`; None if best arms tie.
 
     Let θ° have a single best arm, 1. For a wrong arm a let D_a be the least D_a(θ°‖θ) over the θ
     that give 1 the same law and under which a is a best arm and 1 is not; they are in B(θ°).
@@ -138,8 +141,6 @@ def optimist_bound(structure: Structure, truth: int) -> float | None:
     and E[X] ≤ 1 + ln |Θ|. Where D_a is infinite, the first reward that θ rules out refutes it, and
     its plays are finite in expectation. ∎
 
-    With tied best arms there is no such statement, and the answer is None.
-
     >>> from fpbandits import load_problem
     >>> structure = Structure(load_problem("paper:two"))
     >>> optimist_bound(structure, 0), round(optimist_bound(structure, 1), 4)
@@ -149,11 +150,11 @@ def optimist_bound(structure: Structure, truth: int) -> float | None:
         return None
     confused = structure.must_explore(truth)
     divergence = structure.problem.rewards.divergence(truth, confused)
-    # Pinsker: what is not zero stays so, however close the means.
+    # By Pinsker's inequality a divergence stays positive, however close the means.
     distance = structure.means[truth] - structure.means[confused]
     divergence = np.maximum(divergence, 2 * distance**2)
-    counts = structure.best_arms[confused]
-    least = np.min(divergence, axis=0, initial=np.inf, where=counts)
+    best_there = structure.best_arms[confused]
+    least = np.min(divergence, axis=0, initial=np.inf, where=best_there)
     return (1 + DELTA) * float((structure.gaps(truth) / least).sum())
 
 
@@ -178,21 +179,21 @@ def separation(alpha: Floats, candidates: int) -> Separation:
     >>> times.k
     [2327, 48]
     """
-    levels, places = np.unique(alpha, return_inverse=True)
+    levels, indices = np.unique(alpha, return_inverse=True)
     k: list[int] = []
     sums = np.empty_like(levels)
     for start in range(0, len(levels), _MOST_AT_ONCE):
-        some = slice(start, start + _MOST_AT_ONCE)
-        firsts, sums[some] = _first_and_sum(levels[some])
-        k += firsts
+        block = slice(start, start + _MOST_AT_ONCE)
+        block_k, sums[block] = _first_and_sum(levels[block])
+        k += block_k
     E = np.array([_lemma2_start(level) for level in levels.tolist()]).reshape(-1, 2)
     lemma2 = candidates * (2 * E * (E + 1) + 4 * levels[:, np.newaxis] ** 10)
     return Separation(
         alpha=alpha,
-        k=[k[place] for place in places.tolist()],
-        K=2 * candidates * sums[places],
-        lemma2=lemma2[places, 1],
-        lemma2_printed=lemma2[places, 0],
+        k=[k[index] for index in indices.tolist()],
+        K=2 * candidates * sums[indices],
+        lemma2=lemma2[indices, 1],
+        lemma2_printed=lemma2[indices, 0],
     )
 
 
@@ -216,7 +217,7 @@ def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
     g(k_i + j) = g(k_i) + j − c·log1p(j/k_i), accurate at any size of k_i.
     """
     c = 12 / alpha**2
-    # To the right of the root also where α is above 1, as it can be without a range.
+    # A start to the right of the root, also where α is above 1, as it can be without a range.
     root = np.maximum(2 * c * np.log(2 * c), 3.0)
     for _ in range(30):  # Newton from the right on a convex function
         root = root - (root - 1 - c * np.log(root)) / (1 - c / root)
@@ -226,11 +227,11 @@ def _first_and_sum(alpha: Floats) -> tuple[list[int], Floats]:
     with np.errstate(over="ignore"):
         g = start[:, np.newaxis] + j - c[:, np.newaxis] * np.log1p(j / first[:, np.newaxis])
 
-    # Where rounding could move g across a whole number, start again in long arithmetic.
+    # Where rounding could move g across a whole number, compute it again with more digits.
     rounding = 8 * np.finfo(float).eps * first
     doubt = (rounding > 1e-9) | (np.abs(root - np.rint(root)) < 1e-9)
     doubt |= np.abs(g - np.rint(g)).min(axis=1) < 1e-9
-    k = [0 if unsure else int(value) for unsure, value in zip(doubt, first, strict=True)]
+    k = [0 if in_doubt else int(value) for in_doubt, value in zip(doubt, first, strict=True)]
     for row in np.flatnonzero(doubt).tolist():
         k[row], exact = _first_exactly(float(alpha[row]), float(root[row]))
         first[row] = k[row]

@@ -1,8 +1,8 @@
-"""What follows from one truth, without contexts: its bounds by name and in the user's units.
+"""Structure and bounds under one truth, without contexts, by name and in the user's units.
 
 The modules beside this one compute on [0, 1] and in indices. Here the results get the names of arms
-and models, and regret gets the user's units (it is larger by the width of the range);
-`verdicts` puts the verdict into a sentence. `contexts` has the same for problems with contexts.
+and models, and regret is multiplied by the width of the range; `verdicts` puts the verdict into a
+sentence. `contexts` has the same for problems with contexts.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from typing import Literal
 from fpbandits.theory.bounds import optimist_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
 from fpbandits.theory.structure import Structure
-from fpbandits.theory.verdicts import bound_text, case_text, least_text, named, verdict
+from fpbandits.theory.verdicts import bound_text, case_text, least_text, pick, verdict
 
 
 @dataclass(frozen=True)
 class Term:
     """How long a model outside B(θ°) with another best arm can pass for the truth.
 
-    ``alpha`` is in the user's units; k + K bounds the expected episodes, and Lemma 2 bounds k + K.
+    ``alpha`` is in the user's units; k + K bounds the expected number of episodes, and ``lemma2``
+    bounds k + K.
     """
 
     alpha: float
@@ -35,7 +36,10 @@ class Term:
 
 @dataclass(frozen=True)
 class RegretBound:
-    """E[R(T)] ≤ constant + log_coefficient · ln T, from bounds on E[n_i] less its log term."""
+    """E[R(T)] ≤ constant + log_coefficient · ln T.
+
+    ``constants``, by arm, are bounds on E[n_i(T)] less its log term.
+    """
 
     constants: dict[str, float]
     constant: float | None
@@ -64,7 +68,10 @@ class LowerBound:
 
 @dataclass(frozen=True)
 class LowerBounds(LowerBound):
-    """Theorem 2 over A, over all arms, and as printed; ``confusion_set``: what it really needs."""
+    """Theorem 2 over A, over all arms, and as printed.
+
+    ``confusion_set`` is the part of B(θ°) that forces exploration.
+    """
 
     confusion_set: tuple[str, ...]
     all_arms: LowerBound
@@ -73,7 +80,7 @@ class LowerBounds(LowerBound):
 
 @dataclass(frozen=True)
 class UCB1Bound:
-    """UCB1's own guarantee, which knows nothing of Θ; with contexts, the sum over them."""
+    """The bound of UCB1, which knows nothing of Θ; with contexts, the sum over them."""
 
     log_coefficient: float
     constant: float
@@ -94,9 +101,9 @@ class OptimistBound:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The model with another best arm that is hardest to tell from the truth, outside B(θ°).
+    """The model outside B(θ°) with another best arm that is hardest to tell from the truth.
 
-    It takes ``plays`` of the truth's best arm: 12 ln k/α² at the episode k = k_i, rounded up.
+    That takes ``plays`` of the truth's best arm: 12 ln k/α² at the episode k = k_i, rounded up.
     """
 
     model: str
@@ -128,11 +135,11 @@ class Case:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What there is to say beside the verdict, in a few words each."""
+        """The best arm and the bounds, in a few words each."""
         return {
             "best arm": self.best_arm,
             "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
-            **self._of_optimist(),
+            **self._optimist_fact(),
             "UCB1": f"regret ≤ {self.ucb1}",
             "any policy": least_text(self.theorem2.all_arms.coefficient),
         }
@@ -140,21 +147,21 @@ class Case:
     def __str__(self) -> str:
         return case_text(self.truth, self.verdict, self.facts)
 
-    def _of_optimist(self) -> dict[str, str]:
-        most = self.optimist.log_coefficient
-        if most is None:
+    def _optimist_fact(self) -> dict[str, str]:
+        """Return the bound of `optimist` in words, if there is one."""
+        coefficient = self.optimist.log_coefficient
+        if coefficient is None:
             return {}
-        return {
-            "optimist": f"regret ≤ {most:.4g} · ln T in the long run"
-            if most
-            else "regret is bounded"
-        }
+        if not coefficient:
+            return {"optimist": "regret is bounded"}
+        return {"optimist": f"regret ≤ {coefficient:.4g} · ln T in the long run"}
 
 
 def case_of(structure: Structure, truth: int) -> Case:
     """Return what follows if the model ``truth`` is the true one."""
     problem, width = structure.problem, structure.problem.rewards.width
-    model_names = partial(named, problem.models)
+    model_names = partial(pick, problem.models)
+    upper, lower = theorem1(structure, truth), theorem2(structure, truth)
 
     def by_arm(values: dict[int, float], unit: float = 1.0) -> dict[str, float]:
         return {problem.arms[arm]: value * unit for arm, value in values.items()}
@@ -166,8 +173,6 @@ def case_of(structure: Structure, truth: int) -> Case:
     def at_least(cheapest: Cheapest) -> LowerBound:
         return LowerBound(cheapest.coefficient * width, by_arm(cheapest.pulls))
 
-    confused = structure.confusion_set(truth)
-    upper, lower = theorem1(structure, truth), theorem2(structure, truth)
     gaps = structure.gaps(truth)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
     optimist = optimist_bound(structure, truth)
@@ -179,19 +184,20 @@ def case_of(structure: Structure, truth: int) -> Case:
     terms = dict(zip(model_names(upper.separable), starmap(Term, rows), strict=True))
     nearest = None
     if terms:
-        place = int(times.alpha.argmin())
-        # k_i is the first k ≥ 3 with k − 1 ≥ 12 ln k/α²; only without a range may 3 be too many.
-        k, alpha = times.k[place], float(times.alpha[place])
+        index = int(times.alpha.argmin())
+        # k_i is the first k ≥ 3 with k − 1 ≥ 12 ln k/α². At k = 3, which takes an α above 1, fewer
+        # plays than k − 1 may be enough.
+        k, alpha = times.k[index], float(times.alpha[index])
         plays = k - 1 if k > 3 else math.ceil(12 * math.log(3) / alpha**2)
-        nearest = Nearest(list(terms)[place], alphas[place], plays)
+        nearest = Nearest(list(terms)[index], alphas[index], plays)
 
     return Case(
         truth=problem.models[truth],
         best_arm=problem.arms[structure.best_arm[truth]],
         regime="logarithmic" if upper.log_coefficient else "bounded",
         verdict=verdict(structure, truth, upper, lower, nearest),
-        confusion_set=model_names(confused),
-        confusing_arms=named(problem.arms, structure.confusing_arms(truth)),
+        confusion_set=model_names(structure.confusion_set(truth)),
+        confusing_arms=pick(problem.arms, structure.confusing_arms(truth)),
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
         betas=by_arm(structure.betas(truth), width),
         nearest=nearest,

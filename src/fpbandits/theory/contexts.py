@@ -1,4 +1,4 @@
-"""What a set of models allows where decisions have contexts.
+"""Structure and bounds under one truth where decisions have contexts.
 
 A context x is seen before each decision. Everything that is by arm becomes by *pair* (x, a). Let
 a*(x) be the best arm in x under θ°, the smallest index where arms tie.
@@ -27,7 +27,7 @@ from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest
 from fpbandits.theory.structure import BestArms
-from fpbandits.theory.verdicts import case_text, first_of, least_text, named
+from fpbandits.theory.verdicts import case_text, first_of, least_text, pick
 
 
 class PairStructure(BestArms):
@@ -50,19 +50,19 @@ class PairStructure(BestArms):
         return np.where(self.best_arms[truth], 0.0, gaps).reshape(-1)
 
     def told_by(self, truth: int) -> Bools:
-        """Tell in which contexts playing well tells θ from θ°, [θ, context]."""
+        """Return whether playing a*(x) in a context x tells θ from θ°: [θ, context]."""
         same = [self.problem.rewards.same_law(truth, pair) for pair in self.best_pairs(truth)]
         return ~np.stack(same, axis=1)
 
     def plays_worse(self, truth: int) -> Bools:
-        """Tell under which θ the decisions that are best under θ° are not best in some context."""
+        """Return for each θ whether some decision that is best under θ° is not best under θ."""
         contexts = np.arange(self.means.shape[1])
         still_best = self.best_arms[:, contexts, self.best_arm[truth]]
         worse: Bools = np.logical_not(still_best.all(axis=1))
         return worse
 
     def confusion_set(self, truth: int) -> Ints:
-        """B(θ°)."""
+        """B(θ°), as defined above."""
         return np.flatnonzero(self.plays_worse(truth) & ~self.told_by(truth).any(axis=1))
 
     def cheapest(self, truth: int) -> Cheapest:
@@ -83,9 +83,9 @@ class PairBound:
 class ContextCase:
     """What follows if ``truth`` is the true model, where there are contexts.
 
-    ``best_arm`` and ``gaps`` are by context, in the user's units. ``told_by`` names, for every
-    other model that calls for other decisions, the contexts in which playing well tells it
-    from the truth.
+    ``best_arm`` and ``gaps``, which are in the user's units, are by context. ``told_by`` names, for
+    every model under which the truth's best decisions are not all best, the contexts in which they
+    tell it from the truth.
     """
 
     truth: str
@@ -100,7 +100,7 @@ class ContextCase:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What there is to say beside the verdict, in a few words each."""
+        """The best arms and the bounds, in a few words each."""
         return {
             "best arm": self._decisions,
             "UCB1 in each": f"regret ≤ {self.ucb1}",
@@ -109,43 +109,43 @@ class ContextCase:
 
     @property
     def _decisions(self) -> str:
-        """Which arm is best where."""
-        where: dict[str, list[str]] = {}
+        """Which arm is best in which contexts, in words."""
+        by_arm: dict[str, list[str]] = {}
         for context, arm in self.best_arm.items():
-            where.setdefault(arm, []).append(context)
-        if len(where) == 1:
-            return f"{next(iter(where))} in every context"
-        return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in where.items())
+            by_arm.setdefault(arm, []).append(context)
+        if len(by_arm) == 1:
+            return f"{next(iter(by_arm))} in every context"
+        return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in by_arm.items())
 
     def __str__(self) -> str:
         return case_text(self.truth, self.verdict, self.facts)
 
 
 def context_case(structure: PairStructure, truth: int) -> ContextCase:
-    """Say what follows from one truth."""
+    """Return what follows if the model ``truth`` is the true one."""
     problem, width = structure.problem, structure.problem.rewards.width
     gaps, confused = structure.gaps(truth), structure.confusion_set(truth)
-    least = structure.cheapest(truth)
+    lower = structure.cheapest(truth)
     pulls = np.zeros(problem.pairs)
-    pulls[list(least.pulls)] = list(least.pulls.values())
+    pulls[list(lower.pulls)] = list(lower.pulls.values())
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
     told, worse = structure.told_by(truth), structure.plays_worse(truth)
     told_by = {
-        problem.models[other]: named(problem.contexts, np.flatnonzero(told[other]))
+        problem.models[other]: pick(problem.contexts, np.flatnonzero(told[other]))
         for other in np.flatnonzero(worse)
     }
-    regime: Literal["bounded", "logarithmic"] = "logarithmic" if least.coefficient else "bounded"
+    regime: Literal["bounded", "logarithmic"] = "logarithmic" if lower.coefficient else "bounded"
     return ContextCase(
         truth=problem.models[truth],
         best_arm=dict(
-            zip(problem.contexts, named(problem.arms, structure.best_arm[truth]), strict=True)
+            zip(problem.contexts, pick(problem.arms, structure.best_arm[truth]), strict=True)
         ),
         regime=regime,
-        verdict=_verdict(regime, named(problem.models, confused), told_by, problem.contexts),
-        confusion_set=named(problem.models, confused),
+        verdict=_verdict(regime, pick(problem.models, confused), told_by, problem.contexts),
+        confusion_set=pick(problem.models, confused),
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
-        theorem2=PairBound(least.coefficient * width, problem.by_name(pulls.tolist())),
+        theorem2=PairBound(lower.coefficient * width, problem.by_name(pulls.tolist())),
         ucb1=UCB1Bound(
             width * sum(log for log, _ in ucb1), width * sum(constant for _, constant in ucb1)
         ),
@@ -158,7 +158,7 @@ def _verdict(
     told_by: dict[str, tuple[str, ...]],
     contexts: tuple[str, ...],
 ) -> str:
-    """Say what regret must be, and why: who is told from whom, by which context."""
+    """Say what regret must be, and why: which context tells the truth from which models."""
     if regime == "logarithmic":
         return f"logarithmic, because it looks like {first_of(confused)} while you play well"
     if confused:
@@ -168,9 +168,9 @@ def _verdict(
         )
     if not told_by:
         return "bounded, because the same decisions are best under every model"
-    telling = [
-        (context, tuple(name for name, by in told_by.items() if context in by))
+    by_context = [
+        (context, tuple(name for name, telling in told_by.items() if context in telling))
         for context in contexts
     ]
-    words = [f"{context} tells it from {first_of(names)}" for context, names in telling if names]
+    words = [f"{context} tells it from {first_of(names)}" for context, names in by_context if names]
     return f"bounded; for free, {', '.join(words[:3])}{' …' if len(words) > 3 else ''}"

@@ -1,13 +1,13 @@
 """Few arms and a short horizon: the least Bayes regret of any number of models, exactly.
 
-All that can be seen in n plays is how often each arm paid each reward: n counted rewards, among P
-kinds (an arm, or a pair of a context and an arm, with one of its rewards). Let w_θ(s) be the prior
-of θ times the probability it gives to the rewards of s, in one order. Then F_n(s), the least regret
-of n more plays times the probability of s, solves
+A state s is how often each arm paid each reward in the plays so far: counts of P *kinds* of reward
+(an arm, or a pair of a context and an arm, with one of its rewards). Let w_θ(s) be the prior of θ
+times the probability it gives to the rewards of s, in one order. Then F_n(s), the least regret of n
+more plays times the probability of s, solves
 
     F_0 = 0,      F_n(s) = min_i Σ_θ w_θ(s)·Δ_i(θ) + Σ_r F_{n−1}(s + one reward r of arm i),
 
-in each context, whose minima are added up by their shares.
+in each context; the minima are averaged over contexts by their probabilities.
 
 **Numbering.** States of n rewards are in lexicographic order, those with most of the first kind
 first. With R_k the rewards of kinds after the k-th, the number of a state is
@@ -27,28 +27,33 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import gaps_by_pair
 
-MOST_STATES, MOST_WEIGHTS = 3_000_000, 2_000_000_000
-"""States, and weights of models in them, that a program may have: some hundred megabytes, and about
-ten seconds."""
+MOST_STATES = 3_000_000
+"""States that a program may have: they take some hundred megabytes."""
 
-_AT_ONCE = 2**22
-"""Weights that are computed at a time."""
+MOST_WEIGHTS = 2_000_000_000
+"""Weights w_θ(s) that a program may have: they take about ten seconds."""
+
+_WEIGHTS_AT_ONCE = 2**22
+"""Weights that are computed at a time, to save memory."""
+
+_LOG_OF_ZERO = -1e5
+"""Stands for ln 0, which times a count of 0 would be NaN; e to this power is 0."""
 
 
 @dataclass(frozen=True)
 class CountProgram:
-    """The program of a problem and a horizon.
+    """The dynamic program of a problem and a horizon.
 
     Attributes
     ----------
     kinds
-        [pair, reward]: the number of each kind of reward, −1 for one that no model allows.
+        [pair, reward]: the index of each kind of reward, −1 for one that no model allows.
     chances
-        [model, kind].
+        [model, kind]: the probability of the reward when its pair is played.
     gaps
         [model, pair], in the user's units.
     prior, shares
-        Of models and of contexts.
+        The probabilities of models and of contexts.
     """
 
     horizon: int
@@ -78,60 +83,61 @@ class CountProgram:
     @cached_property
     def binomials(self) -> Floats:
         """C(r + P − k − 1, P − k) by k and r, for 1 ≤ k < P and r ≤ T + 1."""
-        parts = np.arange(self.chances.shape[1] - 1, 0, -1)[:, np.newaxis]
-        return np.rint(comb(np.arange(self.horizon + 2) + parts - 1, parts)).astype(np.int64)
+        later_kinds = np.arange(self.chances.shape[1] - 1, 0, -1)[:, np.newaxis]
+        rewards = np.arange(self.horizon + 2)
+        return np.rint(comb(rewards + later_kinds - 1, later_kinds)).astype(np.int64)
 
     @cached_property
     def _levels(self) -> tuple[list[Counts], list[Floats]]:
-        """Where each kind of reward leads from the states of n rewards, and what a play loses."""
+        """For n = 0, 1, … rewards: the next state, [state, kind], and the loss, [state, pair]."""
         kinds = self.chances.shape[1]
         with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(self.chances), -1e5)  # e^−100,000 is 0, and 0 rewards cost 0
+            logs = np.maximum(np.log(self.chances), _LOG_OF_ZERO)
             prior = np.log(self.prior)
-        states, following, lost = np.zeros((1, kinds), np.int64), [], []
+        states, next_states, losses = np.zeros((1, kinds), np.int64), [], []
         rows = np.arange(kinds - 1)
-        some = max(1, _AT_ONCE // len(logs))
+        block = max(1, _WEIGHTS_AT_ONCE // len(logs))
         for plays in range(self.horizon):
-            left = plays - np.cumsum(states, axis=1)[:, :-1]
-            number = self.binomials[rows, left]
-            more = np.cumsum(self.binomials[rows, left + 1] - number, axis=1)
-            to = number.sum(axis=1)[:, np.newaxis] + np.insert(more, 0, 0, axis=1)
-            losses = [
-                np.exp(states[first : first + some] @ logs.T + prior) @ self.gaps
-                for first in range(0, len(states), some)
+            later = plays - np.cumsum(states, axis=1)[:, :-1]  # R_k of the module's docstring
+            terms = self.binomials[rows, later]
+            added = np.cumsum(self.binomials[rows, later + 1] - terms, axis=1)
+            to = terms.sum(axis=1)[:, np.newaxis] + np.insert(added, 0, 0, axis=1)
+            blocks = [
+                np.exp(states[first : first + block] @ logs.T + prior) @ self.gaps
+                for first in range(0, len(states), block)
             ]
-            following.append(to)
-            lost.append(np.concatenate(losses))
-            grown = np.zeros((math.comb(plays + kinds, kinds - 1), kinds), np.int64)
+            next_states.append(to)
+            losses.append(np.concatenate(blocks))
+            longer = np.zeros((math.comb(plays + kinds, kinds - 1), kinds), np.int64)
             for kind in range(kinds):
-                grown[to[:, kind]] = states
-                grown[to[:, kind], kind] += 1
-            states = grown
-        return following, lost
+                longer[to[:, kind]] = states
+                longer[to[:, kind], kind] += 1
+            states = longer
+        return next_states, losses
 
     def number(self, counts: Counts) -> int:
-        """Return the number of a state among those of as many rewards."""
-        left = counts.sum() - np.cumsum(counts)[:-1]
-        return int(self.binomials[np.arange(len(left)), left].sum())
+        """Return the index of a state among those of as many rewards."""
+        later = counts.sum() - np.cumsum(counts)[:-1]
+        return int(self.binomials[np.arange(len(later)), later].sum())
 
     def value(self, horizon: int, choices: list[Counts] | None = None) -> float:
-        """Return the least regret of so many plays.
+        """Return the least Bayes regret of ``horizon`` plays.
 
-        ``choices``, if it is given, gets the best arms by context and state, for 1, 2, … plays
-        left.
+        If ``choices`` is a list, the best arms, [context, state], are appended to it for 1, 2, …
+        plays left.
         """
-        following, lost = self._levels
+        next_states, losses = self._levels
         contexts = len(self.shares)
         ahead = np.zeros(math.comb(horizon + self.chances.shape[1] - 1, horizon))
         for plays in range(horizon - 1, -1, -1):
-            moved = ahead[following[plays]]
-            each = np.stack(
+            after = ahead[next_states[plays]]
+            by_arm = np.stack(
                 [
-                    lost[plays][:, pair] + moved[:, kinds[kinds >= 0]].sum(axis=1)
+                    losses[plays][:, pair] + after[:, kinds[kinds >= 0]].sum(axis=1)
                     for pair, kinds in enumerate(self.kinds)
                 ]
-            ).reshape(contexts, -1, len(moved))
-            ahead = self.shares @ each.min(axis=1)
+            ).reshape(contexts, -1, len(after))
+            ahead = self.shares @ by_arm.min(axis=1)
             if choices is not None:
-                choices.append(each.argmin(axis=1))
+                choices.append(by_arm.argmin(axis=1))
         return float(ahead[0])

@@ -1,4 +1,4 @@
-"""A problem drawn: the means, the best arms, and which model looks like which."""
+"""The figure of a problem: the means, the best arms, and which model looks like which."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_MODELS = 1_000
-"""Beyond this a row of the confusion matrix is thinner than a pixel."""
+"""With more models a row of the confusion matrix is thinner than a pixel."""
 
 _MOST_LABELS = 40
+"""Ticks of an axis that are named; if there are more, they are numbered."""
+
+_MOST_NUMBERED_PAIRS = 16
+"""Columns up to which the means are written into their cells."""
+
 _LONGEST_LABEL = 24
+"""Characters of a name on an axis."""
+
 _LEGEND: dict[str, Any] = {"ncols": 2, "frameon": False, "fontsize": 9}
 _CONFUSIONS = {"has a better arm: must be told apart": ORANGE, "need not be told apart": SKY}
+"""Labels and colours of the entries 1 and 2 of the confusion matrix; 0 is no confusion."""
 
 
 @own_style()
@@ -50,9 +58,10 @@ def structure_figure(problem: Problem) -> Figure:
 
 
 def _draw_means(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
+    """Draw the means as a heat map, with a dot at the best arm and circles where others tie."""
     means, arms = problem.rewards.means, len(problem.arms)
     image = axes.imshow(means, cmap="cividis", aspect="auto", interpolation="nearest")
-    if len(problem.models) <= _MOST_LABELS and problem.pairs <= 16:
+    if len(problem.models) <= _MOST_LABELS and problem.pairs <= _MOST_NUMBERED_PAIRS:
         middle = (means.min() + means.max()) / 2
         for (row, column), mean in np.ndenumerate(means):
             colour = "white" if mean < middle else "black"
@@ -80,25 +89,27 @@ def _name_contexts(axes: Axes, contexts: tuple[str, ...], arms: int) -> None:
     """Name each context above its arms, and draw a line between it and the next."""
     if not 0 < len(contexts) <= _MOST_LABELS:
         return
-    places = arms * np.arange(len(contexts))
+    first_columns = arms * np.arange(len(contexts))
     top = axes.secondary_xaxis("top")
-    top.set_xticks(places + (arms - 1) / 2)
+    top.set_xticks(first_columns + (arms - 1) / 2)
     labels = [short(name, max(4, 6 * arms)) for name in contexts]
     top.set_xticklabels(labels, fontsize=8, parse_math=False)
     top.tick_params(length=0)
-    for place in places[1:]:
-        axes.axvline(place - 0.5, color="white", linewidth=3)
+    for column in first_columns[1:]:
+        axes.axvline(column - 0.5, color="white", linewidth=3)
 
 
 def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: PairStructure) -> None:
+    """Draw for every truth the models in B(θ°), those that force exploration in another colour."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
     kinds = np.zeros((len(problem.models),) * 2)
-    by_arm = None if problem.contexts else Structure(problem)
+    # Without contexts the paper's B(θ°) may hold more models than that of `PairStructure`.
+    paper_structure = None if problem.contexts else Structure(problem)
     for truth in range(len(kinds)):
-        if by_arm is not None:
-            kinds[truth, by_arm.confusion_set(truth)] = 2
+        if paper_structure is not None:
+            kinds[truth, paper_structure.confusion_set(truth)] = 2
         kinds[truth, structure.confusion_set(truth)] = 1
     colours = ["#F2F2F2", *_CONFUSIONS.values()]
     axes.imshow(kinds, cmap=ListedColormap(colours), vmin=0, vmax=2, interpolation="nearest")
@@ -129,7 +140,7 @@ def _draw_confusion(figure: Figure, axes: Axes, problem: Problem, structure: Pai
 def _name_ticks(axis: Axis, names: tuple[str, ...], *, rotate: bool = False) -> None:
     """Name every tick where the names fit, else number them from 1."""
     if len(names) > _MOST_LABELS:
-        axis.set_major_formatter(lambda place, _: f"no. {place + 1:.0f}")
+        axis.set_major_formatter(lambda position, _: f"no. {position + 1:.0f}")
         return
     labels = [short(name, _LONGEST_LABEL) for name in names]
     axis.set_ticks(range(len(names)), labels, fontsize=8, parse_math=False)

@@ -1,7 +1,7 @@
-"""The floor: the least Bayes regret that any policy can have that knows Θ, the prior and T.
+"""The floor: the least Bayes regret of any policy, even of one that knows Θ, the prior and T.
 
-Three programs find it, each where it applies: by belief for two models, by counts for few arms and
-a short horizon, and by pairs of models for all else.
+It is computed by belief for two models and by counts for few arms and a short horizon; everywhere
+else pairs of models bound it from below.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from fpbandits.theory.counts import CountProgram
 from fpbandits.theory.pairs import floor_by_pairs
 
 LONGEST = 10**6
-"""Plays: a floor takes a step for each of them."""
+"""The longest horizon: a floor takes a step for each play."""
 
 MOST_MODELS = 2_000
+"""The most models of a floor by pairs: the number of pairs grows with its square."""
 
-_POINTS = 5_000
-"""Beliefs that a policy is evaluated on: it decides at each of them, at every time."""
+_MOST_POINTS = 5_000
+"""Points of the grid that `regret_by_belief` evaluates a policy on, at every play."""
 
 _WIDE = 0.01
-"""A bracket wider than this part of the floor is tried again, with four times the arithmetic."""
+"""A bracket wider than this fraction of its upper end is computed again, on a finer grid."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,11 @@ class Floor:
     Attributes
     ----------
     value
-        No policy that knows Θ, the prior and T has a smaller one: proven.
+        A proven lower bound: no policy has a smaller Bayes regret, even if it knows Θ, the prior
+        and T.
     upper
-        The regret of a policy that is known exactly, so that the least lies between the two; None
-        where no such policy is known.
+        The Bayes regret of a certain policy, so that the least lies between the two; None where no
+        such policy is known.
     method
         Dynamic programming by "belief" (two models) or by "counts" (few arms, a short horizon:
         exact), or a linear program over "pairs" of models.
@@ -64,7 +66,7 @@ class Floor:
 
 
 def floor(problem: Problem | str | os.PathLike[str], horizon: float) -> Floor:
-    """Return the least Bayes regret that any policy can have over ``horizon`` plays.
+    """Return the least Bayes regret of any policy over ``horizon`` plays.
 
     Bayes regret is the mean over truths drawn from the problem's prior; without one all models are
     equally likely.
@@ -72,7 +74,7 @@ def floor(problem: Problem | str | os.PathLike[str], horizon: float) -> Floor:
     Parameters
     ----------
     problem
-        The candidate models; or what `load_problem` takes, such as "paper:two".
+        The candidate models, or what `load_problem` takes, such as "paper:two".
     horizon
         T, the number of plays.
 
@@ -111,10 +113,11 @@ def floor_curve(
 
 
 def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
-    places = np.array(times) - 1
+    """Return the floors of two models, each with its bracket."""
+    indices = np.array(times) - 1
     for budget in (BUDGET, 4 * BUDGET):
         beliefs = Beliefs.of(problem, times[-1], budget)
-        low, high = beliefs.lower(times)[0][places], beliefs.upper(times[-1])[0][places]
+        low, high = beliefs.lower(times)[0][indices], beliefs.upper(times[-1])[0][indices]
         if ((high - low) <= _WIDE * high).all():
             break
     # Where the bracket is narrower than rounding, its ends may cross.
@@ -124,11 +127,11 @@ def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
 
 
 def possible_models(problem: Problem) -> Problem:
-    """Leave out the models that the prior rules out."""
+    """Return a problem without the models that its prior rules out."""
     if problem.prior is None or all(problem.prior):
         return problem
-    kept = np.flatnonzero(problem.prior)
-    return replace(problem, truth=None).reordered(kept, np.arange(len(problem.arms)))
+    possible = np.flatnonzero(problem.prior)
+    return replace(problem, truth=None).reordered(possible, np.arange(len(problem.arms)))
 
 
 def regret_by_belief(
@@ -136,11 +139,11 @@ def regret_by_belief(
 ) -> Floats:
     """Return the Bayes regret, after each play, of a policy that decides by posterior and time.
 
-    For two models without contexts. ``decide(t, posterior)`` gives the arm of decision t = 1, 2, …
-    for each row of ``posterior``, which has a column per model. A belief between two points of the
-    grid is shared out between them, so that the mean of the posterior is kept.
+    For two models without contexts. ``decide(t, posterior)`` returns the arm of decision t = 1, 2,
+    … for each row of ``posterior``, which has a column per model. The probability of a belief
+    between two points of the grid is shared between them so that the mean posterior is kept.
     """
     if len(problem.models) != 2 or problem.contexts:
         raise InputError(f"{problem.name}: beliefs are one number for two models without contexts")
-    beliefs = Beliefs.of(problem, horizon, budget=math.inf, most_points=_POINTS)
+    beliefs = Beliefs.of(problem, horizon, budget=math.inf, most_points=_MOST_POINTS)
     return beliefs.regret(decide, horizon)

@@ -15,8 +15,8 @@ but an arm that is best nowhere may tell models apart cheaply: `all_arms` lets i
 
 Two kinds of constraint cost nothing and drop out. Where some D_u(θ°‖θ) is infinite, a vanishing
 share of plays of u is enough. Where an arm tied for best under θ° tells θ apart, it can be
-played for ever. Where several plays attain the minimum, the most even one is taken: it is the only
-one of its kind, whatever the order of arms and models.
+played for ever. Where several c attain the minimum, the most even one is taken: it is unique, and
+does not depend on the order of arms and models.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.theory.structure import BestArms, Structure
 
-_SPARE, _SAME = 1e-9, 1e-6
-"""How much dearer than the cheapest counts as cheap, and what difference between plays as none."""
+_SPARE = 1e-9
+"""A solution that costs more than the cheapest by less than this fraction counts as cheapest."""
+
+_SAME = 1e-6
+"""Solutions that differ by less than this fraction of their sum count as the same."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,13 @@ def theorem2(structure: Structure, truth: int) -> Theorem2:
 
 
 def cheapest(structure: BestArms, truth: int, against: Ints, arms: Ints) -> Cheapest:
-    """Find the cheapest plays of ``arms`` that tell θ° from all the models ``against``."""
+    """Return the cheapest plays of ``arms`` that tell θ° from all the models ``against``."""
     gaps = structure.gaps(truth)[arms]
     information = structure.problem.rewards.divergence(truth, against)[:, arms]
-    # Equality being approximate, a model can differ from θ° by less than numbers show.
-    telling = ~np.isinf(information).any(axis=1) & information.any(axis=1)
-    information = information[telling]
+    # Means count as equal within a tolerance, so a model may differ from θ° by less than floats
+    # show: its constraint cannot be met then.
+    constraints = ~np.isinf(information).any(axis=1) & information.any(axis=1)
+    information = information[constraints]
     costly = gaps > 0
     by_tied_arms = (information[:, ~costly] > 0).any(axis=1)
 
@@ -83,24 +87,24 @@ def cheapest(structure: BestArms, truth: int, against: Ints, arms: Ints) -> Chea
     efficiency = information[np.ix_(~by_tied_arms, costly)] / gaps[costly]
     spent = _cover(efficiency, np.ones(len(efficiency)))
     pulls[costly] = spent / gaps[costly]
-    # The free plays have no price; the fewest that do are the natural answer.
+    # Plays of tied arms cost nothing: of those that suffice, take the fewest.
     missing = 1 - information[by_tied_arms] @ pulls
     pulls[~costly] = _cover(information[np.ix_(by_tied_arms, ~costly)], missing)
     return Cheapest(float(spent.sum()), dict(zip(arms.tolist(), pulls.tolist(), strict=True)))
 
 
 def _cover(gain: Floats, need: Floats) -> Floats:
-    """Return x ≥ 0 with the least sum such that gain · x ≥ need, where rows can be met.
+    """Return the x ≥ 0 of least sum with gain · x ≥ need; of several, the most even one.
 
-    Of several the most even one.
+    Each row of ``gain`` must have a positive entry.
     """
     gain, need = gain[need > 0], need[need > 0]
     if not len(need):
         return np.zeros(gain.shape[1])
     from scipy.optimize import linprog
 
-    # The solver's tolerances are absolute: scale each row by its largest gain, and the whole by
-    # the largest demand that leaves.
+    # The solver's tolerances are absolute: scale each row by its largest gain, then all rows by
+    # the largest need.
     largest = gain.max(axis=1)
     need = need / largest
     scale = need.max()
@@ -119,7 +123,7 @@ def _cover(gain: Floats, need: Floats) -> Floats:
 
 
 def _most_even(gain: Floats, need: Floats, x: Floats) -> Floats:
-    """Return the most even of all solutions that are as cheap as ``x``: that of least norm.
+    """Return the most even of all solutions that cost as little as ``x``: that of least norm.
 
     Minimisers need not be unique, and which of them a solver finds depends on the order of rows and
     columns. The one of least norm is unique, and moves along if arms or models are reordered.
@@ -134,5 +138,5 @@ def _most_even(gain: Floats, need: Floats, x: Floats) -> Floats:
     system, target = np.vstack([limits.T, at_least]), np.eye(arms + 1)[-1]
     residual = system @ nnls(system, target)[0] - target
     even: Floats = np.maximum(-residual[:-1] / residual[-1], 0.0)
-    # Where the minimiser is unique, the solver's own digits are the better ones.
+    # Where the minimiser is unique, the linear program's solution has more correct digits.
     return x if np.abs(even - x).max() <= _SAME * x.sum() else even

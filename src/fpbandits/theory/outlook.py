@@ -1,10 +1,10 @@
-"""What is in store under one truth, for whoever decides: in words and in plays.
+"""Whether losses must go on under one truth, and how fast: in words for those who decide.
 
 If some model looks like the truth while its best arm is played and has a better arm, every good
-policy must go on trying other arms, and loses c·ln T in the long run (Theorem 2, over all arms): so
-much for every tenfold of plays. Otherwise a policy that weighs the models may stop losing. It then
-takes about ln(1/error)/D plays of the best arm to tell a model apart, D being what one play tells:
-the divergence D(P_i(θ°)‖P_i(θ)) in nats.
+policy must go on trying other arms, and loses c·ln T in the long run (Theorem 2, over all arms):
+c·ln 10 each time that the number of plays grows tenfold. Otherwise a policy that weighs the models
+may stop losing. It then takes about ln(1/error)/D plays of the best arm i to tell the truth θ° from
+a model θ, where D = D(P_i(θ°)‖P_i(θ)) is the information of one play, in nats.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import first_of
 
 ERROR = 0.05
-"""With which probability the truth may be taken for another."""
+"""The probability with which the truth may be mistaken for another model."""
 
 
 def outlook(problem: Problem, case: Case) -> str:
@@ -37,19 +37,19 @@ def outlook(problem: Problem, case: Case) -> str:
     if lower.confusion_set:
         like = first_of(lower.confusion_set)
         return f"losses need not go on: an arm that is as good tells it from {like}"
-    return f"losses stop: {told_apart(problem, case)}"
+    return f"losses stop: {_plays_until_known(problem, case)}"
 
 
-def told_apart(problem: Problem, case: Case) -> str:
-    """Say how many plays of the best arm tell the truth from those with another best arm."""
+def _plays_until_known(problem: Problem, case: Case) -> str:
+    """Say how many plays of the best arm tell the truth from the models with another best arm."""
     structure = Structure(problem)
     truth, arm = problem.index(case.truth), problem.arms.index(case.best_arm)
     rivals = np.flatnonzero(~structure.best_arms[:, arm])
     if not len(rivals):
         return f"{case.best_arm} is best under every model"
-    told = problem.rewards.divergence(truth, rivals)[:, arm]
-    hardest = int(told.argmin())
-    plays = max(1, math.ceil(math.log(1 / ERROR) / float(told[hardest])))
+    nats = problem.rewards.divergence(truth, rivals)[:, arm]
+    hardest = int(nats.argmin())
+    plays = max(1, math.ceil(math.log(1 / ERROR) / float(nats[hardest])))
     model = problem.models[rivals[hardest]]
     others = "" if len(rivals) == 1 else ", and fewer from others"
     verb = "tells" if plays == 1 else "tell"

@@ -3,11 +3,13 @@
 V(p), the least Bayes regret from a belief p, is concave in p: it is a minimum over policies of what
 each loses, which is linear in p. So however the prior is split into beliefs, π = Σ_s λ_s·p_s with λ
 ≥ 0, concavity gives V(π) ≥ Σ_s λ_s·V(p_s). Where only two models are possible under p_s, V(p_s) is
-known from below (`fpbandits.theory.beliefs`). The best split is a linear program in λ, with a
-column for each belief and a row for each model; any λ that keeps the rows is a proof.
+bounded from below (`fpbandits.theory.beliefs`). The best split is the solution of a linear program
+in λ, with a column for each belief and a row for each model; any feasible λ proves a bound.
 
-(The same in words: before the first play somebody names a pair of models that holds the truth. Who
-is told more can only lose less.)
+(In words: before the first play the policy is told a pair of models that contains the truth. With
+this information the best policy can only lose less.)
+
+A pair is one of models here; `gaps_by_pair` is by pairs of a context and an arm.
 """
 
 from __future__ import annotations
@@ -28,69 +30,76 @@ from fpbandits.theory.beliefs import BUDGET, Beliefs
 from fpbandits.theory.structure import gaps_by_pair
 
 _MOST_PAIRS = 1_000
-"""Pairs that are looked at; of more, those that are dearest to tell apart."""
+"""Pairs in the program; if there are more, those that cost most to tell apart are taken."""
 
 _BUDGET = 25 * BUDGET
-"""Multiplications of all pairs together, about."""
+"""About how many multiplications all pairs together may take."""
 
-_BELIEFS = np.linspace(-15, 15, 61)
-"""Log-odds of the beliefs of a pair that the prior may be split into."""
+_LOG_ODDS = np.linspace(-15, 15, 61)
+"""Log-odds within a pair of the beliefs that the prior may be split into."""
 
 
 def floor_by_pairs(problem: Problem, times: Sequence[int]) -> Floats:
-    """Return a lower bound on the Bayes regret of any policy, for each of these horizons."""
+    """Return lower bounds on the Bayes regret of any policy, for horizons that increase."""
     prior = np.array(problem.prior or [1 / len(problem.models)] * len(problem.models))
-    pairs = dear_pairs(problem)
+    pairs = costly_pairs(problem)
     if not len(pairs):
         return np.zeros(len(times))
-    columns = np.arange(len(problem.arms))
+    arms = np.arange(len(problem.arms))
 
-    def values(pair: Ints) -> tuple[Floats, Floats]:
-        both = replace(problem, prior=None).reordered(pair, columns)
-        beliefs = Beliefs.of(both, times[-1], min(_BUDGET / len(pairs), BUDGET / 4))
-        points = np.unique(np.abs(beliefs.log_odds[:, np.newaxis] - _BELIEFS).argmin(axis=0))
-        _, kept = beliefs.lower(times)
-        return beliefs.posterior[points], kept[:, points]
+    def solve(pair: Ints) -> tuple[Floats, Floats]:
+        """Return beliefs of a pair, [belief, model], and bounds from them, [time, belief]."""
+        two_models = replace(problem, prior=None).reordered(pair, arms)
+        grid = Beliefs.of(two_models, times[-1], min(_BUDGET / len(pairs), BUDGET / 4))
+        points = np.unique(np.abs(grid.log_odds[:, np.newaxis] - _LOG_ODDS).argmin(axis=0))
+        _, bounds = grid.lower(times)
+        return grid.posterior[points], bounds[:, points]
 
     with ThreadPoolExecutor() as executor:
-        found = list(executor.map(values, pairs))
-    beliefs = np.concatenate([shares for shares, _ in found])
-    worth = np.concatenate([kept for _, kept in found], axis=1)
-    rows = np.repeat(pairs, [len(shares) for shares, _ in found], axis=0)
-    places = np.arange(len(beliefs)).repeat(2)
-    split = csr_array((beliefs.ravel(), (rows.ravel(), places)), (len(prior), len(beliefs)))
-    return np.array([_best_split(split, each, prior) for each in worth])
+        solved = list(executor.map(solve, pairs))
+    beliefs = np.concatenate([own_beliefs for own_beliefs, _ in solved])
+    values = np.concatenate([bounds for _, bounds in solved], axis=1)
+    rows = np.repeat(pairs, [len(own_beliefs) for own_beliefs, _ in solved], axis=0)
+    columns = np.arange(len(beliefs)).repeat(2)
+    split = csr_array((beliefs.ravel(), (rows.ravel(), columns)), (len(prior), len(beliefs)))
+    return np.array([_best_split(split, at_time, prior) for at_time in values])
 
 
-def dear_pairs(problem: Problem) -> Ints:
-    """Return the pairs of models that share no best arm, or the dearest to tell apart of many."""
+def costly_pairs(problem: Problem) -> Ints:
+    """Return the pairs of models that share no best arm in some context: [pair, 2].
+
+    If there are more than `_MOST_PAIRS`, those that cost most to tell apart.
+    """
     models = len(problem.models)
-    flat = gaps_by_pair(problem)
-    gaps = flat.reshape(models, -1, len(problem.arms))
+    flat_gaps = gaps_by_pair(problem)
+    gaps = flat_gaps.reshape(models, -1, len(problem.arms))
     shares = np.array(problem.shares or (1.0,))
     pairs = np.array(list(combinations(range(models), 2)), dtype=np.intp)
     first, second = pairs.T
-    least = np.zeros(len(pairs))
+    least_loss = np.zeros(len(pairs))
     for context, share in enumerate(shares):
-        least += share * (gaps[first, context] + gaps[second, context]).min(axis=1)
-    pairs = pairs[least > 0]
+        least_loss += share * (gaps[first, context] + gaps[second, context]).min(axis=1)
+    pairs = pairs[least_loss > 0]
     if len(pairs) <= _MOST_PAIRS:
         return pairs
-    # What a nat costs on the arm where it is cheapest, when both models are equally likely.
-    told = np.stack([problem.rewards.divergence(m, np.arange(models)) for m in range(models)])
+    # The regret of one nat where it is cheapest, when both models are equally likely.
+    nats = np.stack([problem.rewards.divergence(m, np.arange(models)) for m in range(models)])
     first, second = pairs.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        price = (flat[first] + flat[second]) / (told[first, second] + told[second, first])
-    dearest = np.nan_to_num(price, nan=np.inf).min(axis=1).argsort(kind="stable")[::-1]
-    kept: Ints = pairs[np.sort(dearest[:_MOST_PAIRS])]
-    return kept
+        price = (flat_gaps[first] + flat_gaps[second]) / (nats[first, second] + nats[second, first])
+    by_price = np.nan_to_num(price, nan=np.inf).min(axis=1).argsort(kind="stable")[::-1]
+    costliest: Ints = pairs[np.sort(by_price[:_MOST_PAIRS])]
+    return costliest
 
 
-def _best_split(split: csr_array, worth: Floats, prior: Floats) -> float:
-    """Return Σ λ·V for the best λ; what is left of the prior is certainty, which loses nothing."""
-    solved = linprog(-worth, A_ub=cast(Any, split), b_ub=prior, method="highs")
-    if solved.x is None:
+def _best_split(split: csr_array, values: Floats, prior: Floats) -> float:
+    """Return Σ λ·V for the best λ; what is left of the prior is certainty, which loses nothing.
+
+    ``split`` is [model, belief], ``values`` the V of each belief.
+    """
+    solution = linprog(-values, A_ub=cast(Any, split), b_ub=prior, method="highs")
+    if solution.x is None:
         return 0.0
-    shares = np.maximum(solved.x, 0)
-    # The solver keeps the rows to some digits: scaled down, they are kept to the last.
-    return float(shares @ worth / max(1.0, ((split @ shares) / prior).max()))
+    shares = np.maximum(solution.x, 0)
+    # The solver is feasible up to its tolerance only: scaling down makes λ feasible exactly.
+    return float(shares @ values / max(1.0, ((split @ shares) / prior).max()))

@@ -1,9 +1,10 @@
 """The recursions of `fpbandits.theory.beliefs`, compiled. They fill arrays, and check nothing.
 
-Arrays over the grid have a margin on both sides, for beliefs beyond its ends. Pairs of a context
-and an arm are numbered context by context. What one play of pair i tells is described by the
-entries ``first[i]`` to ``first[i + 1]`` of ``shifts`` and of the arrays beside it: each moves a
-belief by so many points of the grid.
+Arrays over the grid have a margin on both sides, for beliefs beyond its ends; ``decay[k]`` is the
+factor by which the odds fall over k + 1 points. Pairs of a context and an arm are numbered context
+by context, and ``gaps`` is [model, pair]. The entries ``offsets[i]`` to ``offsets[i + 1]`` of
+``shifts``, and of the arrays beside it, say where one play of pair i moves a belief, in points of
+the grid. Values and regret are divided by p(θ¹), as in `fpbandits.theory.beliefs`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fpbandits.engine.compiling import compiled
 
 @compiled
 def lower_recursion(
-    first: Any,
+    offsets: Any,
     shifts: Any,
     weights: Any,
     gaps: Any,
@@ -28,17 +29,17 @@ def lower_recursion(
     values: Any,
     work: Any,
     curve: Any,
-    kept: Any,
+    at_times: Any,
 ) -> None:
     """Fill ``curve[n]`` with the value of point ``start`` for n + 1 plays, by chords.
 
-    ``kept[k]`` becomes the value of every point for ``times[k]`` plays. ``values`` is the grid with
-    its margins, ``work`` three rows of the grid.
+    ``at_times[k]`` becomes the value of every point for ``times[k]`` plays. ``values``, zeros at
+    first, is the grid with its margins; ``work`` is three rows of the grid.
     """
     contexts, points, margin = shares.size, odds.size, decay.size
     arms = gaps.shape[1] // contexts
-    own, best, total = work[0], work[1], work[2]
-    following = 0
+    of_pair, best, total = work[0], work[1], work[2]
+    next_time = 0
     for plays in range(1, times[-1] + 1):
         for k in range(margin):
             values[margin - 1 - k] = values[margin] * decay[k]
@@ -50,28 +51,28 @@ def lower_recursion(
                 best[point] = math.inf
             for pair in range(context * arms, (context + 1) * arms):
                 for point in range(points):
-                    own[point] = gaps[0, pair] + gaps[1, pair] * odds[point]
-                for entry in range(first[pair], first[pair + 1]):
+                    of_pair[point] = gaps[0, pair] + gaps[1, pair] * odds[point]
+                for entry in range(offsets[pair], offsets[pair + 1]):
                     weight = weights[entry]
                     moved = values[margin + shifts[entry] :]
                     for point in range(points):
-                        own[point] += weight * moved[point]
+                        of_pair[point] += weight * moved[point]
                 for point in range(points):
-                    best[point] = min(best[point], own[point])
+                    best[point] = min(best[point], of_pair[point])
             for point in range(points):
                 total[point] += shares[context] * best[point]
         for point in range(points):
             values[margin + point] = total[point]
         curve[plays - 1] = total[start]
-        if plays == times[following]:
+        if plays == times[next_time]:
             for point in range(points):
-                kept[following, point] = total[point]
-            following += 1
+                at_times[next_time, point] = total[point]
+            next_time += 1
 
 
 @compiled
 def upper_recursion(
-    first: Any,
+    offsets: Any,
     shifts: Any,
     widths: Any,
     chances: Any,
@@ -87,13 +88,15 @@ def upper_recursion(
 ) -> None:
     """Fill ``curve[n]`` with the regret of the policy of point ``start`` for n + 1 plays.
 
-    ``regret`` is the grid with its margins, twice: what the policy of each point loses under the
-    first model, and under the second times the odds. ``choices[n, context, point]`` becomes its arm
-    where n + 1 plays are left, if there is room for it. ``work`` is six rows of the grid.
+    ``regret``, zeros at first, is two rows of the grid with its margins: what the policy of each
+    point loses under the first model (a), and under the second times the odds (b). ``chances`` has
+    three rows: the probability of each entry under the first model, and that under the second over
+    e^ℓ at the entry's lower and at its upper end. ``choices[n, context, point]`` becomes the arm of
+    the policy with n + 1 plays left, unless ``choices`` is empty. ``work`` is six rows of the grid.
     """
     contexts, points, margin = shares.size, odds.size, decay.size
     arms = gaps.shape[1] // contexts
-    own_a, own_b, best_a, best_b = work[0], work[1], work[2], work[3]
+    pair_a, pair_b, best_a, best_b = work[0], work[1], work[2], work[3]
     for plays in range(1, curve.size + 1):
         for k in range(margin):
             regret[0, margin - 1 - k] = regret[0, margin]
@@ -107,9 +110,9 @@ def upper_recursion(
             for arm in range(arms):
                 pair = context * arms + arm
                 for point in range(points):
-                    own_a[point] = gaps[0, pair]
-                    own_b[point] = gaps[1, pair] * odds[point]
-                for entry in range(first[pair], first[pair + 1]):
+                    pair_a[point] = gaps[0, pair]
+                    pair_b[point] = gaps[1, pair] * odds[point]
+                for entry in range(offsets[pair], offsets[pair + 1]):
                     low = margin + shifts[entry]
                     high = low + widths[entry]
                     low_a, low_b = regret[0, low:], regret[1, low:]
@@ -119,14 +122,14 @@ def upper_recursion(
                         a, b = p * low_a[point], q * low_b[point]
                         c, d = p * high_a[point], r * high_b[point]
                         lower = a + b <= c + d
-                        own_a[point] += a if lower else c
-                        own_b[point] += b if lower else d
+                        pair_a[point] += a if lower else c
+                        pair_b[point] += b if lower else d
                 for point in range(points):
                     better = arm == 0 or (
-                        own_a[point] + own_b[point] < best_a[point] + best_b[point]
+                        pair_a[point] + pair_b[point] < best_a[point] + best_b[point]
                     )
-                    best_a[point] = own_a[point] if better else best_a[point]
-                    best_b[point] = own_b[point] if better else best_b[point]
+                    best_a[point] = pair_a[point] if better else best_a[point]
+                    best_b[point] = pair_b[point] if better else best_b[point]
                     if better and choices.size > 0:
                         choices[plays - 1, context, point] = arm
             for point in range(points):

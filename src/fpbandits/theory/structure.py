@@ -1,4 +1,4 @@
-"""The structure of Θ: the definitions on which the regret of FP-UCB hangs.
+"""The structure of Θ: the definitions on which the regret of FP-UCB depends.
 
 For a problem with arms i and models θ, of means μ_i(θ) on [0, 1], and the true model θ°:
 
@@ -36,14 +36,14 @@ from fpbandits.problem.problem import Problem
 
 
 def gaps_by_pair(problem: Problem) -> Floats:
-    """Return what a play of each pair loses under each model, in the user's units."""
+    """Return what a play of each pair loses, [model, pair], in the user's units."""
     means = problem.means.reshape(len(problem.models), -1, len(problem.arms))
     gaps: Floats = (means.max(axis=2, keepdims=True) - means).reshape(len(means), -1)
     return gaps
 
 
 class BestArms(ABC):
-    """Best arms by model, of means[θ, arm] or means[θ, context, arm] on [0, 1]."""
+    """The best arms under each model, from means[θ, arm] or means[θ, context, arm] on [0, 1]."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -51,7 +51,7 @@ class BestArms(ABC):
 
     @cached_property
     def best_arms(self) -> Bools:
-        """Tell which arms are best under every θ, all of them where arms tie: [θ, …, arm]."""
+        """Whether each arm is best under each θ, [θ, …, arm]; where arms tie, all of them are."""
         best: Bools = self.means >= self.means.max(axis=-1, keepdims=True) - TOLERANCE
         return best
 
@@ -113,12 +113,12 @@ class Structure(BestArms):
         return np.where(self.best_arms[truth], 0.0, means[self.best_arm[truth]] - means)
 
     def betas(self, truth: int) -> dict[int, float]:
-        """β_i for every arm i in C(θ°): how far its mean under B(θ°) is, at the least, from θ°."""
+        """β_i for every arm i in C(θ°): the least distance of its mean under B(θ°) from θ°'s."""
         confused = self.confusion_set(truth)
         best = self.best_arm[confused]
         distance = np.abs(self.means[truth, best] - self.means[confused, best])
-        # Positive by definition; equality being approximate, keep it so where means differ by
-        # little more than the tolerance.
+        # β is positive by definition. Means count as equal within a tolerance, so it might round
+        # to 0 where they differ by little more.
         return {
             int(arm): max(float(distance[best == arm].min()), TOLERANCE)
             for arm in self.confusing_arms(truth)
@@ -133,8 +133,8 @@ class Structure(BestArms):
     def must_explore(self, truth: int) -> Ints:
         """Return the part of B(θ°) that forces any good policy to explore.
 
-        The models under which a*(θ°) has the same reward distribution as under θ°, but is no best
-        arm.
+        The models under which a*(θ°) has the same reward distribution as under θ°, but is not a
+        best arm.
         """
         arm = self.best_arm[truth]
         confused = self.confusion_set(truth)

@@ -1,14 +1,12 @@
-"""Tables for the terminal.
+"""Tables of an analysis for the terminal, and the style of all such tables.
 
 Names come from users, so they are put in as plain text, never as Rich markup.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Mapping
 from operator import gt
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -26,17 +24,20 @@ from fpbandits.theory.cases import Case
 from fpbandits.theory.outlook import outlook
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
+"""The colour of a verdict, by regime."""
+
 _MOST_NAMES = 12
-_MOST_ROWS, _MOST_COLUMNS = 40, 8
+"""Names in a list of confused models; the others are counted."""
+
 _NAME_WIDTHS = 18, 10
-"""Of a truth and its best arm, so that 80 columns hold the numbers beside them."""
+"""Widths of a truth and of its best arm that leave room for the numbers in 80 columns."""
 
 _MOST_ARMS = 200
-"""To lay out a row takes a millisecond, and nobody reads thousands."""
+"""Arms that are shown: laying out a row takes a millisecond, and nobody reads thousands."""
 
 
 def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False) -> RenderableType:
-    """Show one case in full, or several at a glance; ``bounds`` adds those of the paper."""
+    """Show one case in full, or several at a glance; ``bounds`` adds the bounds of FP-UCB."""
     parts: list[RenderableType] = [Text(analysis.summary, style="bold")]
     if analysis.tie_notice:
         parts.append(Text(f"Note: {analysis.tie_notice}", style="italic"))
@@ -53,55 +54,14 @@ def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False
     return Group(*parts)
 
 
-def sweep_table(
-    against: str, points: Mapping[str, Mapping[str, Mapping[Any, Any]]], caption: str
-) -> Group:
-    """Show the points of a study's figure: policies and values, the fewer of them as columns."""
-    parts: list[RenderableType] = []
-    cut = False
-    for title, panel in points.items():
-        values = list(dict.fromkeys(value for line in panel.values() for value in line))
-        if all(isinstance(value, int | float) for value in values if value is not None):
-            values.sort(key=lambda value: -math.inf if value is None else value)
-        down, across = [line or "mean regret" for line in panel], list(map(_value, values))
-        cells = [[_with_error(own.get(value)) for value in values] for own in panel.values()]
-        head = f"policy, {against} →"
-        if len(values) > len(panel) or against == "policy":
-            down, across, head = across, down, against
-            cells = [list(row) for row in zip(*cells, strict=True)]
-        table = simple_table(_words(head), *map(number_column, across[:_MOST_COLUMNS]))
-        for name, row in list(zip(down, cells, strict=True))[:_MOST_ROWS]:
-            table.add_row(Text(name), *row[:_MOST_COLUMNS])
-        cut = cut or len(down) > _MOST_ROWS or len(across) > _MOST_COLUMNS
-        parts += [Text(title, style="bold"), table] if title else [table]
-    more = " There is more in study.csv." if cut else ""
-    return Group(*parts, Text(f"Mean regret ± its standard error: {caption}.{more}"))
-
-
-def _value(value: Any) -> str:
-    """Return a value as a table shows it; None is that of a policy without the option."""
-    if value is None:
-        return "any"
-    if isinstance(value, int) and value < 10**7:
-        return f"{value:,}"
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
-
-
-def _with_error(point: Any) -> Text:
-    if point is None:
-        return Text("–")
-    error = "" if math.isnan(point.standard_error) else f" ± {short(point.standard_error, 2)}"
-    return Text(f"{amount(point.mean)}{error}")
-
-
-def short(value: float, digits: int = 3) -> str:
+def brief(value: float, digits: int = 3) -> str:
     """Return a number to few digits, but not as a power of ten: 1,350, not 1.35e+03."""
     small = round(value) < 10**digits
     return f"{value:.{digits}g}" if small else f"{value:,.0f}" if value < 1e6 else amount(value)
 
 
 def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[RenderableType]:
-    """Show a sentence per truth, and for a single one what each pair pays and tells."""
+    """Show the verdict on each truth, and for a single one the mean and the gap of each pair."""
     parts: list[RenderableType] = [""]
     for case in analysis.cases:
         head = Text.assemble((case.truth, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
@@ -145,23 +105,25 @@ def _in_words(analysis: Analysis, problem: Problem) -> list[RenderableType]:
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
-    """Show two lines per truth: the numbers, and in words what they come from."""
-    heads = ["truth", "best arm"], ["optimist", "FP-UCB", "", "any ≥"]
+    """Show two lines per truth: the bounds, and the verdict in words."""
+    # The heads of the two columns of names are in the second line, beside the units of the numbers.
+    name_heads, number_heads = ["truth", "best arm"], ["optimist", "FP-UCB", "", "any ≥"]
+    units = ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
     rows = [([case.truth, case.best_arm], _bounds_of(case)) for case in analysis.cases]
-    under = ["", ""], ["ln T ×", "at most", "+ ln T ×", "ln T ×"]
-    names, numbers = zip(heads, under, *rows, strict=True)
+    names = [name_heads, *(row_names for row_names, _ in rows)]
+    numbers = [number_heads, units, *(row_numbers for _, row_numbers in rows)]
     widths = [
         min(max(map(cell_len, column)), most)
         for column, most in zip(zip(*names, strict=True), _NAME_WIDTHS, strict=True)
     ]
     widths += [-max(map(len, column)) for column in zip(*numbers, strict=True)]
-    lines = [[*under[0], *heads[1]], [*heads[0], *under[1]]]
+    lines = [["", "", *number_heads], [*name_heads, *units]]
     parts: list[RenderableType] = ["", *(aligned(line, widths) for line in lines), Rule(style="")]
-    for case, (words, cells) in zip(analysis.cases, rows, strict=True):
-        line = [*words, *cells]
-        if any(map(gt, map(cell_len, words), _NAME_WIDTHS)):  # they take a line of their own
-            parts.append(Text("  ".join(words)))
-            line = ["", "", *cells]
+    for case, (row_names, row_numbers) in zip(analysis.cases, rows, strict=True):
+        line = [*row_names, *row_numbers]
+        if any(map(gt, map(cell_len, row_names), _NAME_WIDTHS)):  # long names take their own line
+            parts.append(Text("  ".join(row_names)))
+            line = ["", "", *row_numbers]
         reason = Text(case.verdict, style=_STYLES[case.regime])
         parts += [Text(aligned(line, widths)), Padding(reason, (0, 0, 0, 2))]
     logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
@@ -173,6 +135,7 @@ def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
 
 
 def _bounds_of(case: Case) -> list[str]:
+    """Return the bounds of optimist, of FP-UCB (constant and coefficient) and of any policy."""
     upper, lower = case.theorem1.corrected, case.theorem2.all_arms
     bounds = upper.constant, upper.log_coefficient, lower.coefficient
     return [amount(case.optimist.log_coefficient) or "–", *map(amount, bounds)]
@@ -181,6 +144,7 @@ def _bounds_of(case: Case) -> list[str]:
 def _in_full(
     analysis: Analysis, case: Case, problem: Problem, bounds: bool
 ) -> list[RenderableType]:
+    """Show a case: a headline, a row per arm, the confused models; and with ``bounds`` those."""
     headline = Text.assemble(
         "If the truth is ",
         (case.truth, "bold"),
@@ -197,12 +161,13 @@ def _in_full(
         parts.append(_bound_table(case))
     if len(analysis.arms) > _MOST_ARMS:
         more = len(analysis.arms) - _MOST_ARMS
-        parts.insert(3, Text(f"and {more:,} arms more: --json lists them all"))
+        below_arms = 3  # after "", the headline and the table of arms
+        parts.insert(below_arms, Text(f"and {more:,} arms more: --json lists them all"))
     if case.confusion_set:
-        parts.append(Text(f"Confused with the truth (B): {_some_of(case.confusion_set)}"))
+        parts.append(Text(f"Confused with the truth (B): {_list_names(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:
             needed = (
-                _some_of(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
+                _list_names(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
             )
             parts.append(Text(f"of which a policy must rule out by exploring: {needed}"))
     if case.nearest and bounds:
@@ -217,21 +182,21 @@ def _in_full(
 
 
 def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -> Table:
-    """Show each arm's part; a column that would say nothing new is left out."""
+    """Show a row per arm; a column without values of its own is left out."""
     upper, lower = case.theorem1, case.theorem2
     corrected, printed = upper.corrected.constants, upper.printed.constants
     differs = any(printed[arm] != corrected[arm] for arm in printed)
     outside_helps = lower.all_arms.coefficient < lower.coefficient
-    # Proposition 2's log term; its β lives on [0, 1].
+    # Proposition 2's log term, whose β is on [0, 1].
     logs = {arm: 12 * (problem.rewards.width / beta) ** 2 for arm, beta in case.betas.items()}
-    of_paper: dict[str, Mapping[str, float]] = {
+    paper_columns: dict[str, Mapping[str, float]] = {
         "β": case.betas,
         "FP-UCB\nplays ≤": corrected,
         "as\nprinted": printed if differs else {},
         "\n+ ln T ×": logs,
     }
     columns: dict[str, Mapping[str, float]] = {
-        **(of_paper if bounds else {}),
+        **(paper_columns if bounds else {}),
         "any policy ≥\nln T ×": lower.pulls if lower.coefficient else {},
         "with arms\noutside A": lower.all_arms.pulls if outside_helps else {},
     }
@@ -244,8 +209,8 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -
     )
     means = problem.means[problem.index(case.truth)].tolist()
     candidates = set(analysis.candidate_arms)
-    for place in _arms_shown(analysis.arms, (case.best_arm,), case.betas, candidates):
-        arm, mean = analysis.arms[place], means[place]
+    for index in _arms_to_show(analysis.arms, (case.best_arm,), case.betas, candidates):
+        arm, mean = analysis.arms[index], means[index]
         if arm == case.best_arm:
             role = Text("best", style="bold")
         elif arm in case.betas:
@@ -258,16 +223,17 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -
     return table
 
 
-def _arms_shown(arms: tuple[str, ...], *important: Container[str]) -> list[int]:
-    """Return the places of the arms that there is room for, the important ones first of all."""
+def _arms_to_show(arms: tuple[str, ...], *groups: Container[str]) -> list[int]:
+    """Return the indices of at most `_MOST_ARMS` arms, those of earlier groups before others."""
 
-    def rank(place: int) -> list[bool]:
-        return [arms[place] not in group for group in important]
+    def rank(index: int) -> list[bool]:
+        return [arms[index] not in group for group in groups]
 
     return sorted(sorted(range(len(arms)), key=rank)[:_MOST_ARMS])
 
 
 def _bound_table(case: Case) -> Table:
+    """Show the upper and lower bounds on regret, a row for each."""
     table = simple_table(
         "regret up to T", *(Column(head, justify="right") for head in ("constant", "+ ln T ×"))
     )
@@ -296,7 +262,7 @@ def _bound_table(case: Case) -> Table:
 
 
 def simple_table(*columns: Column | str) -> Table:
-    """Return a table of these columns, with a line below their heads alone."""
+    """Return a table of these columns, whose only line is below their heads."""
     return Table(*columns, box=SIMPLE_HEAD, padding=(0, 1), collapse_padding=True, pad_edge=False)
 
 
@@ -306,10 +272,11 @@ def _words(head: str) -> Column:
 
 
 def number_column(head: str) -> Column:
-    """Return a column of numbers, under names that users gave."""
+    """Return a column of numbers; its head may be a name that a user gave."""
     return Column(Text(head), justify="right", no_wrap=True)
 
 
-def _some_of(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
+    """Return the first names, and how many more there are."""
     more = len(names) - _MOST_NAMES
     return "; ".join(names[:_MOST_NAMES]) + (f"; and {more:,} more" if more > 0 else "")

@@ -1,9 +1,9 @@
 """The verdict on a truth in a sentence: bounded or logarithmic, for whom, and why.
 
 Regret is logarithmic for every policy if some model looks like the truth while its best arm is
-played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if its bound has no
-ln T: B(θ°) is empty, or every arm that a model in B(θ°) has for its best is as good as a*(θ°)
-under the truth. In between it is logarithmic for FP-UCB, and need not be for others.
+played, has a better arm, and is costly to tell apart. It is bounded for FP-UCB if the bound of
+FP-UCB has no ln T: B(θ°) is empty, or the best arms of all models in B(θ°) are as good as a*(θ°)
+under the truth. In all other cases it is logarithmic for FP-UCB, and need not be for others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fpbandits.theory.cases import Nearest
 
 NEARLY_CONFUSED = 0.1
-"""At this α on [0, 1] it takes some 11,000 plays to tell two models apart."""
+"""An α, on [0, 1], at which it takes some 11,000 plays to tell two models apart."""
 
 
 def verdict(
@@ -31,21 +31,21 @@ def verdict(
     """Say what regret must be under the model ``truth``, and why."""
     arm = structure.problem.arms[structure.best_arm[truth]]
     if not upper.log_coefficient:
-        return f"bounded{_bounded(structure, truth, arm, upper, nearest)}"
+        return f"bounded{_why_bounded(structure, truth, arm, upper, nearest)}"
     if not len(lower.confusion_set):
-        return _needless(structure, truth, arm)
-    like = first_of(named(structure.problem.models, lower.confusion_set))
+        return _why_needless(structure, truth, arm)
+    like = first_of(pick(structure.problem.models, lower.confusion_set))
     reason = f"because it looks like {like} while you play {arm}"
     if lower.all_arms.coefficient > 0:
         return f"logarithmic, {reason}"
     return f"logarithmic for FP-UCB, {reason}; but it costs nothing to tell them apart"
 
 
-def _bounded(
+def _why_bounded(
     structure: Structure, truth: int, arm: str, upper: Theorem1, nearest: Nearest | None
 ) -> str:
-    """Say why FP-UCB's regret is bounded, or how late that shows."""
-    confused = named(structure.problem.models, structure.confusion_set(truth))
+    """Say why FP-UCB's regret is bounded, or how many plays it takes until that shows."""
+    confused = pick(structure.problem.models, structure.confusion_set(truth))
     if nearest is None and not confused:
         return f", because {arm} is best under every model"
     if not upper.corrected_constant:
@@ -56,7 +56,7 @@ def _bounded(
             f"{nearest.model} (means {nearest.alpha:.3g} apart)"
         )
     if confused:
-        others = named(structure.problem.arms, structure.confusing_arms(truth))
+        others = pick(structure.problem.arms, structure.confusing_arms(truth))
         verb = "is" if len(others) == 1 else "are"
         return (
             f": it looks like {first_of(confused)} while you play {arm}, but {first_of(others)}, "
@@ -66,7 +66,7 @@ def _bounded(
     return f"; {nearest.plays:,} plays of {arm} rule out all with another best arm"
 
 
-def _needless(structure: Structure, truth: int, arm: str) -> str:
+def _why_needless(structure: Structure, truth: int, arm: str) -> str:
     """Say why FP-UCB explores where no policy needs to."""
     confused = structure.confusion_set(truth)
     best_there = structure.best_arms[confused, structure.best_arm[truth]]
@@ -77,7 +77,7 @@ def _needless(structure: Structure, truth: int, arm: str) -> str:
         relief = "pays by another law there"
     return (
         f"logarithmic for FP-UCB, because the mean of {arm} is the same under "
-        f"{first_of(named(structure.problem.models, confused))}; but {arm} {relief}, so no "
+        f"{first_of(pick(structure.problem.models, confused))}; but {arm} {relief}, so no "
         "policy needs to pay"
     )
 
@@ -88,13 +88,13 @@ def case_text(truth: str, words: str, facts: Mapping[str, str]) -> str:
     return "\n".join([f"{truth}: {words}", *lines])
 
 
-def named(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
-    """Return the names of arms or models that are given by index."""
+def pick(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
+    """Return the names of these indices, of arms, models or contexts."""
     return tuple(names[index] for index in indices)
 
 
 def first_of(names: tuple[str, ...]) -> str:
-    """Name one, and say how many more there are.
+    """Return the first name, and how many others there are.
 
     >>> first_of(("theta1", "theta2", "theta3"))
     'theta1 and 2 others'
