@@ -4,7 +4,7 @@ Arm i played under the model θ pays independent rewards from a known distributi
 *law*, with mean μ_i(θ). A *family* holds these laws for all of Θ at once. Its ``means`` and
 ``range`` are in the user's units. Everything that it computes (draws, divergences) is on a scale of
 its own: a bounded range is mapped to [0, 1], and rewards without a range are measured in a unit in
-which they are sub-Gaussian with parameter ½, as all rewards in [0, 1] are. "On [0, 1]" and "in
+which their standard deviation is at most ½, as it is for rewards in [0, 1]. "On [0, 1]" and "in
 units" both mean that scale.
 
 The laws under one model are a row of numbers per arm (`RewardFamily.law`), and drawing from them is

@@ -31,8 +31,8 @@ _HALF_ROUNDING = 2.0**-54
 _MOST_AT_ENDS = 0.05
 """The largest share of rewards at an end of the range that rounding may explain."""
 _LARGEST_LOG_ODDS = 12.0
-"""Log-odds of a fitted mean are at most this, and at least minus this: `Beta.checked` refuses
-means nearer to an end of the range."""
+"""Log-odds of a fitted mean are at most this, and at least minus this: `Beta.checked` may refuse a
+mean that is nearer to an end of the range."""
 _LOG_CONCENTRATION = -5.0, 25.0
 """The lowest and the highest logarithm of a fitted concentration."""
 

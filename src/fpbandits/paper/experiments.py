@@ -1,10 +1,10 @@
-"""The simulations behind the report, and where their results are stored.
+"""The simulations behind the report: which there are, and how they are run and stored.
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* experiments go to T = 10⁶, for the paper's own
-figures; *far* ones go to T = 10¹² for UCB1 and to 10¹⁵ for the others, among them our default
-policy, which the paper does not have. Six more settings are counterexamples: problems on which a
-statement of the paper fails.
+figures. *Far* ones go to T = 10¹⁵, or to 10¹² where that is too costly or not needed. Among them is
+our default policy, which the paper does not have. Six more settings are counterexamples: problems
+on which a statement of the paper fails.
 
 Finished runs are stored in the folder of results, so an interrupted reproduction can be resumed.
 """
@@ -44,7 +44,7 @@ Distance = Literal["near", "far"]
 NEAR_END = 10**6
 """The last time of near experiments."""
 _FAR_END = 10**12
-"""The last time of far experiments that cost much to simulate."""
+"""The last time of far experiments with UCB1, and of some counterexamples."""
 _FARTHEST_END = 10**15
 """The last time of the other far experiments."""
 
