@@ -26,7 +26,8 @@ class Theta(NamedTuple):
     Attributes
     ----------
     by_law
-        Whether models are weighed by the laws of rewards, and not by means alone.
+        Whether models are weighed by statistics of rewards, with ``base`` and ``cost``, and not by
+        sums alone. False also where the sum is all that a law depends on (Bernoulli rewards).
     normal
         Whether rewards are normal, with deviation ½, and not in [0, 1].
     arms
