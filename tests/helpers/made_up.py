@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fpbandits.paper.experiments import EXPERIMENTS, Experiment, play_episodes
-from fpbandits.paper.formulas import numbers
-from fpbandits.paper.material import Material, analyses
+from fpbandits.paper.formulas import compute_numbers
+from fpbandits.paper.material import Material, analyze_problems
 from fpbandits.simulation.result import Result
 
 RUNS = 20
@@ -50,4 +50,4 @@ def made_up_result(experiment: Experiment) -> Result:
 def made_up_material() -> Material:
     """Return all that claims are judged by and figures drawn from, without a single play."""
     results = {name: made_up_result(experiment) for name, experiment in EXPERIMENTS.items()}
-    return Material(results, analyses(), numbers(), play_episodes(1))
+    return Material(results, analyze_problems(), compute_numbers(), play_episodes(1))

@@ -11,8 +11,8 @@ from made_up import made_up_material
 
 from fpbandits.paper.claims import Claim, judge
 from fpbandits.paper.experiments import play_episodes, run_experiments
-from fpbandits.paper.formulas import numbers
-from fpbandits.paper.material import Material, analyses
+from fpbandits.paper.formulas import compute_numbers
+from fpbandits.paper.material import Material, analyze_problems
 
 RUNS, SEED = 200, 1
 
@@ -31,7 +31,7 @@ def results_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def material(results_folder: Path) -> Material:
     with FileLock(f"{results_folder}.lock"):
         results = run_experiments(results_folder, runs=RUNS, seed=SEED)
-    return Material(results, analyses(), numbers(), play_episodes(SEED))
+    return Material(results, analyze_problems(), compute_numbers(), play_episodes(SEED))
 
 
 @pytest.fixture(scope="session")

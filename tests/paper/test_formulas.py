@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fpbandits.paper.formulas import numbers
+from fpbandits.paper.formulas import compute_numbers
 
 
 def test_numbers_by_brute_force() -> None:
-    found = numbers()
+    found = compute_numbers()
     series = sum(k**3.5 / (k - 1) ** 5 for k in range(4, 200_000))
     tail = 2 * 200_000**-0.5  # ∫ x^(−3/2)
     assert found["lemma 2: step (b)"] == pytest.approx(series + tail, abs=1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fpbandits.paper.limits import ERROR_CHANCE, limits, most_of
+from fpbandits.paper.limits import ERROR_CHANCE, largest_chance, limits
 
 
 def test_limits_are_students_and_binomial() -> None:
@@ -15,4 +15,4 @@ def test_limits_are_students_and_binomial() -> None:
     assert limits(sample) == pytest.approx((interval.low, interval.high))
     for count, runs in ((0, 1000), (3, 100), (99, 100), (100, 100)):
         exact = stats.binomtest(count, runs).proportion_ci(1 - 2 * ERROR_CHANCE, "exact").high
-        assert most_of(count, runs) == pytest.approx(exact)
+        assert largest_chance(count, runs) == pytest.approx(exact)

@@ -29,8 +29,8 @@ def test_comparisons_name_the_time_from_which_on_they_hold(material: Material) -
         },
     )
     expected = int(ours.times[np.flatnonzero(ours.times == 10**4)[0] + 1])
-    assert doctored.ahead("permutations", "fp-ucb", "ucb1") == expected
+    assert doctored.ahead_from("permutations", "fp-ucb", "ucb1") == expected
     crossing = doctored.crossing("permutations", "fp-ucb", "ucb1")
     assert crossing is not None
     assert 10**4 < crossing < expected
-    assert doctored.ahead("permutations", "ucb1", "fp-ucb") is None
+    assert doctored.ahead_from("permutations", "ucb1", "fp-ucb") is None

@@ -1,7 +1,7 @@
-"""Reward families, by name: one law per file.
+"""Reward families, by name: one kind of reward distribution per file.
 
-A new family is a file beside these and a place in `FAMILIES`: a problem file may name it, and
-theory, simulation, agents and the tests find it there.
+A new family is a file beside these, and an entry in `FAMILIES`: a problem file may then name it,
+and theory, simulation, agents and the tests find it there. `fit` finds it in `ESTIMATORS`.
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ ESTIMATORS: dict[str, type[Estimator]] = {
         RevenueEstimator,
     )
 }
-"""How the laws of each family are found from a log."""
+"""What finds the distributions of a family from a log, by the name of the family."""

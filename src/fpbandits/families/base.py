@@ -1,23 +1,24 @@
-"""What a reward family is: all that the rest of the package asks of reward laws.
+"""What a reward family is: the reward distributions of a problem, as the package uses them.
 
-The setting: arm i played under the model θ pays independent rewards from a known law
-P_i(·; θ) with mean μ_i(θ). A *family* holds these laws for all of Θ at once, in the user's own
-units as given (``means``, ``range``). A bounded range is mapped to [0, 1], where the theory lives;
-rewards without one are measured in a unit in which they are sub-Gaussian with parameter ½, as all
-rewards in [0, 1] are. Everything a family computes (draws, divergences) is in that unit.
+Arm i played under the model θ pays independent rewards from a known distribution P_i(·; θ), its
+*law*, with mean μ_i(θ). A *family* holds these laws for all of Θ at once. Its ``means`` and
+``range`` are in the user's units. Everything that it computes (draws, divergences) is on a scale of
+its own: a bounded range is mapped to [0, 1], and rewards without a range are measured in a unit in
+which their standard deviation is at most ½, as it is for rewards in [0, 1]. "On [0, 1]" and "in
+units" both mean that scale.
 
-The laws under one model are a row of numbers per arm (`RewardFamily.law`), and drawing from it
-is a plain function of numbers, `RewardFamily.draw_sum`: the simulator compiles that very function.
+The laws under one model are a row of numbers per arm (`RewardFamily.law`), and drawing from them is
+a plain function of numbers (`RewardFamily.draw_sum`), which the simulator compiles as it stands.
 
-**Sufficient statistics.** Beside the sum of an arm's rewards a family may keep a few more numbers
-of them, its *statistics* s_1 … s_K, sums over rewards too. With them the likelihood is linear: up
-to a term that all models share, n rewards of arm i cost the model θ
+**Sufficient statistics.** Beside the sum of an arm's rewards a family may keep a few more sums over
+them, its *statistics* s_1 … s_K. With these the negative log-likelihood is linear: up to a term
+that all models share, n rewards of arm i cost the model θ
 
-    −ℓ_i(θ) = n·base_i(θ) + Σ_k s_k·cost_ik(θ),
+    −ℓ_i(θ) = n·base_i(θ) + Σ_k s_k·cost_ik(θ)
 
-and `RewardFamily.costs` gives these numbers. Bernoulli rewards need nothing but their sum.
+nats; `RewardFamily.costs` returns base and cost. Bernoulli rewards need nothing but their sum.
 
-A family checks what it is given when it is made by `RewardFamily.checked`, and never again.
+`RewardFamily.checked` validates what the user gives. Nothing is validated after that.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from fpbandits.core.checks import Numbers, Range, range_text
 from fpbandits.core.names import Names
 
 
-def frozen(array: Floats) -> Floats:
-    """Return a plain array that cannot be written to, row by row in memory."""
+def freeze(array: Floats) -> Floats:
+    """Return the array read-only and row by row in memory: itself, or else a copy."""
     plain = np.ascontiguousarray(array, np.float64)
     plain.setflags(write=False)
     return plain
@@ -55,28 +56,27 @@ class RewardFamily(ABC):
     """
 
     name: ClassVar[str]
-    """The word for it in problem files."""
+    """The family's name in problem files."""
     table: ClassVar[str] = "means"
-    """The attribute that holds a row per model, as `checked` takes them: [model, arm, …]."""
+    """The attribute that holds a row per model, as `checked` takes it: [model, arm, …]."""
     fields: ClassVar[tuple[str, ...]] = ()
-    """What a problem file says of it, besides a row of numbers per model."""
+    """What a problem file must say beside the rows of models, as attributes of the family."""
     optional: ClassVar[tuple[str, ...]] = ()
-    """What it may say, and need not."""
+    """What a problem file may say besides."""
     sum_in_one_draw: ClassVar[bool]
     """Whether `draw_sum` costs one draw, however many plays it adds up."""
     all_or_nothing: ClassVar[bool] = False
-    """Whether every reward is 0 or 1 on [0, 1]."""
+    """Whether every reward is one end of the range."""
     bounded: ClassVar[bool] = True
     """Whether rewards have a range."""
     takes_range: ClassVar[bool] = True
-    """Whether that range is for the user to say."""
+    """Whether the user may give that range."""
     statistics_stay_near: ClassVar[bool] = True
-    """Whether sums of statistics stay as near to their expectation as those of rewards do: within
+    """Whether sums of statistics stay as near to their expectation as sums of rewards do: within
     √(m·spread) over m plays, see `fpbandits.engine.envelope`."""
-
     leaps: ClassVar[bool] = True
-    """Whether sums of rewards stay as near to their expectation as those in [0, 1] do, so that
-    simulations may leap."""
+    """Whether sums of rewards stay as near to their expectation as sums of rewards in [0, 1] do, so
+    that simulations may leap."""
 
     means: Floats
     range: Range = (0.0, 1.0)
@@ -85,28 +85,31 @@ class RewardFamily(ABC):
         self.__setstate__(vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Keep what a family holds from changing: also one that was copied or unpickled."""
+        """Make all arrays read-only, also in a family that was copied or unpickled."""
         vars(self).update(
             {
-                key: frozen(part) if isinstance(part, np.ndarray) else part
-                for key, part in state.items()
+                name: freeze(value) if isinstance(value, np.ndarray) else value
+                for name, value in state.items()
             }
         )
 
     @classmethod
     @abstractmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Self:
-        """Make a family from a row per model and its fields, or say what is wrong with them."""
+        """Validate a row per model and the fields, and make a family of them.
+
+        ``names`` holds the models and arms, for errors.
+        """
 
     @property
     def rows(self) -> Floats:
-        """The rows that `checked` makes the same family of."""
+        """A row per model, from which `checked` makes the same family."""
         rows: Floats = getattr(self, self.table)
         return rows
 
     @property
     def content(self) -> Mapping[str, Floats | float]:
-        """All that tells it from others of its family: its fields, and its rows under "rows"."""
+        """Its fields by name, and its rows as "rows": what defines it besides name and range."""
         rows, fields = {"rows": self.rows}, {name: getattr(self, name) for name in self.fields}
         # The order is part of a problem's fingerprint.
         return rows | fields if self.table == "means" else fields | rows
@@ -118,66 +121,66 @@ class RewardFamily(ABC):
     @cached_property
     def unit_means(self) -> Floats:
         """μ_i(θ) on [0, 1]."""
-        return frozen(self.to_unit(self.means))
+        return freeze(self.to_unit(self.means))
 
     @property
     def statistics(self) -> int:
-        """How many numbers are kept of an arm's rewards beside their sum."""
+        """The number of statistics, K, beside the sum of rewards."""
         return 0
 
     @property
     def zero(self) -> float:
-        """What 0 is in the user's units."""
+        """The reward in the user's units that is mapped to 0."""
         return self.range[0]
 
     @property
     def width(self) -> float:
-        """How many of the user's units make one unit; the width of the range."""
+        """How many of the user's units make one unit: the width of the range."""
         return self.range[1] - self.range[0]
 
     @property
     def possible(self) -> Floats | None:
-        """All rewards that there can be, in the user's units; None for the whole range."""
+        """All possible rewards, in the user's units; None if they are not a list of values."""
         return np.array(self.range) if self.all_or_nothing else None
 
     def to_unit(self, values: Floats) -> Floats:
         """Map the user's units to [0, 1]."""
-        same = self.zero == 0 and self.width == 1
-        return values if same else (values - self.zero) / self.width
+        is_unit = self.zero == 0 and self.width == 1
+        return values if is_unit else (values - self.zero) / self.width
 
     def chances(self) -> Floats | None:
-        """Return the probability of each reward, [model, arm, reward]; None if they are many."""
+        """Return the probability of each value, [model, arm, value]; None if there are too many."""
         return None
 
     @abstractmethod
     def law(self, model: int) -> Floats:
-        """Return what `draw_sum` draws by under one model: a new array, a row per arm."""
+        """Return the numbers that `draw_sum` needs under one model: a new array, a row per arm."""
 
     @staticmethod
     @abstractmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        """Draw the sum of ``plays`` rewards of an arm, with exactly its law; compiled.
+        """Draw the sum of ``plays`` rewards of an arm, from its exact distribution; compiled.
 
-        What was drawn is added to the arm's ``statistics`` as well.
+        The arm's ``statistics``, an array of K sums, grow by those of the rewards drawn.
         """
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        """Return the statistics of one reward, in units, or say that it is impossible."""
+        """Return the statistics of one reward on [0, 1]; an impossible one is an error."""
         return ()
 
     def costs(self) -> tuple[Floats, Floats] | None:
-        """Return base[θ, arm] and cost[θ, arm, k], which make up −ℓ: see the module's docstring.
+        """Return base[θ, arm] and cost[θ, arm, k] of −ℓ, as the module's docstring defines them.
 
-        None where the sum of rewards is enough, and its likelihood that of Bernoulli rewards.
+        None if there are no statistics: then −ℓ is that of Bernoulli rewards with the same sum.
         """
         return None
 
     def expected(self, model: int) -> Floats:
-        """Return the expectation of each statistic of one reward, [arm, k]."""
+        """Return the expectation of each statistic of one reward under a model, [arm, k]."""
         return np.zeros((self.means.shape[1], 0))
 
     def variances(self) -> Floats | None:
-        """Return the variance of a reward, in units, [θ, arm]; None where it follows from means."""
+        """Return the variance of a reward on [0, 1], [θ, arm]; None if its spread is not tested."""
         return None
 
     def with_rows(self, rows: Floats, **fields: Any) -> Self:
@@ -186,31 +189,31 @@ class RewardFamily(ABC):
         return replace(self, **fields)
 
     def reordered(self, models: Ints, arms: Ints) -> Self:
-        """Return the same models and arms in another order, or some of them."""
+        """Return a family of these models and these arms, given by index, in this order."""
         return self.with_rows(self.rows[np.ix_(models, arms)])
 
     def side_by_side(self) -> Self:
-        """Return one model with the arms of the first, then those of the second, and so on."""
+        """Return one model whose arms are those of the first model, then the second, and so on."""
         return self.with_rows(self.rows.reshape(1, -1, *self.rows.shape[2:]))
 
     def stacked(self, others: Sequence[Self]) -> Self:
-        """Return these models and, below them, those of others that are alike in all else."""
+        """Return these models and, below them, those of families that are alike in all else."""
         return self.with_rows(np.concatenate([self.rows, *(other.rows for other in others)]))
 
     def of_means(self, means: Numbers, names: Names) -> Self:
-        """Return one model with these means, checked as those of a problem, alike in all else."""
+        """Return a family of one model with these means, validated, alike in all else."""
         fields = {field: getattr(self, field) for field in self.fields}
         return self.checked([list(means)], names, self.range, **fields)
 
     @abstractmethod
     def divergence(self, truth: int, others: Ints) -> Floats:
-        """Return D_i(truth‖θ), the Kullback–Leibler divergence in nats, by θ and arm.
+        """Return D_i(truth‖θ) for θ in ``others``, the Kullback–Leibler divergence: [θ, arm], nats.
 
         Infinite where a reward possible under ``truth`` is impossible under θ.
         """
 
     def same_law(self, truth: int, arm: int) -> Bools:
-        """Tell which models give ``arm`` the very law that it has under ``truth``."""
+        """Return, for each model, whether ``arm`` has the same law under it as under ``truth``."""
         means = self.unit_means[:, arm]
         same: Bools = np.abs(means - means[truth]) <= TOLERANCE
         return same

@@ -1,4 +1,4 @@
-"""Bernoulli rewards: 1 (the top of the range) with probability μ_i(θ) on [0, 1], else 0."""
+"""Bernoulli rewards: the top of the range with probability μ_i(θ) on [0, 1], else the bottom."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
 from fpbandits.families.information import information
 from fpbandits.families.two_point import TwoPoint
 
@@ -30,7 +30,7 @@ class Bernoulli(RewardFamily):
     all_or_nothing = True
 
     @classmethod
-    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> RewardFamily:  # type: ignore[override]  # with values it is another class
+    def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> RewardFamily:  # type: ignore[override]  # with a value it makes a TwoPoint
         if "value" in fields:
             return TwoPoint.checked(rows, names, range, **fields)
         return cls(means=checked_means(rows, names, range), range=range)
@@ -39,7 +39,7 @@ class Bernoulli(RewardFamily):
         return np.stack([1 - self.unit_means, self.unit_means], axis=-1)
 
     def law(self, model: int) -> Floats:
-        """Return the probability of a reward of 1."""
+        """Return the probability of a reward of 1, as the one column."""
         return np.array(self.unit_means[model])[:, np.newaxis]
 
     @staticmethod
@@ -54,16 +54,15 @@ class Bernoulli(RewardFamily):
         return information(p, q) + information(1 - p, 1 - q)
 
 
-_A_FEW_WRONG = 0.01
-"""Below this share wrong rewards are more likely mistakes than another family."""
-_FARTHEST = 25.0
-"""Log-odds beyond which a chance is as good as 0 or 1."""
+_FEW_MISTAKES = 0.01
+"""Up to this share of rewards that do not fit, they are mistakes rather than another family."""
 
 
 class BernoulliEstimator(Estimator):
-    """Chances by their log-odds, from how often each pair paid.
+    """The chance of each pair to pay, as log-odds, from how often it paid.
 
-    ``bottom`` and ``top`` are what each pair pays: the ends of the range, or nothing and a value.
+    A pair pays ``top[pair]``, or else ``bottom``, in the user's units: the ends of the range, or a
+    value and 0.
     """
 
     family = "bernoulli"
@@ -74,26 +73,26 @@ class BernoulliEstimator(Estimator):
 
     @classmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> BernoulliEstimator:
-        """Take rewards for the ends of the range; without one, for 0 and a value of each pair."""
+        """Expect the ends of the range; without a range, 0 and one value for each pair."""
         if rewards.range is not None:
             if "value" in given:
-                needless = "value says what each arm can pay: leave out the range"
-                raise InputError(needless, about=("range",))
+                reason = "value says what each arm can pay: leave out the range"
+                raise InputError(reason, about=("range",))
             bottom, top = rewards.range[0], np.full(len(rewards.names), rewards.range[1])
             rewards.refuse_outside(rewards.range)
-            choice = f"neither end of the range {range_text(rewards.range)}"
+            mistake = f"neither end of the range {range_text(rewards.range)}"
         else:
             bottom = 0.0
-            top = np.asarray(given["value"], float) if "value" in given else _paid(rewards)
-            choice = "neither 0 nor what its arm pays otherwise"
+            top = np.asarray(given["value"], float) if "value" in given else _find_values(rewards)
+            mistake = "neither 0 nor what its arm pays otherwise"
             if (top == 1).all():
-                choice = "neither 0 nor 1"
-        wrong = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
-        if wrong.any():
-            count = f"{wrong.sum():,} of {len(wrong):,} rewards"
-            advice = "correct it, or use" if wrong.mean() < _A_FEW_WRONG else "use"
-            families = rewards.fitting_families()
-            rewards.refuse(wrong, f"{{}} is {choice}, as are {count}: {advice} {families}")
+                mistake = "neither 0 nor 1"
+        mistaken = (rewards.values != bottom) & (rewards.values != top[rewards.pairs])
+        if mistaken.any():
+            count = f"{mistaken.sum():,} of {len(mistaken):,} rewards"
+            advice = "correct it, or use" if mistaken.mean() < _FEW_MISTAKES else "use"
+            families = rewards.suggest_families()
+            rewards.refuse(mistaken, f"{{}} is {mistake}, as are {count}: {advice} {families}")
         return cls(bottom, top)
 
     def statistics_of(self, values: Floats) -> Floats:
@@ -103,15 +102,16 @@ class BernoulliEstimator(Estimator):
     def maximise(
         self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        paid = np.clip(sums / plays[..., np.newaxis], 1e-11, 1 - 1e-11)
-        return np.log(paid) - np.log1p(-paid), common
+        chances = np.clip(sums / plays[..., np.newaxis], LEAST_CHANCE, 1 - LEAST_CHANCE)
+        return np.log(chances) - np.log1p(-chances), common
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
-        odds = np.clip(parameters, -_FARTHEST, _FARTHEST)
-        return np.logaddexp(0, odds[..., 0]), -odds
+        log_odds = np.clip(parameters, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return np.logaddexp(0, log_odds[..., 0]), -log_odds
 
     def _chances(self, parameters: Floats) -> Floats:
-        chances: Floats = 1 / (1 + np.exp(-np.clip(parameters[..., 0], -_FARTHEST, _FARTHEST)))
+        log_odds = np.clip(parameters[..., 0], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        chances: Floats = 1 / (1 + np.exp(-log_odds))
         return chances
 
     def means(self, parameters: Floats, common: Floats) -> Floats:
@@ -120,29 +120,33 @@ class BernoulliEstimator(Estimator):
         return means
 
     @property
-    def _values(self) -> bool:
-        """Whether pairs pay values of their own."""
+    def _values_differ(self) -> bool:
+        """Whether pairs pay different values, so that a problem file needs ``value``."""
         return bool((self.top != self.top[0]).any())
 
     def rows(self, parameters: Floats, common: Floats) -> Floats:
-        return self._chances(parameters) if self._values else self.means(parameters, common)
+        return self._chances(parameters) if self._values_differ else self.means(parameters, common)
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        if self._values:
+        if self._values_differ:
             return {"value": self.top.tolist()}
-        ends = sorted((self.bottom, float(self.top[0])))
-        return {"range": ends}
+        return {"range": sorted((self.bottom, float(self.top[0])))}
 
 
-def _paid(rewards: Rewards) -> Floats:
-    """Return what each pair pays when it pays: what it paid most often, or what others do."""
-    some = np.flatnonzero(rewards.values)
-    if not len(some) or (rewards.values[some] == 1).all():
+def _find_values(rewards: Rewards) -> Floats:
+    """Return the value of each pair: its commonest reward above or below 0.
+
+    A pair that never paid gets the value that one pair paid most often.
+    """
+    paid = np.flatnonzero(rewards.values)
+    if not len(paid) or (rewards.values[paid] == 1).all():
         return np.ones(len(rewards.names))
-    distinct, value = np.unique(rewards.values[some], return_inverse=True)
-    kinds, counts = np.unique(rewards.pairs[some] * len(distinct) + value, return_counts=True)
+    distinct, indices = np.unique(rewards.values[paid], return_inverse=True)
+    # A combination of a pair and a value is one number, so that `unique` counts both together.
+    combinations = rewards.pairs[paid] * len(distinct) + indices
+    combinations, counts = np.unique(combinations, return_counts=True)
     order = np.argsort(counts, kind="stable")
-    pairs, values = np.divmod(kinds[order], len(distinct))
-    top = np.full(len(rewards.names), distinct[values[-1]])
-    top[pairs] = distinct[values]  # the commonest of a pair comes last, and stays
-    return top
+    pairs, indices = np.divmod(combinations[order], len(distinct))
+    values = np.full(len(rewards.names), distinct[indices[-1]])
+    values[pairs] = distinct[indices]  # the commonest of a pair comes last, and stays
+    return values

@@ -1,9 +1,10 @@
 """Beta rewards: Beta(cμ, c(1 − μ)) on [0, 1], with one concentration c for all arms.
 
 Their mean μ lies strictly inside the range, and their variance is μ(1 − μ)/(c + 1). The statistics
-are ln r and ln(1 − r), whose sums have no law of their own: rewards are drawn one by one. A reward
-at an end of the range, impossible but for rounding, counts as half a rounding error away from it.
-With a shape far below 1 rewards so near to an end are common, and their likelihood is approximate.
+are ln r and ln(1 − r). No known distribution has their sums, so rewards are drawn one by one. A
+reward at an end of the range, impossible but for rounding, counts as half a rounding error away
+from it. With a shape far below 1 rewards so near to an end are common, and their likelihood is
+approximate.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ from fpbandits.families.base import RewardFamily
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.families.information import log_gamma_bregman
 
-_LEAST = 2.0**-54
+_HALF_ROUNDING = 2.0**-54
+"""Half a rounding error of a number just below 1: the least distance of a reward from an end."""
 _MOST_AT_ENDS = 0.05
-_FARTHEST = 12.0
-"""Log-odds of a fitted mean go no farther: nearer to an end a beta law is refused."""
+"""The largest share of rewards at an end of the range that rounding may explain."""
+_LARGEST_LOG_ODDS = 12.0
+"""Log-odds of a fitted mean are at most this, and at least minus this: `Beta.checked` may refuse a
+mean that is nearer to an end of the range."""
+_LOG_CONCENTRATION = -5.0, 25.0
+"""The lowest and the highest logarithm of a fitted concentration."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Beta(RewardFamily):
-    """Beta(cμ, c(1 − μ))."""
+    """Rewards with the distribution Beta(cμ, c(1 − μ)) on [0, 1]; c is ``concentration``."""
 
     name = "beta"
     fields = ("concentration",)
@@ -50,7 +56,7 @@ class Beta(RewardFamily):
                 f"the mean {number_text(matrix[row, column])} of a beta arm must lie strictly "
                 f"inside the range {checks.range_text(range)}"
             ).at(*names.place(row, column))
-        c = _concentration(fields["concentration"])
+        c = _checked_concentration(fields["concentration"])
         family = cls(means=matrix, concentration=c, range=range)
         shapes = c * np.minimum(family.unit_means, 1 - family.unit_means)
         for row, column in np.argwhere(shapes < 1e-6)[:1]:
@@ -63,21 +69,22 @@ class Beta(RewardFamily):
 
     @property
     def _shapes(self) -> tuple[Floats, Floats]:
+        """The two shapes cμ and c(1 − μ), [θ, arm] each."""
         return self.concentration * self.unit_means, self.concentration * (1 - self.unit_means)
 
     def law(self, model: int) -> Floats:
-        """Return the two shapes."""
+        """Return the two shapes of each arm."""
         return np.column_stack([shape[model] for shape in self._shapes])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        """Draw rewards one by one: their sum has no law of its own."""
+        """Draw rewards one by one: no known distribution has their sum."""
         total = 0.0
         for _ in range(plays):
             reward = random.beta(law[arm, 0], law[arm, 1])
             total += reward
-            statistics[0] += math.log(max(reward, _LEAST))
-            statistics[1] += math.log(max(1.0 - reward, _LEAST))
+            statistics[0] += math.log(max(reward, _HALF_ROUNDING))
+            statistics[1] += math.log(max(1.0 - reward, _HALF_ROUNDING))
         return total
 
     @property
@@ -85,7 +92,8 @@ class Beta(RewardFamily):
         return 2
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        return math.log(max(reward, _LEAST)), math.log(max(1 - reward, _LEAST))
+        ends = max(reward, _HALF_ROUNDING), max(1 - reward, _HALF_ROUNDING)
+        return math.log(ends[0]), math.log(ends[1])
 
     def costs(self) -> tuple[Floats, Floats]:
         from scipy.special import betaln
@@ -98,8 +106,8 @@ class Beta(RewardFamily):
         from scipy.special import digamma
 
         a, b = (shape[model] for shape in self._shapes)
-        both = digamma(self.concentration)
-        expected: Floats = np.stack([digamma(a) - both, digamma(b) - both], axis=-1)
+        of_sum = digamma(self.concentration)  # a + b is c
+        expected: Floats = np.stack([digamma(a) - of_sum, digamma(b) - of_sum], axis=-1)
         return expected
 
     def variances(self) -> Floats:
@@ -113,7 +121,8 @@ class Beta(RewardFamily):
         return log_gamma_bregman(a[others], a[truth]) + log_gamma_bregman(b[others], b[truth])
 
 
-def _concentration(given: object) -> float:
+def _checked_concentration(given: object) -> float:
+    """Return the concentration that the user gives, validated."""
     c = checks.number(given, "concentration")
     if not 0 < c <= 1e15:
         raise wrong_value("concentration", given, "be above 0 and at most 1e15")
@@ -121,12 +130,12 @@ def _concentration(given: object) -> float:
 
 
 class BetaEstimator(Estimator):
-    """Means by their log-odds, and the concentration that all share, from Σ ln r and Σ ln(1 − r).
+    """Means as log-odds, and the concentration that all share, from Σ ln r and Σ ln(1 − r).
 
-    The common parameter is ln c, unless the concentration is given. With it fixed, the likeliest
+    The common parameter is ln c, unless the concentration is given. For a fixed c the likeliest
     mean solves ψ(cμ) − ψ(c(1 − μ)) = mean of ln r − ln(1 − r), and c follows from the means: both
     by Newton's steps, in turns. A few rewards may be rounded to an end of the range: they count as
-    half as far from it as the nearest that was not.
+    ``least`` away from it, on [0, 1], half as far as the nearest reward that is at no end.
     """
 
     family = "beta"
@@ -146,12 +155,13 @@ class BetaEstimator(Estimator):
             rewards.refuse(
                 gaps == 0,
                 f"{{}} is an end of the range, and so are {(gaps == 0).mean():.0%} of all, where a "
-                f"beta law has none: give a wider range, or use {rewards.fitting_families()}",
+                f"beta law has none: give a wider range, or use {rewards.suggest_families()}",
             )
-        least = max(float(gaps[gaps > 0].min()) / (2 * (limits[1] - limits[0])), _LEAST)
+        nearest = float(gaps[gaps > 0].min()) / (limits[1] - limits[0])
+        least = max(nearest / 2, _HALF_ROUNDING)
         concentration = given.get("concentration")
         if concentration is not None:
-            concentration = _concentration(concentration)
+            concentration = _checked_concentration(concentration)
         return cls(limits, concentration, least)
 
     @property
@@ -159,50 +169,49 @@ class BetaEstimator(Estimator):
         return np.full(1 if self.concentration is None else 0, math.log(4.0))
 
     def _concentration(self, common: Floats) -> float:
+        """Return c: as given, or from the common parameter."""
         if self.concentration is not None:
             return self.concentration
-        return math.exp(min(max(float(common[0]), -5.0), 25.0))
+        return math.exp(float(np.clip(common[0], *_LOG_CONCENTRATION)))
 
     def statistics_of(self, values: Floats) -> Floats:
-        inside = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
-        return np.stack(
-            [np.log(np.maximum(inside, self.least)), np.log(np.maximum(1 - inside, self.least))],
-            axis=1,
-        )
+        unit = (values - self.limits[0]) / (self.limits[1] - self.limits[0])
+        return np.log(np.maximum(np.stack([unit, 1 - unit], axis=1), self.least))
 
     def maximise(
         self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
     ) -> tuple[Floats, Floats]:
         from scipy.special import digamma, zeta
 
-        lows, highs = np.moveaxis(sums / plays[..., np.newaxis], -1, 0)
-        wanted = lows - highs
+        log_r, log_rest = np.moveaxis(sums / plays[..., np.newaxis], -1, 0)  # means of the two
+        wanted = log_r - log_rest
         log_c = math.log(self._concentration(common))
-        odds = wanted / (1 + 2 / math.exp(log_c)) if near is None else near[..., 0]
+        log_odds = wanted / (1 + 2 / math.exp(log_c)) if near is None else near[..., 0]
         rounds = 3 if near is None else 1
         for _ in range(rounds):
             c = math.exp(log_c)
             for _ in range(2):
-                mean = 1 / (1 + np.exp(-odds))
+                mean = 1 / (1 + np.exp(-log_odds))
                 a, b = c * mean, c * (1 - mean)
                 slope = a * (1 - mean) * (zeta(2, a) + zeta(2, b))  # ζ(2, x) is ψ′(x)
-                step = (wanted - digamma(a) + digamma(b)) / slope
-                odds = np.clip(odds + np.clip(step, -2, 2), -_FARTHEST, _FARTHEST)
+                step = np.clip((wanted - digamma(a) + digamma(b)) / slope, -2, 2)
+                log_odds = np.clip(log_odds + step, -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
             if self.concentration is not None:
                 continue
-            mean = 1 / (1 + np.exp(-odds))
+            mean = 1 / (1 + np.exp(-log_odds))
             a, b = c * mean, c * (1 - mean)
-            score = mean * (lows - digamma(a)) + (1 - mean) * (highs - digamma(b)) + digamma(c)
+            score = mean * (log_r - digamma(a)) + (1 - mean) * (log_rest - digamma(b)) + digamma(c)
             bend = mean**2 * zeta(2, a) + (1 - mean) ** 2 * zeta(2, b) - zeta(2, c)
             gradient, curvature = float((plays * score).sum()), float((plays * bend).sum())
             log_c += min(max(gradient / (c * max(curvature, 1e-300)), -1.0), 1.0)
-            log_c = min(max(log_c, -5.0), 25.0)
-        found = common if self.concentration is not None else np.array([log_c])
-        return odds[..., np.newaxis], found
+            log_c = float(np.clip(log_c, *_LOG_CONCENTRATION))
+        likeliest = common if self.concentration is not None else np.array([log_c])
+        return log_odds[..., np.newaxis], likeliest
 
     def _means(self, parameters: Floats) -> Floats:
-        odds = np.clip(parameters[..., 0], -_FARTHEST, _FARTHEST)
-        means: Floats = 1 / (1 + np.exp(-odds))
+        """Return the means on [0, 1], [pair, type]."""
+        log_odds = np.clip(parameters[..., 0], -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
+        means: Floats = 1 / (1 + np.exp(-log_odds))
         return means
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
@@ -218,5 +227,5 @@ class BetaEstimator(Estimator):
         return low + (high - low) * self._means(parameters)
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        found = float(f"{self._concentration(common):.6g}")  # no log knows more digits
-        return {"concentration": self.concentration or found, "range": list(self.limits)}
+        rounded = float(f"{self._concentration(common):.6g}")  # no log determines more digits
+        return {"concentration": self.concentration or rounded, "range": list(self.limits)}

@@ -1,4 +1,4 @@
-"""The binomial law at any size: how many of n plays succeed, each with chance p.
+"""Binomial draws of any size: how many of n plays succeed, each with chance p.
 
 Let d = k − np. By Stirling's formula k! = √(2πk)·(k/e)^k·e^δ(k), with δ(k) = 1/(12k) − …, so
 
@@ -10,7 +10,7 @@ with v = (k − μ)/(k + μ) and s = v²/3 + v⁴/5 + …, since ln(k/μ) = 2·a
 
     side(k, μ) = v·((k − μ) + 1 + (2k + 1)·s) + δ(k).
 
-What remains is to have d itself to the last digit: np is kept as a sum of two numbers.
+What remains is to know d to the last digit: so np is kept as a sum of two numbers.
 
 Draws are by inversion where np is small. Else they are by transformed rejection (W. Hörmann, The
 generation of binomial random variates, 1993, algorithm BTRS): with U uniform on (−½, ½) and V on
@@ -18,15 +18,15 @@ generation of binomial random variates, 1993, algorithm BTRS): with U uniform on
 
     T(U) = (2a/(½ − |U|) + b)·U + c,    accepted if V·α ≤ T′(U)·√(2πnpq)·P(k).
 
-Two things are added so that the law is right to the last digit at any n. T is the distance from a
-whole number near np, so that its fraction is not lost. And U is one of 2^53 numbers, each of which
-stands for a cell: where a whole number falls into T's image of the cell, more digits of U are drawn
-and T is compared with it in twice the precision.
+Two things are added so that the distribution is right to the last digit at any n. T is counted from
+a whole number near np, so that its fraction is not lost. And U is one of 2^53 numbers, each of
+which stands for a cell, an interval of real numbers: where T passes a whole number within the cell,
+more digits of U are drawn and T is compared with that number in twice the precision.
 
-In exact arithmetic with real U and V the law would be exact. As computed, a draw's law is within
+In exact arithmetic with real U and V the distribution would be exact. As computed, it is within
 1e-14 of the binomial in total variation, for n up to 2^53 and any p.
 
-All functions here are plain ones of numbers. The compiler takes them as they stand.
+All functions here are plain functions of numbers, which the compiler takes as they stand.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ import math
 from typing import Any
 
 FEW = 10.0
-"""Draw by inversion where np is less."""
+"""Draws are by inversion where np is less than this."""
 
 _CELL = 2.0**-53
-"""How far two neighbours of a uniform number are apart."""
+"""The width of a cell: the distance between two neighbouring values of a uniform number."""
 
 _STIRLING = (
     0.0,
@@ -58,7 +58,7 @@ _STIRLING = (
     0.0059513701127588475,
     0.005554733551962801,
 )
-"""δ(k) for k = 0 … 15; that of 0 is not used."""
+"""δ(k) for k = 0 … 15; δ(0) is infinite, and its entry is not used."""
 
 
 def draw_binomial(n: int, p: float, random: Any) -> int:
@@ -76,14 +76,17 @@ def _draw(n: int, p: float, random: Any) -> int:
 
 
 def _draw_few(n: int, p: float, random: Any) -> int:
-    """Add up chances from 0 on until they pass a uniform number."""
+    """Draw by inversion, for np below `FEW`: add up P(0), P(1), … until they pass a uniform number.
+
+    If rounding keeps all of them from passing it, try again with another.
+    """
     left = random.random()
-    if left < 1 - n * p:  # the chance of none is at least that
+    if left < 1 - n * p:  # P(0) is at least that
         return 0
-    none, odds = math.exp(n * math.log1p(-p)), p / (1 - p)
+    chance_of_0, odds = math.exp(n * math.log1p(-p)), p / (1 - p)
     while True:
-        chance = none
-        for k in range(min(n, 200) + 1):  # beyond 200 nothing is left of 53 digits
+        chance = chance_of_0
+        for k in range(min(n, 200) + 1):  # what is beyond 200 has a chance far below 2^−53
             if left < chance:
                 return k
             left -= chance
@@ -92,19 +95,22 @@ def _draw_few(n: int, p: float, random: Any) -> int:
 
 
 def _draw_many(n: int, p: float, random: Any) -> int:
-    """Draw by transformed rejection, for np of `FEW` or more."""
+    """Draw by transformed rejection, for np of `FEW` or more.
+
+    The constants are Hörmann's; α of the docstring above is ``scale``.
+    """
     size = float(n)
     mean, rest = exact_product(size, p)
-    near = math.floor(mean)
+    near = math.floor(mean)  # T and the drawn number are counted from here
     excess = (mean - near) + rest  # np − near
     spread = math.sqrt(mean * (1 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
-    # In few digits, so that its distance from a whole number is exact.
+    # Rounded to few digits, so that its distance from a whole number is exact.
     c = math.floor(1024 * excess) / 1024 + 0.5
     scale = (2.83 + 5.1 / b) * spread
-    quick = 0.92 - 4.2 / b
-    margin = (204.1 * a + b) * 8 * _CELL  # for every U whose distance from ±½ is at least 0.07
+    quick = 0.92 - 4.2 / b  # below it V is accepted at once, if ½ − |U| is at least 0.07
+    margin = (204.1 * a + b) * 8 * _CELL  # T passes no whole number farther off within such a cell
     while True:
         u, v = random.random() - 0.5, random.random()
         edge = 0.5 - abs(u)
@@ -112,7 +118,7 @@ def _draw_many(n: int, p: float, random: Any) -> int:
             y = (2 * a / edge + b) * u + c
             whole = math.floor(y)
             if not margin < y - whole < 1 - margin:
-                whole = _settled(u, edge, a, b, c, y, random)
+                whole = _whole_part(u, edge, a, b, c, y, random)
             return int(near) + int(whole)
         if edge == 0:
             continue
@@ -122,7 +128,7 @@ def _draw_many(n: int, p: float, random: Any) -> int:
         slope = a / (edge * edge) + b
         whole = math.floor(y)
         if not slope * 8 * _CELL < y - whole < 1 - slope * 8 * _CELL:
-            whole = _settled(u, edge, a, b, c, y, random)
+            whole = _whole_part(u, edge, a, b, c, y, random)
         k = near + whole
         if not 0 <= k <= size:
             continue
@@ -130,31 +136,33 @@ def _draw_many(n: int, p: float, random: Any) -> int:
             return int(k)
 
 
-def _settled(u: float, edge: float, a: float, b: float, c: float, y: float, random: Any) -> float:
-    """Return the whole part of T somewhere in the cell of ``u``, which has a whole number near by.
+def _whole_part(
+    u: float, edge: float, a: float, b: float, c: float, y: float, random: Any
+) -> float:
+    """Return the whole part of T at a random point of the cell of ``u``, where T is near ``y``.
 
-    (½ − |U|)·(T(U) − whole) is 2aU + (bU − (whole − c))·(½ − |U|), and its slope where it vanishes
-    is (½ − |U|)·T′(U).
+    Only one whole number is near: T is above or below it. (½ − |U|)·(T(U) − whole) is
+    2aU + (bU − (whole − c))·(½ − |U|), and its slope where it vanishes is (½ − |U|)·T′(U).
     """
     whole = math.floor(y + 0.5)
-    product, more = exact_product(b, u)
+    product, missing = exact_product(b, u)
     gap = product - (whole - c)
     behind = product - gap  # Knuth's exact sum
-    more += (product - (gap + behind)) + (behind - (whole - c))
-    first, first_rest = exact_product(2 * a, u)
-    second, second_rest = exact_product(gap, edge)
-    value = (first + second) + (first_rest + second_rest + more * edge)
+    missing += (product - (gap + behind)) + (behind - (whole - c))
+    first, first_missing = exact_product(2 * a, u)
+    second, second_missing = exact_product(gap, edge)
+    value = (first + second) + (first_missing + second_missing + missing * edge)
     slope = a / edge + b * edge
     return whole if random.random() * _CELL * slope >= -value else whole - 1.0
 
 
 def log_chance(k: float, n: float, mean: float, deviation: float) -> float:
-    """Return ln(√(2πnpq)·P(k)); ``mean`` is np, and ``deviation`` is k − np to the last digit."""
+    """Return ln(√(2πnpq)·P(k)), given np as ``mean`` and k − np, exact, as ``deviation``."""
     return stirling(n) - _side(k, mean, deviation) - _side(n - k, n - mean, -deviation)
 
 
 def _side(k: float, mean: float, deviation: float) -> float:
-    """Return side(k, mean), where ``deviation`` is k − mean."""
+    """Return side(k, mean), given k − mean as ``deviation``."""
     if k == 0:
         return mean - 0.5 * math.log(2 * math.pi * mean)
     v = deviation / (k + mean)
@@ -182,7 +190,7 @@ def stirling(k: float) -> float:
 
 
 def exact_product(x: float, y: float) -> tuple[float, float]:
-    """Return xy as a rounded product and what is missing (Dekker 1971)."""
+    """Return the rounded product of x and y and its rounding error, xy less it (Dekker 1971)."""
     product = x * y
     split = 134217729.0 * x  # 2^27 + 1
     x_high = split - (split - x)

@@ -1,4 +1,4 @@
-"""Discrete rewards: a common finite support, with probabilities of its own for each arm and θ.
+"""Discrete rewards: values of a finite support, with probabilities that depend on arm and θ.
 
 The statistics are how often each value came.
 """
@@ -18,15 +18,15 @@ from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_lists, other_units
 from fpbandits.errors import InputError, wrong_type
-from fpbandits.families.base import RewardFamily, frozen
+from fpbandits.families.base import RewardFamily, freeze
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import LEAST_CHANCE, Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Discrete(RewardFamily):
-    """Rewards from a finite support, with probabilities[θ, arm, value]."""
+    """Rewards from a finite ``support`` in the user's units, with probabilities[θ, arm, value]."""
 
     name = "discrete"
     table = "probabilities"
@@ -45,14 +45,14 @@ class Discrete(RewardFamily):
 
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Discrete:
-        support = _support(fields["support"], range)
-        probabilities = _probabilities(rows, names, len(support))
+        support = _checked_support(fields["support"], range)
+        probabilities = _checked_probabilities(rows, names, len(support))
         return cls(support=support, probabilities=probabilities, range=range)
 
     @cached_property
     def unit_support(self) -> Floats:
         """The support on [0, 1]."""
-        return frozen(self.to_unit(self.support))
+        return freeze(self.to_unit(self.support))
 
     @property
     def possible(self) -> Floats:
@@ -62,16 +62,16 @@ class Discrete(RewardFamily):
         return self.probabilities
 
     def law(self, model: int) -> Floats:
-        """Return the chance of each value if none before it came, and then the values."""
-        laws = self.probabilities[model]
-        # What is left when the values before are ruled out; at least the probability itself.
-        rest = np.maximum(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], laws)
-        chances = np.divide(laws, rest, out=np.ones_like(laws), where=rest > 0)
+        """Return for each arm P(r = value | r is no earlier value), by value, then the values."""
+        probabilities = self.probabilities[model]
+        # The probability of this value or a later one: rounding must not make it less than this.
+        rest = np.maximum(np.cumsum(probabilities[:, ::-1], axis=1)[:, ::-1], probabilities)
+        chances = np.divide(probabilities, rest, out=np.ones_like(rest), where=rest > 0)
         return np.hstack([chances, np.broadcast_to(self.unit_support, chances.shape)])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        """Draw how often each value comes, by binomials."""
+        """Draw how often each value comes: value by value, a binomial of the plays left."""
         total = 0.0
         left, values = plays, law.shape[1] // 2
         for value in range(values):
@@ -91,13 +91,13 @@ class Discrete(RewardFamily):
         return len(self.support)
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        came = np.abs(self.unit_support - reward) <= TOLERANCE
-        if not came.any():
+        is_reward = np.abs(self.unit_support - reward) <= TOLERANCE
+        if not is_reward.any():
             possible = ", ".join(map(number_text, self.support[:8].tolist()))
             more = ", …" if len(self.support) > 8 else ""
             given = number_text(self.zero + self.width * reward)
             raise InputError(f"{given} is not in the support [{possible}{more}]")
-        return tuple(came.astype(float).tolist())
+        return tuple(is_reward.astype(float).tolist())
 
     def costs(self) -> tuple[Floats, Floats]:
         return np.zeros_like(self.means), minus_log(self.probabilities)
@@ -110,9 +110,8 @@ class Discrete(RewardFamily):
         raise InputError("means alone do not make a discrete law: name a true model instead")
 
     def variances(self) -> Floats:
-        support = self.to_unit(self.support)
-        apart = (support - self.unit_means[:, :, np.newaxis]) ** 2
-        variances: Floats = (self.probabilities * apart).sum(axis=2)
+        squares = (self.unit_support - self.unit_means[:, :, np.newaxis]) ** 2
+        variances: Floats = (self.probabilities * squares).sum(axis=2)
         return variances
 
     def divergence(self, truth: int, others: Ints) -> Floats:
@@ -125,10 +124,11 @@ class Discrete(RewardFamily):
         return same
 
 
-def _support(given: Any, limits: Range) -> Floats:
+def _checked_support(given: Any, limits: Range) -> Floats:
+    """Return the values of a support: different numbers within the limits, in the order given."""
     if not checks.is_list(given) or len(given) == 0:
         raise wrong_type("support", given, "a list of the possible rewards")
-    values: dict[float, None] = {}
+    values: dict[float, None] = {}  # a set that keeps the order
     for value in (checks.number(value, "support") for value in checks.plain_list(given)):
         if not limits[0] <= value <= limits[1]:
             raise InputError(
@@ -141,27 +141,28 @@ def _support(given: Any, limits: Range) -> Floats:
     return np.array(list(values))
 
 
-def _probabilities(given: Numbers, names: Names, values: int) -> Floats:
-    laws = checked_lists(given, names, values, "probabilities", f"a support of {values} values")
-    for row, column, value in np.argwhere(~((laws >= 0) & (laws <= 1)))[:1]:
-        found = f"{number_text(laws[row, column, value])} is not a probability"
-        raise InputError(found, place=names.place(row, column))
-    totals = laws.sum(axis=2)
+def _checked_probabilities(given: Numbers, names: Names, values: int) -> Floats:
+    """Return [model, arm, value] of probabilities, which add up to 1 for every model and arm."""
+    table = checked_lists(given, names, values, "probabilities", f"a support of {values} values")
+    for row, column, value in np.argwhere(~((table >= 0) & (table <= 1)))[:1]:
+        reason = f"{number_text(table[row, column, value])} is not a probability"
+        raise InputError(reason, place=names.place(row, column))
+    totals = table.sum(axis=2)
     for row, column in np.argwhere(np.abs(totals - 1) > 1e-9)[:1]:
-        found = f"the probabilities add up to {number_text(totals[row, column])}, not 1"
-        raise InputError(found, place=names.place(row, column))
-    # Leave alone what rounding alone explains, so that a saved problem comes back bit for bit.
-    rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
-    laws[rough] /= totals[rough, np.newaxis]
-    return laws
+        reason = f"the probabilities add up to {number_text(totals[row, column])}, not 1"
+        raise InputError(reason, place=names.place(row, column))
+    # A sum that is 1 but for rounding stays, so that a saved problem comes back bit for bit.
+    is_rough = np.abs(totals - 1) > 4 * np.finfo(float).eps * values
+    table[is_rough] /= totals[is_rough, np.newaxis]
+    return table
 
 
 MOST_VALUES = 100
-"""A log with more different rewards than this is not of discrete ones."""
+"""The most different rewards that a log may have for the discrete family."""
 
 
 class DiscreteEstimator(Estimator):
-    """Probabilities by their log-odds against the first value, from how often each value came."""
+    """Log-odds of each value against the first one, from how often each value came."""
 
     family = "discrete"
     given = ("support",)
@@ -175,7 +176,7 @@ class DiscreteEstimator(Estimator):
         if rewards.range is not None:
             rewards.refuse_outside(rewards.range)
         if "support" in given:
-            values = sorted(checks.number(each, "support") for each in given["support"])
+            values = sorted(checks.number(value, "support") for value in given["support"])
             support = np.array(values)
             rewards.refuse(~np.isin(rewards.values, support), "{} is not in the support")
         else:
@@ -197,24 +198,25 @@ class DiscreteEstimator(Estimator):
     def maximise(
         self, plays: Floats, sums: Floats, common: Floats, near: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        logs = np.log(np.maximum(sums / plays[..., np.newaxis], 1e-11))
+        logs = np.log(np.maximum(sums / plays[..., np.newaxis], LEAST_CHANCE))
         return logs[..., 1:] - logs[..., :1], common
 
-    def _logs(self, parameters: Floats) -> Floats:
-        odds = np.concatenate([np.zeros((*parameters.shape[:-1], 1)), parameters], axis=-1)
-        odds -= odds.max(axis=-1, keepdims=True)
-        logs: Floats = odds - np.log(np.exp(odds).sum(axis=-1, keepdims=True))
+    def _log_probabilities(self, parameters: Floats) -> Floats:
+        """Return the logarithm of each value's probability, [pair, type, value]."""
+        log_odds = np.concatenate([np.zeros((*parameters.shape[:-1], 1)), parameters], axis=-1)
+        log_odds -= log_odds.max(axis=-1, keepdims=True)
+        logs: Floats = log_odds - np.log(np.exp(log_odds).sum(axis=-1, keepdims=True))
         return logs
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
-        return np.zeros(parameters.shape[:-1]), -self._logs(parameters)
+        return np.zeros(parameters.shape[:-1]), -self._log_probabilities(parameters)
 
     def means(self, parameters: Floats, common: Floats) -> Floats:
         means: Floats = self.rows(parameters, common) @ self.support
         return means
 
     def rows(self, parameters: Floats, common: Floats) -> Floats:
-        return np.exp(self._logs(parameters))
+        return np.exp(self._log_probabilities(parameters))
 
     def fields(self, common: Floats) -> dict[str, Any]:
         return {"support": self.support.tolist(), "range": list(self.limits)}

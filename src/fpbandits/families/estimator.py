@@ -1,17 +1,19 @@
 """Maximum likelihood for a reward family: what `fit` needs of it.
 
-A log holds rewards of pairs (an arm, or a context and an arm) under unknown types. The *estimator*
-of a family says which sums of rewards are sufficient statistics, and finds distributions from them.
-A pair and a type have d natural *parameters* without limits (the log-odds of a probability, a
-mean); a few more, the *common* ones, are shared by all (the logarithm of a deviation). The negative
-log-likelihood of n rewards with sums s, with densities in the user's units, is
+A log holds rewards of pairs (an arm, or a context and an arm), paid to units of unknown types. The
+*estimator* of a family says which sums over rewards are sufficient statistics, and finds reward
+distributions from these sums. Each pair and type has d real *parameters* (the log-odds of a
+probability, a mean). A few more, the *common* parameters, are the same for all pairs and types (the
+logarithm of a deviation). The negative log-likelihood of n rewards with sums s, with densities in
+the user's units, is
 
     −ℓ = n·base + Σ_k s_k·cost_k,
 
-and `Estimator.maximise` finds the likeliest parameters from plays and sums. Scores and standard
-errors follow from `laws` by finite differences.
+where base and cost depend on the parameters (`Estimator.laws`). `Estimator.maximise` finds the
+likeliest parameters from plays and sums. Scores and standard errors follow from `laws` by finite
+differences.
 
-Arrays are by [pair, type], then by statistic or coordinate.
+Arrays are [pair, type], [pair, type, k] by statistic, or [pair, type, d] by parameter.
 """
 
 from __future__ import annotations
@@ -28,11 +30,18 @@ from fpbandits.core.arrays import Bools, Floats
 from fpbandits.core.checks import Range, number_text, range_text
 from fpbandits.errors import InputError
 
-_SOME_ZEROS, _A_FEW = 0.02, 20
-"""From which share of zeros on rewards look like revenue; how many values are a few."""
+LEAST_CHANCE = 1e-11
+"""Fitted probabilities are at least this, so that their logarithms are finite."""
+LARGEST_LOG_ODDS = 25.0
+"""Log-odds of a fitted probability are at most this, and at least minus this: e⁻²⁵ ≈ 1e-11."""
+
+_REVENUE_ZEROS = 0.02
+"""Rewards look like revenue if more than this share of them is 0."""
+_FEW_VALUES = 20
+"""Rewards look discrete if they have at most this many values."""
 
 Codes = NDArray[np.int32]
-"""Numbers in place of names: of units, of pairs."""
+"""The index of a unit, or of a pair, in each row of a log."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +51,13 @@ class Rewards:
     Attributes
     ----------
     values
-        In the user's units.
+        The rewards, in the user's units.
     pairs
-        Which pair each belongs to.
+        The index of each reward's pair.
     names
-        What the pairs are called.
+        The names of the pairs.
     range
-        The lowest and the highest reward, if the user said so.
+        The lowest and the highest possible reward, if the user gave them.
     """
 
     values: Floats
@@ -56,21 +65,21 @@ class Rewards:
     names: Sequence[str]
     range: Range | None
 
-    def refuse(self, wrong: Bools, words: str) -> None:
-        """Raise an error at the first row that is wrong; ``{}`` in the words is its reward."""
-        if wrong.any():
-            row = int(wrong.argmax())
+    def refuse(self, is_wrong: Bools, reason: str) -> None:
+        """Raise an error at the first wrong row, if any; ``{}`` in the reason is its reward."""
+        if is_wrong.any():
+            row = int(is_wrong.argmax())
             value = number_text(float(self.values[row]))
-            raise InputError(f"the reward {words.format(value)}", place=(("index", row),))
+            raise InputError(f"the reward {reason.format(value)}", place=(("index", row),))
 
-    def fitting_families(self) -> str:
-        """Return which families may fit, in words."""
-        found = []
-        if self.values.min() >= 0 and (self.values == 0).mean() > _SOME_ZEROS:
-            found.append("--family revenue (0 or an amount that varies)")
-        if len(np.unique(self.values)) <= _A_FEW:
-            found.append("--family discrete (one of a few values)")
-        return " or ".join(found or ["--family beta (a range) or gaussian (no limits)"])
+    def suggest_families(self) -> str:
+        """Return the options that choose families which these rewards look like, in words."""
+        options = []
+        if self.values.min() >= 0 and (self.values == 0).mean() > _REVENUE_ZEROS:
+            options.append("--family revenue (0 or an amount that varies)")
+        if len(np.unique(self.values)) <= _FEW_VALUES:
+            options.append("--family discrete (one of a few values)")
+        return " or ".join(options or ["--family beta (a range) or gaussian (no limits)"])
 
     def refuse_outside(self, limits: Range) -> None:
         """Raise an error at the first reward outside a range."""
@@ -85,16 +94,19 @@ class Estimator(ABC):
     family: ClassVar[str]
     """The family's name."""
     given: ClassVar[tuple[str, ...]] = ()
-    """What the user may say, and is found from the log otherwise."""
+    """The fields of the family that the user may give; else they are found from the log."""
     integer: ClassVar[bool] = True
-    """Whether statistics are whole numbers, so that many units have the same."""
+    """Whether statistics are whole numbers, so that many units have the same ones."""
     statistics: int = 1
-    """How many sums are kept of rewards."""
+    """The number of statistics of a reward."""
 
     @classmethod
     @abstractmethod
     def of_log(cls, rewards: Rewards, given: Mapping[str, Any]) -> Self:
-        """Make an estimator for these rewards; the first impossible one is an error at its row."""
+        """Make an estimator for these rewards, with the fields that the user gave.
+
+        The first impossible reward is an error at its row.
+        """
 
     @abstractmethod
     def statistics_of(self, values: Floats) -> Floats:
@@ -106,8 +118,8 @@ class Estimator(ABC):
     ) -> tuple[Floats, Floats]:
         """Return the likeliest parameters, [pair, type, d], and the common ones.
 
-        They follow from plays [pair, type] and sums [pair, type, k]. Newton's method starts from
-        ``common`` and, if given, from the parameters ``near``.
+        They follow from plays [pair, type] and sums of statistics [pair, type, k]. Newton's method
+        starts from ``common`` and, if given, from the parameters ``near``.
         """
 
     @abstractmethod
@@ -119,24 +131,25 @@ class Estimator(ABC):
         """Return the mean rewards, [pair, type], in the user's units."""
 
     def rows(self, parameters: Floats, common: Floats) -> Floats:
-        """Return what a problem file says of each pair and type: the means, or [.., value]."""
+        """Return a problem file's entry for each pair and type: the mean, or a list of numbers."""
         return self.means(parameters, common)
 
     @abstractmethod
     def fields(self, common: Floats) -> dict[str, Any]:
-        """Return what a problem file says besides: the family's fields, and the range, if any."""
+        """Return the family's fields in a problem file, and the range, if there is one."""
 
     @property
     def begin(self) -> Floats:
-        """Where Newton's method for the common parameters starts."""
+        """The common parameters from which Newton's method starts."""
         return np.zeros(0)
 
     def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
         """Return the mean statistics of a reward of each pair, over all units: [pair, k].
 
-        Half a reward of all arms together is added, for arms that were played little. ``within``
-        are the sum of squares within cells and its degrees of freedom, for families that use them.
+        Half a reward of the mean over all pairs is added, for pairs that were played little.
+        ``within`` holds the sum of squares within cells and its degrees of freedom, for families
+        that use them.
         """
-        everywhere = sums.sum(axis=0) / plays.sum()
-        pooled: Floats = (sums + 0.5 * everywhere) / (plays[:, np.newaxis] + 0.5)
+        overall = sums.sum(axis=0) / plays.sum()
+        pooled: Floats = (sums + 0.5 * overall) / (plays[:, np.newaxis] + 0.5)
         return pooled

@@ -1,13 +1,13 @@
-"""Gaussian rewards: normal with mean μ_i(θ) and one known deviation σ, in the user's units.
+"""Gaussian rewards: normal with mean μ_i(θ) and one known standard deviation σ.
 
-They have no range. One unit is 2σ: then the deviation is ½ and a reward is sub-Gaussian with
-parameter ½, as any reward in [0, 1] is. So FP-UCB's radius √(3 ln k/n), Theorem 1 and the envelope
-of leaps hold as they stand, for they rest on Hoeffding's inequality alone, which is the same here;
-gaps and bounds scale with 2σ in place of the width of a range; and the divergence of two laws is
+They have no range. One unit is 2σ, so that the deviation is ½ and a reward is sub-Gaussian with
+parameter ½, as any reward in [0, 1] is. FP-UCB's radius √(3 ln k/n), Theorem 1 and the envelope of
+leaps rest on Hoeffding's inequality alone, which is the same here, so they hold as they stand. Gaps
+and bounds scale with 2σ in place of the width of a range, and the divergence of two laws is
 2(μ − μ')². What does not carry over is μ ≤ 1: an α or a Δ may be larger than one unit.
 
-The statistic is the sum. 0 is put between the smallest and the largest mean of Θ, so that sums of
-many rewards keep their digits.
+The statistic is the sum. The middle between the smallest and the largest mean of Θ is mapped to 0,
+so that sums of many rewards keep their digits.
 """
 
 from __future__ import annotations
@@ -30,14 +30,18 @@ from fpbandits.families.estimator import Estimator, Rewards
 
 UNBOUNDED: Range = (-math.inf, math.inf)
 _LARGEST = 1e100
-_FURTHEST = 1e6
+"""The largest mean or deviation, in the user's units: squares of them stay finite."""
+_WIDEST = 1e6
+"""How many deviations the means may be apart."""
 _MOST_ZEROS = 0.2
-"""With more zeros in a log, and nothing below, its rewards are no normal ones."""
+"""Rewards are not normal if more than this share of them is 0 and none is below 0."""
+_LEAST_LOG_SIGMA = -15.0
+"""The lowest logarithm of a fitted deviation, relative to the log's own."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gaussian(RewardFamily):
-    """Normal rewards of known deviation."""
+    """Normal rewards of known ``deviation``; it and ``zero`` are in the user's units."""
 
     name = "gaussian"
     fields = ("deviation",)
@@ -58,7 +62,7 @@ class Gaussian(RewardFamily):
             wanted = "be above 0, the standard deviation of a reward in your own units"
             raise wrong_value("deviation", given, wanted)
         low, high = float(matrix.min()), float(matrix.max())
-        if high - low > _FURTHEST * deviation:
+        if high - low > _WIDEST * deviation:
             raise InputError(
                 f"the means lie between {number_text(low)} and {number_text(high)}, more than a "
                 f"million times the deviation {number_text(deviation)} apart: one reward tells all",
@@ -75,16 +79,16 @@ class Gaussian(RewardFamily):
         return 2 * self.deviation
 
     def of_means(self, means: Numbers, names: Names) -> Gaussian:
-        """Check the means as those of a problem are, and keep 0 where it is."""
+        """Map the same reward to 0, whatever the means."""
         return replace(super().of_means(means, names), zero=self.zero)
 
     def law(self, model: int) -> Floats:
-        """Return the mean, in units of 2σ."""
+        """Return the mean of each arm, in units of 2σ, as the one column."""
         return np.array(self.unit_means[model])[:, np.newaxis]
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        """Draw a normal: the sum of n rewards has n times their mean and √n times the deviation."""
+        """Draw a normal number: n rewards have n times the mean and √n times the deviation, ½."""
         total = plays * law[arm, 0] + 0.5 * math.sqrt(plays) * random.standard_normal()
         statistics[0] += total
         return float(total)
@@ -97,7 +101,7 @@ class Gaussian(RewardFamily):
         return (reward,)
 
     def costs(self) -> tuple[Floats, Floats]:
-        # −ln of the density is 2(r − μ)², of which 2r² is shared by all.
+        # −ln of the density is 2(r − μ)² and a constant; 2r² is the same for all models.
         return 2 * self.unit_means**2, -4 * self.unit_means[:, :, np.newaxis]
 
     def expected(self, model: int) -> Floats:
@@ -115,8 +119,9 @@ class Gaussian(RewardFamily):
 class GaussianEstimator(Estimator):
     """Means, and the deviation that all share, from Σx and Σx².
 
-    Inside, x is a reward less the log's mean, over its deviation, so that sums keep their digits.
-    The common parameter is ln σ, unless the deviation is given.
+    x is a reward less ``middle``, over ``scale``: the mean and the deviation of all rewards in the
+    log, so that sums keep their digits. Parameters are on the scale of x. The common parameter is
+    ln σ, unless the deviation is given.
     """
 
     family = "gaussian"
@@ -135,7 +140,7 @@ class GaussianEstimator(Estimator):
         if rewards.values.min() >= 0 and (rewards.values == 0).mean() > _MOST_ZEROS:
             raise InputError(
                 f"{(rewards.values == 0).mean():.0%} of rewards are 0, and none is below: they are "
-                f"not normal. Use {rewards.fitting_families()}"
+                f"not normal. Use {rewards.suggest_families()}"
             )
         scale = float(rewards.values.std())
         if not scale > 1e-12 * float(np.abs(rewards.values).max()):
@@ -152,22 +157,22 @@ class GaussianEstimator(Estimator):
         return np.zeros(1 if self.deviation is None else 0)
 
     def _sigma(self, common: Floats) -> float:
-        """σ inside."""
+        """Return σ on the scale of x: as given, or from the common parameter."""
         if self.deviation is not None:
             return self.deviation / self.scale
-        return math.exp(max(float(common[0]), -15.0))
+        return math.exp(max(float(common[0]), _LEAST_LOG_SIGMA))
 
     def statistics_of(self, values: Floats) -> Floats:
-        inside = (values - self.middle) / self.scale
-        return np.stack([inside, inside**2], axis=1)
+        x = (values - self.middle) / self.scale
+        return np.stack([x, x**2], axis=1)
 
     def pooled(self, plays: Floats, sums: Floats, within: Floats | None) -> Floats:
-        """Take the variance within cells: the variance between types is not the rewards' own."""
+        """Take the variance within cells: it does not include the variance between types."""
         pooled = super().pooled(plays, sums, within)
-        spread = float(sums[:, 1].sum() / plays.sum())
+        variance = float(sums[:, 1].sum() / plays.sum())
         if within is not None:
-            spread = float(within[0] / within[1])
-        pooled[:, 1] = pooled[:, 0] ** 2 + max(spread, 1e-9)
+            variance = float(within[0] / within[1])
+        pooled[:, 1] = pooled[:, 0] ** 2 + max(variance, 1e-9)
         return pooled
 
     def maximise(
@@ -189,5 +194,5 @@ class GaussianEstimator(Estimator):
         return means
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        found = self._sigma(common) * self.scale
-        return {"deviation": self.deviation or float(f"{found:.6g}")}  # no log knows more digits
+        rounded = float(f"{self._sigma(common) * self.scale:.6g}")  # no log determines more digits
+        return {"deviation": self.deviation or rounded}

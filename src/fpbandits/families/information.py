@@ -1,6 +1,6 @@
-"""Divergences without cancellation: accurate where two laws are nearly the same.
+"""Divergences without cancellation: accurate where two distributions are nearly the same.
 
-A lower bound divides by a divergence, so its relative accuracy counts.
+A lower bound divides by a divergence, so its relative error matters.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from numpy.polynomial.polynomial import polyval
 from fpbandits.core.arrays import Floats
 
 IMPOSSIBLE = 1e250
-"""The cost of a reward that a model rules out: beyond all others, but finite, as 0 · ∞ is not."""
+"""The cost, in nats, of a reward that a model rules out: finite, so that 0 times it is 0."""
 
 
 def information(p: Floats, q: Floats) -> Floats:
-    """Return p·ln(p/q) − p + q, which adds up over the outcomes to the divergence of p from q.
+    """Return p·ln(p/q) − p + q. Its sum over all outcomes is the divergence D(p‖q).
 
-    Each is non-negative, so that nothing cancels in the sum. With u = q/p − 1 it is
-    p·(u − ln(1 + u)), which has a series for small u: the divergence keeps its relative accuracy
-    where p and q are nearly equal, and a lower bound divides by it.
+    Every term is non-negative, so that nothing cancels in the sum. With u = q/p − 1 a term is
+    p·(u − ln(1 + u)), which has a series for small u: so it is accurate where p and q are nearly
+    equal, too.
     """
     p, q = np.broadcast_arrays(p, q)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -30,8 +30,8 @@ def information(p: Floats, q: Floats) -> Floats:
         v = np.where(small, u, 0.0)
         series = v * v * polyval(v, [(-1) ** n / n for n in range(2, 10)])
         log_ratio = np.where(np.abs(u) < 0.5, np.log1p(u), np.log(q) - np.log(p))
-        information = np.where(small, p * series, (q - p) - p * log_ratio)
-    return np.where(p == 0, q, information)
+        terms = np.where(small, p * series, (q - p) - p * log_ratio)
+    return np.where(p == 0, q, terms)
 
 
 def minus_log(p: Floats) -> Floats:

@@ -1,14 +1,14 @@
 """Revenue: nothing, or an amount that varies.
 
-An arm pays with chance p, and then an amount with a gamma distribution of mean m and shape k; k is
-common to all arms and models, and the amount's deviation is m/√k. A row holds a chance and a mean
-amount for each arm, in the user's units, and the mean reward is p·m. The statistics are how often
-an arm paid, how often it did not, and the sum of its amounts.
+With chance p an arm pays an amount, which has a gamma distribution of mean m, shape k and standard
+deviation m/√k; k is the same for all arms and models. A row holds a chance and a mean amount for
+each arm, in the user's units, and the mean reward is p·m. The statistics are how often an arm paid,
+how often it did not, and the sum of its amounts.
 
 Rewards have no upper limit. One unit is twice the largest standard deviation of any arm under any
 model, so that no deviation is above ½, as with rewards in [0, 1]. Gamma tails are heavier than
-those of a normal distribution, though: what rests on Hoeffding's inequality (FP-UCB's radius and
-Theorem 1's constants, leaps) is not proven for them, so simulations go play by play. Likelihoods,
+those of a normal distribution, though: what rests on Hoeffding's inequality (FP-UCB's radius,
+Theorem 1's constants, leaps) is not proven here, so simulations go play by play. Likelihoods,
 divergences and the lower bound are exact.
 """
 
@@ -29,11 +29,15 @@ from fpbandits.core.table import checked_lists
 from fpbandits.errors import InputError, wrong_value
 from fpbandits.families.base import RewardFamily
 from fpbandits.families.binomial import draw_binomial
-from fpbandits.families.estimator import Estimator, Rewards
+from fpbandits.families.estimator import LARGEST_LOG_ODDS, LEAST_CHANCE, Estimator, Rewards
 from fpbandits.families.information import information, minus_log
 
 _LARGEST = 1e100
-_LEAST_SHAPE, _MOST_SHAPE = 1e-3, 1e6
+"""The largest mean amount, in the user's units: its square stays finite."""
+_LEAST_SHAPE = 1e-3
+"""The least shape, given or fitted."""
+_LARGEST_SHAPE = 1e6
+"""The largest shape, given or fitted."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +56,7 @@ class Revenue(RewardFamily):
     shape: float
     rates: Floats
     unit: float
-    """How many of the user's units make one."""
+    """How many of the user's units make one unit."""
     range: Range = (0.0, math.inf)
     means: Floats = field(init=False)
 
@@ -63,16 +67,16 @@ class Revenue(RewardFamily):
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> Revenue:
         rates = checked_lists(rows, names, 2, "numbers", "a chance and a mean amount")
-        shape = _shape(fields["shape"])
+        shape = _checked_shape(fields["shape"])
         chance, amount = rates[..., 0], rates[..., 1]
         for row, column in np.argwhere(~((chance >= 0) & (chance <= 1)))[:1]:
-            found = f"{number_text(chance[row, column])} is not a probability"
+            reason = f"{number_text(chance[row, column])} is not a probability"
             wanted = "a cell is [chance, mean amount]"
-            raise InputError(f"{found}: {wanted}", place=names.place(row, column))
+            raise InputError(f"{reason}: {wanted}", place=names.place(row, column))
         for row, column in np.argwhere(~((amount > 0) & (amount <= _LARGEST)))[:1]:
-            found = f"the mean amount {number_text(amount[row, column])} must be above 0"
-            raise InputError(found, place=names.place(row, column))
-        squares = chance * amount**2 * (1 + 1 / shape)
+            reason = f"the mean amount {number_text(amount[row, column])} must be above 0"
+            raise InputError(reason, place=names.place(row, column))
+        squares = chance * amount**2 * (1 + 1 / shape)  # the mean square of a reward
         deviation = math.sqrt(float((squares - (chance * amount) ** 2).max()))
         if not deviation > 0:
             raise InputError("no arm ever pays under any model", about=("models",))
@@ -87,14 +91,14 @@ class Revenue(RewardFamily):
         return self.unit
 
     def law(self, model: int) -> Floats:
-        """Return the chance, the shape of an amount and, in units, its scale."""
+        """Return for each arm its chance, and the shape and scale of the gamma amount, in units."""
         chance, amount = self.rates[model].T
         scale = amount / (self.shape * self.unit)
         return np.column_stack([chance, np.full_like(chance, self.shape), scale])
 
     @staticmethod
     def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
-        """Draw how often it pays, and the sum of amounts: it is gamma, too."""
+        """Draw how often the arm pays, and the sum of the amounts, which is gamma, too."""
         if plays == 1:
             paid = 1 if random.random() < law[arm, 0] else 0
         else:
@@ -129,24 +133,25 @@ class Revenue(RewardFamily):
         raise InputError("means alone do not make revenue: name a true model instead")
 
     def divergence(self, truth: int, others: Ints) -> Floats:
-        (p, m), (q, other) = self.rates[truth].T, np.moveaxis(self.rates[others], -1, 0)
-        # Of two gamma distributions of one shape: k·(ln(m′/m) + m/m′ − 1).
-        amounts = p * self.shape * information(np.ones_like(m), m / other)
+        (p, m), (q, other_m) = self.rates[truth].T, np.moveaxis(self.rates[others], -1, 0)
+        # The divergence of two gamma distributions of one shape is k·(ln(m′/m) + m/m′ − 1).
+        amounts = p * self.shape * information(np.ones_like(m), m / other_m)
         divergence: Floats = information(p, q) + information(1 - p, 1 - q) + amounts
         return divergence
 
     def same_law(self, truth: int, arm: int) -> Bools:
         chance, amount = self.rates[:, arm].T
-        pays_alike = np.abs(amount / amount[truth] - 1) <= TOLERANCE
-        same: Bools = pays_alike | (chance[truth] == 0)
+        same_amount = np.abs(amount / amount[truth] - 1) <= TOLERANCE
+        same: Bools = same_amount | (chance[truth] == 0)
         same &= np.abs(chance - chance[truth]) <= TOLERANCE
         return same
 
 
-def _shape(given: object) -> float:
+def _checked_shape(given: object) -> float:
+    """Return the shape that the user gives, validated."""
     shape = checks.number(given, "shape")
-    if not _LEAST_SHAPE <= shape <= _MOST_SHAPE:
-        wanted = f"be between {_LEAST_SHAPE:g} and {_MOST_SHAPE:g}"
+    if not _LEAST_SHAPE <= shape <= _LARGEST_SHAPE:
+        wanted = f"be between {_LEAST_SHAPE:g} and {_LARGEST_SHAPE:g}"
         raise wrong_value("shape", given, f"{wanted}: amounts deviate by mean/√shape")
     return shape
 
@@ -154,9 +159,9 @@ def _shape(given: object) -> float:
 class RevenueEstimator(Estimator):
     """Log-odds of chances, logarithms of mean amounts, and the shape that all share.
 
-    The statistics are how often a pair paid, Σx and Σ ln x, with x an amount over the log's mean
-    amount. The common parameter is ln k, unless the shape is given: with means m the likeliest k
-    solves ln k − ψ(k) = mean of ln m − ln x.
+    The statistics are how often a pair paid, Σx and Σ ln x, where x is an amount over ``scale``,
+    the mean amount of the log. The common parameter is ln k, unless the shape is given. For means m
+    the likeliest k solves ln k − ψ(k) = mean of ln m − ln x.
     """
 
     family = "revenue"
@@ -177,16 +182,17 @@ class RevenueEstimator(Estimator):
         if not len(paid):
             raise InputError("all rewards are 0: there is nothing to learn from them")
         shape = given.get("shape")
-        return cls(float(paid.mean()), None if shape is None else _shape(shape))
+        return cls(float(paid.mean()), None if shape is None else _checked_shape(shape))
 
     @property
     def begin(self) -> Floats:
         return np.zeros(1 if self.shape is None else 0)
 
     def _shape(self, common: Floats) -> float:
+        """Return k: as given, or from the common parameter."""
         if self.shape is not None:
             return self.shape
-        return min(max(math.exp(min(float(common[0]), 30.0)), _LEAST_SHAPE), _MOST_SHAPE)
+        return min(max(math.exp(min(float(common[0]), 30.0)), _LEAST_SHAPE), _LARGEST_SHAPE)
 
     def statistics_of(self, values: Floats) -> Floats:
         amounts = values / self.scale
@@ -199,38 +205,40 @@ class RevenueEstimator(Estimator):
     ) -> tuple[Floats, Floats]:
         from scipy.special import digamma, zeta
 
-        paid = np.maximum(sums[..., 0], 1e-11)
-        chance = np.clip(paid / plays, 1e-11, 1 - 1e-11)
+        paid = np.maximum(sums[..., 0], LEAST_CHANCE)
+        chance = np.clip(paid / plays, LEAST_CHANCE, 1 - LEAST_CHANCE)
         logs = np.log(np.maximum(sums[..., 1], 1e-300) / paid)
         if self.shape is None:
-            spread = max(float((paid * logs - sums[..., 2]).sum() / paid.sum()), 1e-12)
-            k = (3 - spread + math.sqrt((spread - 3) ** 2 + 24 * spread)) / (12 * spread)
-            for _ in range(4):  # it is within 2 % to begin with
-                k -= (math.log(k) - float(digamma(k)) - spread) / (1 / k - float(zeta(2, k)))
-                k = min(max(k, _LEAST_SHAPE), _MOST_SHAPE)
+            excess = max(float((paid * logs - sums[..., 2]).sum() / paid.sum()), 1e-12)
+            k = (3 - excess + math.sqrt((excess - 3) ** 2 + 24 * excess)) / (12 * excess)
+            for _ in range(4):  # Newton's steps from an approximation within 2 %
+                k -= (math.log(k) - float(digamma(k)) - excess) / (1 / k - float(zeta(2, k)))
+                k = min(max(k, _LEAST_SHAPE), _LARGEST_SHAPE)
             common = np.array([math.log(k)])
         return np.stack([np.log(chance) - np.log1p(-chance), logs], axis=-1), common
 
     @staticmethod
     def _rates(parameters: Floats) -> tuple[Floats, Floats]:
-        """Return the log-odds and the logarithms of mean amounts, neither beyond reason."""
-        return np.clip(parameters[..., 0], -25, 25), np.clip(parameters[..., 1], -60, 60)
+        """Return log-odds and logarithms of mean amounts, clipped so that nothing overflows."""
+        log_odds = np.clip(parameters[..., 0], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        return log_odds, np.clip(parameters[..., 1], -60, 60)
 
     def laws(self, parameters: Floats, common: Floats) -> tuple[Floats, Floats]:
-        odds, logs = self._rates(parameters)
+        log_odds, logs = self._rates(parameters)
         k = self._shape(common)
         constant = math.lgamma(k) - k * math.log(k) + math.log(self.scale)
-        paid = constant + k * logs - odds
+        paid = constant + k * logs - log_odds
         cost = [paid, k * np.exp(-logs), np.full_like(paid, 1 - k)]
-        return np.logaddexp(0, odds), np.stack(cost, axis=-1)
+        return np.logaddexp(0, log_odds), np.stack(cost, axis=-1)
 
     def means(self, parameters: Floats, common: Floats) -> Floats:
         means: Floats = self.rows(parameters, common).prod(axis=-1)
         return means
 
     def rows(self, parameters: Floats, common: Floats) -> Floats:
-        odds, logs = self._rates(parameters)
-        return np.stack([1 / (1 + np.exp(-odds)), self.scale * np.exp(logs)], axis=-1)
+        log_odds, logs = self._rates(parameters)
+        return np.stack([1 / (1 + np.exp(-log_odds)), self.scale * np.exp(logs)], axis=-1)
 
     def fields(self, common: Floats) -> dict[str, Any]:
-        return {"shape": self.shape or float(f"{self._shape(common):.6g}")}  # no log knows more
+        rounded = float(f"{self._shape(common):.6g}")  # no log determines more digits
+        return {"shape": self.shape or rounded}

@@ -1,8 +1,9 @@
-"""Two-point rewards: an arm pays its own value with a probability, else nothing.
+"""Two-point rewards: an arm pays a value of its own with some probability, else 0.
 
-A price is paid or not, and it differs from arm to arm. In a problem file these are Bernoulli
-rewards with a ``value`` for each arm, and a row holds probabilities; the mean reward of an arm is
-its probability times its value. The range is that of all rewards together, nothing included.
+An example is a price, which is paid or not, and differs from arm to arm. In a problem file these
+are Bernoulli rewards with a ``value`` for each arm, and a row holds probabilities. The mean reward
+of an arm is its probability times its value. The range goes from the lowest to the highest of all
+values and 0.
 
 The statistics are how often an arm paid, and how often it did not.
 """
@@ -22,14 +23,14 @@ from fpbandits.core.checks import Numbers, Range, number_text
 from fpbandits.core.names import Names
 from fpbandits.core.table import checked_means
 from fpbandits.errors import InputError, counted, quote, wrong_type
-from fpbandits.families.base import RewardFamily, frozen
+from fpbandits.families.base import RewardFamily, freeze
 from fpbandits.families.binomial import draw_binomial
 from fpbandits.families.information import information, minus_log
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoPoint(RewardFamily):
-    """``value`` of the arm with probability ``probabilities[θ, arm]``, else 0."""
+    """Rewards of ``value[arm]`` with probability ``probabilities[θ, arm]``, else 0."""
 
     name = "bernoulli"
     table = "probabilities"
@@ -48,9 +49,9 @@ class TwoPoint(RewardFamily):
     @classmethod
     def checked(cls, rows: Numbers, names: Names, range: Range, **fields: Any) -> TwoPoint:
         if range != (0.0, 1.0):
-            needless = "value says what each arm can pay: leave out the range"
-            raise InputError(needless, about=("range",))
-        value = _values(fields["value"], names)
+            reason = "value says what each arm can pay: leave out the range"
+            raise InputError(reason, about=("range",))
+        value = _checked_values(fields["value"], names)
         limits = min(0.0, float(value.min())), max(0.0, float(value.max()))
         chances = checked_means(rows, names, (-math.inf, math.inf))
         for row, column in np.argwhere(~((chances >= 0) & (chances <= 1)))[:1]:
@@ -68,18 +69,19 @@ class TwoPoint(RewardFamily):
     @cached_property
     def unit_value(self) -> Floats:
         """The values on [0, 1]."""
-        return frozen(self.to_unit(self.value))
+        return freeze(self.to_unit(self.value))
 
     @cached_property
-    def _nothing(self) -> float:
+    def _unit_nothing(self) -> float:
+        """A reward of 0 in the user's units, on [0, 1]."""
         return float(self.to_unit(np.array(0.0)))
 
     def chances(self) -> Floats:
         return np.stack([1 - self.probabilities, self.probabilities], axis=-1)
 
     def law(self, model: int) -> Floats:
-        """Return the probability of the value, and what it and nothing are on [0, 1]."""
-        nothing = np.full_like(self.unit_value, self._nothing)
+        """Return for each arm the probability of its value, and on [0, 1] that value and 0."""
+        nothing = np.full_like(self.unit_value, self._unit_nothing)
         return np.column_stack([self.probabilities[model], self.unit_value, nothing])
 
     @staticmethod
@@ -98,7 +100,7 @@ class TwoPoint(RewardFamily):
         return 2
 
     def statistics_of(self, arm: int, reward: float) -> tuple[float, ...]:
-        paid, nothing = float(self.unit_value[arm]), self._nothing
+        paid, nothing = float(self.unit_value[arm]), self._unit_nothing
         near = TOLERANCE * abs(paid - nothing)  # a value may be tiny beside those of other arms
         if abs(reward - paid) <= near:
             return 1.0, 0.0
@@ -122,10 +124,11 @@ class TwoPoint(RewardFamily):
         return self.with_rows(self.rows.reshape(1, -1), value=np.tile(self.value, len(self.rows)))
 
     def of_means(self, means: Numbers, names: Names) -> TwoPoint:
-        """Take each mean for its arm's probability times its value."""
+        """Divide each mean by its arm's value, which gives the probability."""
         given = names.check_count(0, means)
         rewards = np.array([checks.number(m, *names.place(0, arm)) for arm, m in enumerate(given)])
-        # 0.3 may be a chance of 9 EUR, if every model promises more than 0.3 EUR.
+        # All of them may be chances, mistaken for means: 0.3 of 9 EUR, say, where the mean reward
+        # is above 0.3 EUR under every model.
         below = rewards < np.minimum(np.abs(self.means).min(axis=0), 1)
         if (below & (rewards >= 0)).all():
             wanted = ",".join(f"{mean:.6g}" for mean in rewards * self.value)
@@ -148,31 +151,31 @@ class TwoPoint(RewardFamily):
 
 
 def profits(value: Any, cost: Any) -> Any:
-    """Return what each arm earns when it sells: its value less its cost, one for all or a list."""
+    """Return value less cost, by arm; the cost is one number for all arms, or a list."""
     if value is None:
         raise InputError("cost goes with value: profit = value − cost", about=("cost",))
     if not checks.is_list(value):
-        return value  # refused as it is
+        return value  # `TwoPoint.checked` refuses it
     costs = checks.plain_list(cost) if checks.is_list(cost) else [cost] * len(value)
     if len(costs) != len(value):
-        found = f"cost has {len(costs)} numbers for {len(value)} in value"
-        raise InputError(found, about=("cost",))
-    pairs = zip(checks.plain_list(value), costs, strict=True)
-    return [checks.number(one, "value") - checks.number(other, "cost") for one, other in pairs]
+        reason = f"cost has {len(costs)} numbers for {len(value)} in value"
+        raise InputError(reason, about=("cost",))
+    both = zip(checks.plain_list(value), costs, strict=True)
+    return [checks.number(price, "value") - checks.number(spent, "cost") for price, spent in both]
 
 
-def _values(given: Any, names: Names) -> Floats:
+def _checked_values(given: Any, names: Names) -> Floats:
+    """Return a value for each column of the table: given by arm, or by context and arm."""
     if not checks.is_list(given):
         raise wrong_type("value", given, "a list with what each arm can pay")
     values = checks.plain_list(given)
     if len(values) not in (len(names.arms), names.columns):
-        found = f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}"
-        raise InputError(found, about=("value",))
-    everyone = names.arms * (len(values) // len(names.arms))
-    numbers = np.array(
-        [checks.number(v, ("value", a)) for v, a in zip(values, everyone, strict=True)]
-    )
-    for arm in np.flatnonzero(numbers == 0)[:1]:
-        nothing = f"arm {quote(everyone[arm])} pays 0 at best: leave it out"
-        raise InputError(nothing, place=("value",))
+        reason = f"value has {len(values)} numbers for {counted(len(names.arms), 'arm')}"
+        raise InputError(reason, about=("value",))
+    arms = names.arms * (len(values) // len(names.arms))
+    both = zip(values, arms, strict=True)
+    numbers = np.array([checks.number(value, ("value", arm)) for value, arm in both])
+    for index in np.flatnonzero(numbers == 0)[:1]:
+        reason = f"arm {quote(arms[index])} pays 0 at best: leave it out"
+        raise InputError(reason, place=("value",))
     return np.tile(numbers, names.columns // len(numbers))

@@ -1,10 +1,10 @@
-"""The simulations behind the report, and where their results are stored.
+"""The simulations behind the report: which there are, and how they are run and stored.
 
 The paper simulates three sets of models under five truths; its horizons are not stated. Each
 experiment here is one policy under one truth. *Near* experiments go to T = 10⁶, for the paper's own
-figures; *far* ones go to T = 10¹² for UCB1 and to 10¹⁵ for the others, among them our default
-policy, which the paper does not have. Six more settings are counterexamples: problems on which a
-statement of the paper fails.
+figures. *Far* ones go to T = 10¹⁵, or to 10¹² where that is too costly or not needed. Among them is
+our default policy, which the paper does not have. Six more settings are counterexamples: problems
+on which a statement of the paper fails.
 
 Finished runs are stored in the folder of results, so an interrupted reproduction can be resumed.
 """
@@ -41,7 +41,12 @@ LEAST_RUNS = 10
 Distance = Literal["near", "far"]
 """How far an experiment goes."""
 
-_NEAR_END, _FAR_END, _FURTHEST_END = 10**6, 10**12, 10**15
+NEAR_END = 10**6
+"""The last time of near experiments."""
+_FAR_END = 10**12
+"""The last time of far experiments with UCB1, and of some counterexamples."""
+_FARTHEST_END = 10**15
+"""The last time of the other far experiments."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,9 @@ class Setting:
     horizon: int = 10**5
 
 
-_TWO, _PERMUTATIONS, _GRID = (built_in(f"paper:{name}") for name in ("two", "permutations", "grid"))
+_TWO = built_in("paper:two")
+_PERMUTATIONS = built_in("paper:permutations")
+_GRID = built_in("paper:grid")
 PAPER = (
     Setting("two-1", "two models, truth θ¹", _TWO, "theta1", 10**3),
     Setting("two-2", "two models, truth θ²", _TWO, "theta2", 10**4),
@@ -73,14 +80,14 @@ PAPER = (
 
 def _counterexample(name: str, *models: list[float]) -> Setting:
     """Return a setting of Bernoulli models with these means, the first of them true."""
-    listed = ", ".join(
+    rows = ", ".join(
         f"({', '.join(f'{mean:g}'.lstrip('0') for mean in means)})" for means in models
     )
     problem = Problem.bernoulli(models, name=name)
-    return Setting(name, f"Θ = {{{listed}}}, truth the first", problem, "theta1")
+    return Setting(name, f"Θ = {{{rows}}}, truth the first", problem, "theta1")
 
 
-BEYOND = (
+COUNTEREXAMPLES = (
     _counterexample("minimum", [0.5, 0.49], [0.01, 0.9], [0.501, 0.502]),
     _counterexample("forgotten", [0.5, 0.49], [0.5, 0.9], [0.501, 0.502]),
     _counterexample("constants", [0.5, 0.3], [0.5, 0.51]),
@@ -97,12 +104,14 @@ BEYOND = (
     ),
     Setting("tied", "256 models, truth [.4, .6, .3, .2]", _GRID, "0.4,0.6,0.3,0.2"),
 )
-"""Counterexamples: to Propositions 1 and 2, Remark 1, and three to FP-UCB's optimality."""
+"""To Proposition 1, Proposition 2 and Remark 1, and three to FP-UCB's optimality."""
 
-SETTINGS = {setting.name: setting for setting in (*PAPER, *BEYOND)}
+SETTINGS = {setting.name: setting for setting in (*PAPER, *COUNTEREXAMPLES)}
+"""All settings, by name."""
 
 SAME_TRUTH = {"grid-6": "permutations"}
-"""Settings with the same truth as another and a different Θ: policies without models play alike."""
+"""A setting, and another with the same truth and a different Θ. Policies that do not use Θ play
+alike in both, and are simulated in the second only."""
 
 WITHOUT_MODELS = (UCB1.name, Thompson.name)
 """The policies that do not use Θ."""
@@ -156,8 +165,8 @@ class Experiment:
         )
         return make_cell(self.setting.problem, self.policy, spec)
 
-    def has_result(self, result: Result) -> bool:
-        """Return whether a result is of this experiment, with any seed and number of runs."""
+    def matches(self, result: Result) -> bool:
+        """Return whether a result comes from this experiment, with any seed and number of runs."""
         return (
             result.problem == self.setting.problem
             and result.truth == self.setting.truth
@@ -171,52 +180,54 @@ def experiment_name(setting: str, policy: str, distance: Distance) -> str:
     return f"{setting}-{policy}-{distance}"
 
 
-def _experiments() -> dict[str, Experiment]:
+def _list_experiments() -> dict[str, Experiment]:
+    """Return all experiments, by name."""
     near_and_far = []
     for setting in PAPER:
         for policy, end, share in (
-            (FPUCB(), _FURTHEST_END, 1.0),
+            (FPUCB(), _FARTHEST_END, 1.0),
             (UCB1(), _FAR_END, 0.2),
-            (Thompson(), _FURTHEST_END, 1.0),
+            (Thompson(), _FARTHEST_END, 1.0),
         ):
             if policy.name not in WITHOUT_MODELS or setting.name not in SAME_TRUTH:
-                near_and_far.append(Experiment(setting, policy, "near", _NEAR_END))
+                near_and_far.append(Experiment(setting, policy, "near", NEAR_END))
                 near_and_far.append(Experiment(setting, policy, "far", end, share))
-    minimum, forgotten, constants, certain, laws, tied = BEYOND
+    minimum, forgotten, constants, certain, laws, tied = COUNTEREXAMPLES
     far_only: list[tuple[Setting, Policy, int, float]] = [
         (minimum, FPUCB(), _FAR_END, 0.2),
         (forgotten, FPUCB(), _FAR_END, 0.2),
         (constants, FPUCB(), _FAR_END, 0.2),
         (constants, UCB1(), _FAR_END, 0.2),
-        (certain, FPUCB(), _FURTHEST_END, 1.0),
-        (certain, Optimist(), _FURTHEST_END, 1.0),
-        (laws, FPUCB(), _FURTHEST_END, 1.0),
-        (tied, FPUCB(), _FURTHEST_END, 0.2),
-        *((setting, DEFAULT(), _FURTHEST_END, 0.2) for setting in PAPER),
+        (certain, FPUCB(), _FARTHEST_END, 1.0),
+        (certain, Optimist(), _FARTHEST_END, 1.0),
+        (laws, FPUCB(), _FARTHEST_END, 1.0),
+        (tied, FPUCB(), _FARTHEST_END, 0.2),
+        *((setting, DEFAULT(), _FARTHEST_END, 0.2) for setting in PAPER),
     ]
-    more = [
+    far = [
         Experiment(setting, policy, "far", end, share) for setting, policy, end, share in far_only
     ]
-    return {experiment.name: experiment for experiment in (*near_and_far, *more)}
+    return {experiment.name: experiment for experiment in (*near_and_far, *far)}
 
 
-EXPERIMENTS = _experiments()
+EXPERIMENTS = _list_experiments()
+"""All experiments, by name."""
 
 
 def run_experiments(folder: Path, *, runs: int, seed: int, **how: Any) -> dict[str, Result]:
-    """Return the result of every experiment; runs that the folder holds are not played again.
+    """Return the result of every experiment, by name; play only runs that the folder lacks.
 
-    ``how``: workers, executor and progress, as in `play_cells`.
+    ``how`` holds workers, executor and progress, as in `play_cells`.
     """
     cells = {name: experiment.cell(runs, seed) for name, experiment in EXPERIMENTS.items()}
     return play_cells(cells, out=folder, **how)
 
 
 def find_experiments(folder: Path) -> dict[str, Result]:
-    """Return the results in a folder, which any version of the package may have written."""
+    """Return the stored results of all experiments; any version may have written them."""
     results = load_results(folder)
     if results.keys() != EXPERIMENTS.keys() or not all(
-        experiment.has_result(results[name]) for name, experiment in EXPERIMENTS.items()
+        experiment.matches(results[name]) for name, experiment in EXPERIMENTS.items()
     ):
         raise ConflictError("holds other experiments than this version has", place=(shown(folder),))
     return results
@@ -224,9 +235,9 @@ def find_experiments(folder: Path) -> dict[str, Result]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """One run of FP-UCB on the 24 permutations: ``arms[k]`` are the arms played in episode k.
+    """One run of FP-UCB on the 24 permutations.
 
-    ``arms[0]`` are those of the initialisation.
+    ``arms[k]`` holds the arms played in episode k, and ``arms[0]`` those of the initialisation.
     """
 
     seed: int
@@ -237,13 +248,13 @@ def play_episodes(seed: int, plays: int = 1_500) -> Episodes:
     """Play Algorithm 1 until an episode ends with at least ``plays`` plays."""
     setting = SETTINGS["permutations"]
     problem, stream = setting.problem, run_stream(seed, 0)
-    own, means = ready(FPUCB(), problem), problem.means[problem.index(setting.truth)]
-    state, episodes, made = own.policy.new_state(problem), [], 0
-    while made < plays:
-        arms, _ = own.plan(state, made, None, NO_STREAM)  # of a whole episode
+    rules, means = ready(FPUCB(), problem), problem.means[problem.index(setting.truth)]
+    state, episodes, played = rules.policy.new_state(problem), [], 0
+    while played < plays:
+        arms, _ = rules.plan(state, played, None, NO_STREAM)  # a plan is a whole episode
         for arm in arms:
             reward = float(stream.random() < means[arm])
-            own.observe(state, made, None, arm, reward, NO_STREAM)
+            rules.observe(state, played, None, arm, reward, NO_STREAM)
         episodes.append(tuple(arms))
-        made += len(arms)
+        played += len(arms)
     return Episodes(seed, tuple(episodes))

@@ -1,8 +1,8 @@
 """One-sided confidence limits, each wrong with probability `ERROR_CHANCE`.
 
-Limits of an expected value are Student's t, those of a probability binomial. Policies are compared
-run by run: both play run r with the same random stream, so the differences within runs are
-independent of one another.
+Limits of an expected value are those of Student's t, limits of a probability binomial ones.
+Policies are compared run by run: both play run r with the same random stream, and different runs
+are independent, so the differences within runs are, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ERROR_CHANCE = 0.001
 """The probability that a limit is wrong."""
 
 
-def paired(first: Floats, second: Floats) -> Floats:
+def paired_difference(first: Floats, second: Floats) -> Floats:
     """Return first − second, run by run, for the runs that both have."""
     runs = min(len(first), len(second))
     difference: Floats = first[:runs] - second[:runs]
@@ -27,8 +27,8 @@ def limits(sample: Floats) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def most_of(count: int, runs: int) -> float:
-    """Return the upper limit of an event's probability, if it happened in ``count`` of ``runs``."""
+def largest_chance(count: int, runs: int) -> float:
+    """Return the upper limit of the probability of an event seen in ``count`` of ``runs`` runs."""
     from scipy.special import betaincinv
 
     return 1.0 if count == runs else float(betaincinv(count + 1, runs - count, 1 - ERROR_CHANCE))

@@ -15,6 +15,7 @@ from scipy.special import rel_entr
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.paper.experiments import (
+    NEAR_END,
     SAME_TRUTH,
     SETTINGS,
     WITHOUT_MODELS,
@@ -22,7 +23,7 @@ from fpbandits.paper.experiments import (
     Episodes,
     experiment_name,
 )
-from fpbandits.paper.limits import limits, paired
+from fpbandits.paper.limits import limits, paired_difference
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
 from fpbandits.theory.analysis import Analysis, analyze
@@ -74,7 +75,7 @@ class Material:
     def regret(
         self, setting: str, policy: str, time: int, distance: Distance | None = None
     ) -> Floats:
-        """Return each run's regret at a recorded time; from the near experiment, if it has it."""
+        """Return each run's regret at a recorded time, by default of the nearest experiment."""
         result = self.result(setting, policy, distance or _nearest(time))
         regret: Floats = result.regret(policy)[:, result.times == time][:, 0]
         return regret
@@ -102,24 +103,24 @@ class Material:
         """Return the recorded times of both policies, and first − second in regret[run, time]."""
         ours, theirs = (self.result(setting, policy, distance) for policy in (first, second))
         times = np.intersect1d(ours.times, theirs.times)
-        return times, paired(
+        return times, paired_difference(
             ours.regret(first)[:, np.isin(ours.times, times)],
             theirs.regret(second)[:, np.isin(theirs.times, times)],
         )
 
-    def ahead(self, setting: str, first: str, second: str) -> int | None:
+    def ahead_from(self, setting: str, first: str, second: str) -> int | None:
         """Return the time from which on ``first`` has less expected regret than ``second``.
 
         At that recorded time and every later one, the upper limit of the expected difference is
         below 0. None if there is no such time.
         """
-        found: dict[int, bool] = {}
+        is_ahead: dict[int, bool] = {}
         distances: tuple[Distance, ...] = ("far", "near")
         for distance in distances:  # near replaces far at times that both recorded
             times, differences = self.difference(setting, first, second, distance)
             below = (limits(sample)[1] < 0 for sample in differences.T)
-            found |= zip(times.tolist(), below, strict=True)
-        return _since(found)
+            is_ahead |= zip(times.tolist(), below, strict=True)
+        return _since(is_ahead)
 
     def growing_from(self, setting: str) -> int | None:
         """Return the power of ten from which on FP-UCB's regret grows in every later decade.
@@ -127,11 +128,11 @@ class Material:
         In each of them the lower limit of the growth is above 0. None if there is no such time.
         """
         end = self.result(setting, "fp-ucb", "far").horizon
-        found = {}
+        is_growing = {}
         for time in (10**power for power in range(4, round(math.log10(end)))):
             slope = self.slope(setting, "fp-ucb", time, 10 * time, "far")
-            found[time] = limits(slope)[0] > 0
-        return _since(found)
+            is_growing[time] = limits(slope)[0] > 0
+        return _since(is_growing)
 
     def crossing(self, setting: str, first: str, second: str) -> float | None:
         """Return the time at which the mean regret of ``first`` falls below that of ``second``.
@@ -140,16 +141,16 @@ class Material:
         """
         times, differences = self.difference(setting, first, second, "near")
         difference = differences.mean(axis=0)
-        above = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
-        if not len(above) or difference[-1] >= 0:
+        crossings = np.flatnonzero((difference[:-1] >= 0) & (difference[1:] < 0))
+        if not len(crossings) or difference[-1] >= 0:
             return None
-        last = above[-1]
+        last = crossings[-1]
         share = difference[last] / (difference[last] - difference[last + 1])
         logs = np.log(times[last : last + 2])
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def lai_robbins(self, setting: str) -> float:
-        """Return Σ Δ_i/kl(μ_i, μ*), the growth of Thompson sampling per unit of ln t."""
+        """Return Σ Δ_i/kl(μ_i, μ*), Thompson sampling's growth per unit of ln t in the long run."""
         chosen = SETTINGS[setting]
         means = chosen.problem.means[chosen.problem.index(chosen.truth)]
         best = means.max()
@@ -163,21 +164,24 @@ class Material:
         Extrapolated from the last time simulated: FP-UCB flat, Thompson sampling by `lai_robbins`.
         """
         end = self.result(setting, "thompson", "far").horizon
-        gap = paired(self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end))
+        gap = paired_difference(
+            self.regret(setting, "fp-ucb", end), self.regret(setting, "thompson", end)
+        )
         return math.log10(end) + float(gap.mean()) / self.lai_robbins(setting) / math.log(10)
 
 
-def _since(found: Mapping[int, bool]) -> int | None:
-    """Return the first time from which on all values are true, or None."""
-    false = [time for time, holds in found.items() if not holds]
-    return min((time for time in found if time > max(false, default=0)), default=None)
+def _since(holds_at: Mapping[int, bool]) -> int | None:
+    """Return the first time from which on the values of all times are true, or None."""
+    last_false = max((time for time, holds in holds_at.items() if not holds), default=0)
+    return min((time for time in holds_at if time > last_false), default=None)
 
 
 def _nearest(time: int) -> Distance:
-    return "near" if time <= 10**6 else "far"
+    """Return how far the nearest experiment goes that has a time."""
+    return "near" if time <= NEAR_END else "far"
 
 
-def analyses() -> dict[str, Analysis]:
+def analyze_problems() -> dict[str, Analysis]:
     """Analyze every problem that a claim is about."""
     problems = {setting.problem.name: setting.problem for setting in SETTINGS.values()}
     problems[INFORMATIVE.name] = INFORMATIVE

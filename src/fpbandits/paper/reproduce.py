@@ -26,8 +26,8 @@ from fpbandits.paper.experiments import (
     play_episodes,
     run_experiments,
 )
-from fpbandits.paper.formulas import numbers
-from fpbandits.paper.material import Material, analyses
+from fpbandits.paper.formulas import compute_numbers
+from fpbandits.paper.material import Material, analyze_problems
 from fpbandits.paper.report.figures import FIGURES
 from fpbandits.paper.report.page import PLURALS, report_page
 from fpbandits.report.figures import own_style, rendered
@@ -90,15 +90,15 @@ def reproduce(
             raise InputError("there is no folder results in it, as reports have").at(shown(source))
         results = find_experiments(folder)
         seed = next(iter(results.values())).seed
-    material = Material(results, analyses(), numbers(), play_episodes(seed))
+    material = Material(results, analyze_problems(), compute_numbers(), play_episodes(seed))
     claims = judge(material)
     make_folder(out / "figures")
-    contents = _copied(folder, out) if source is not None else {}
+    contents = _results_to_copy(folder, out) if source is not None else {}
     pictures: dict[str, bytes] = {}
     for index, (name, draw) in enumerate(FIGURES.items(), 1):
         with own_style():
-            drawn = draw(material)
-        contents |= rendered(drawn, out / "figures" / name)
+            figure = draw(material)
+        contents |= rendered(figure, out / "figures" / name)
         pictures[name] = contents[out / "figures" / f"{name}.svg"]
         if "progress" in how:
             how["progress"]("drawing the figures", 0.0, index / len(FIGURES))
@@ -110,20 +110,20 @@ def reproduce(
 
 def _today() -> date:
     """Return the date of SOURCE_DATE_EPOCH, for reproducible builds, or else today's."""
-    given = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(given) if given.isdecimal() else time(), UTC).date()
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch) if epoch.isdecimal() else time(), UTC).date()
 
 
-def _copied(folder: Path, out: Path) -> dict[Path, bytes]:
-    """Return the result files to copy from another report, by their new paths."""
-    kept = out / "results"
-    if folder.resolve() == kept.resolve():
+def _results_to_copy(folder: Path, out: Path) -> dict[Path, bytes]:
+    """Return the contents of another report's result files, by their paths in this report."""
+    results = out / "results"
+    if folder.resolve() == results.resolve():
         return {}
     with within(shown(out)):
-        return files_to_copy(folder, kept)
+        return files_to_copy(folder, results)
 
 
 def claims_json(claims: Sequence[Claim]) -> bytes:
-    """Return the claims as they stand in claims.json."""
+    """Return the contents of claims.json."""
     text = json.dumps(list(map(asdict, claims)), indent=1, ensure_ascii=False)
     return f"{text}\n".encode()

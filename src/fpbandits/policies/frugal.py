@@ -52,7 +52,7 @@ from fpbandits.policies.frugal_value import (
     reward_costs,
 )
 from fpbandits.policies.imed import imed_holds
-from fpbandits.policies.shared.doubt import doubted, trusted_until
+from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_misfits
 from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
@@ -178,6 +178,6 @@ def _decide(
     leader = work.leaders[context]
     arm = work.chosen[context] if is_worthy else leader
     if prepared.alarm > 0 and arm == leader:
-        arm = doubted(theta, prepared.trusted_until, state, hat, context, leader, t)
+        arm = arm_in_doubt(theta, prepared.trusted_until, state, hat, context, leader, t)
     work.cycle[0], work.decided[0], work.decided[1] = arm, hat, t
     return bool(arm == leader and prepared.change_rate == 0)

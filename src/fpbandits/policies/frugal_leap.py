@@ -1,11 +1,12 @@
-"""For how long the leader is sure to be played: the stability check behind leaps of `Frugal`.
+"""The stability check of `Frugal`: whether the leader is sure to be played some more times.
 
-While the leader alone is played each model's likelihood stays within limits, and so does its
+While only the leader is played, the likelihood of every model stays within limits, and so does its
 posterior. Expected loss c and information value V grow with every entry of the posterior, so the
-limits of the posterior give limits of them. The leader stays if it leads whichever model may become
-likeliest, and every other arm is not worth its cost, or less worth it than the leader.
+limits of the posterior give limits of c and V. The leader is sure to be played if it leads under
+every model that may become the likeliest, and every other arm is not worth its cost or has a lower
+V/c than the leader.
 
-Where the leader tells nothing that counts, the limits are the posterior of now, bit for bit: then a
+Where the leader's rewards tell nothing, both limits are the present posterior, bit for bit: then a
 leap ends exactly where h(t) makes another arm worth its cost.
 """
 
@@ -25,11 +26,12 @@ from fpbandits.policies.frugal_value import (
     negligible,
 )
 from fpbandits.policies.shared.deficit import EQUAL
-from fpbandits.policies.shared.doubt import doubted
+from fpbandits.policies.shared.doubt import arm_in_doubt
 from fpbandits.policies.shared.giving_up import keeps_fitting
 from fpbandits.policies.shared.likelihood import bracket
 
 _ROUNDING = 1 + 1e-13
+"""A factor for V·h, which rounding may make a little too small."""
 
 
 @jitted
@@ -38,9 +40,10 @@ def keeps_leading(
 ) -> bool:
     """Tell whether the arm of the cycle, the leader, is sure to be played ``more`` times again."""
     theta, leader, low, high = prepared.theta, work.cycle[0], work.fit.lowest, work.fit.highest
-    hat, first = work.decided[0], work.decided[1]
-    now, then = horizon(prepared, first), horizon(prepared, first + more)
+    hat, t = work.decided[0], work.decided[1]
+    h_now, h_then = horizon(prepared, t), horizon(prepared, t + more)
     bracket(theta, envelope, work.fit, work.cycle, 1, more)
+    # From here on the limits are those of −ln(prior × likelihood), less a constant.
     for model in range(low.size):
         low[model] += theta.prior[model]
         high[model] += theta.prior[model]
@@ -48,70 +51,79 @@ def keeps_leading(
             theta, prepared.alarm, state, model, envelope, leader, more
         ):
             high[model] = math.inf  # it may be ruled out
-    surely = _limit_posterior(work, now, then)
-    if surely == math.inf:
+    least_high = _limit_posterior(work, h_now, h_then)
+    if least_high == math.inf:
         return False
-    most, least, work.leaders[0] = work.most, work.least, leader
-    for belief in (least, most):  # in a loop, so that they are compiled once
+    lower, upper = work.least, work.most
+    work.leaders[0] = leader  # `information_value` reads it there
+    for belief in (lower, upper):  # in a loop, so that the calls are compiled once
         expected_loss(theta, belief)
-        information_value(prepared, work, belief, hat, None)
+        information_value(prepared, work, belief, hat, None)  # None: nothing is pending
     for model in range(low.size):
-        if low[model] <= surely + 2 * EQUAL and not _leads(prepared, state, work, model, more):
+        may_be_likeliest = low[model] <= least_high + 2 * EQUAL
+        if may_be_likeliest and not _leads(prepared, state, work, model, more):
             return False
     for arm in range(theta.arms):
-        unworthy = most.value[arm] * max(now, then) * _ROUNDING < least.loss[arm]
-        outdone = (
-            most.value[arm] * most.loss[leader] * (1 + 3 * EQUAL)
-            < least.value[leader] * least.loss[arm]
+        is_unworthy = upper.value[arm] * max(h_now, h_then) * _ROUNDING < lower.loss[arm]
+        is_outdone = (  # V/c is lower than the leader's
+            upper.value[arm] * upper.loss[leader] * (1 + 3 * EQUAL)
+            < lower.value[leader] * lower.loss[arm]
         )
-        if arm != leader and most.value[arm] > 0 and not unworthy and not outdone:
+        if arm != leader and upper.value[arm] > 0 and not is_unworthy and not is_outdone:
             return False
     return True
 
 
 @jitted
-def _limit_posterior(work: FrugalWork, now: float, then: float) -> float:
-    """Turn limits of −ln of prior and likelihood into those of the posterior.
+def _limit_posterior(work: FrugalWork, h_now: float, h_then: float) -> float:
+    """Turn the limits of each model's −ln(prior × likelihood) into limits of its posterior.
 
-    Returns below what the least of these is sure to stay; infinity if nothing is sure.
+    The likeliest model has the least of these numbers. Returns the upper limit of that least
+    number, or infinity if the limits are too wide to be of use.
     """
     low, high = work.fit.lowest, work.fit.highest
-    least, most = work.least.posterior, work.most.posterior
-    lowest, surely = math.inf, math.inf
+    lower, upper = work.least, work.most
+    least_low, least_high = math.inf, math.inf
     for model in range(low.size):
-        lowest, surely = min(lowest, low[model]), min(surely, high[model])
-    if surely > lowest + 40:
+        least_low, least_high = min(least_low, low[model]), min(least_high, high[model])
+    if least_high > least_low + negligible(1.0):
         return math.inf
-    largest, smallest = 0.0, 0.0
+    lower_sum, upper_sum = 0.0, 0.0
     for model in range(low.size):
-        above, below = low[model] - surely, high[model] - lowest
-        most[model] = math.exp(-above) if above <= negligible(max(now, then)) else 0.0
-        counts = below <= negligible(min(now, then))
-        least[model] = math.exp(surely - high[model]) if counts else 0.0
-        largest, smallest = largest + most[model], smallest + least[model]
+        # How far the model is from the likeliest one: at least, and at most.
+        nearest, farthest = low[model] - least_high, high[model] - least_low
+        may_count = nearest <= negligible(max(h_now, h_then))
+        upper.posterior[model] = math.exp(-nearest) if may_count else 0.0
+        must_count = farthest <= negligible(min(h_now, h_then))
+        lower.posterior[model] = math.exp(least_high - high[model]) if must_count else 0.0
+        lower_sum += lower.posterior[model]
+        upper_sum += upper.posterior[model]
     for model in range(low.size):
-        most[model] = min(most[model] / smallest, 1.0)
-        least[model] /= largest
-    return surely
+        upper.posterior[model] = min(upper.posterior[model] / lower_sum, 1.0)
+        lower.posterior[model] /= upper_sum
+    return least_high
 
 
 @jitted
 def _leads(prepared: FrugalData, state: State, work: FrugalWork, model: int, more: int) -> bool:
-    """Tell whether the leader is sure to be played if this model is likeliest and no arm worthy."""
+    """Tell whether the leader is sure to lead, undoubted, while this model is likeliest."""
     theta, leader, last = prepared.theta, work.cycle[0], work.decided[1] + more
     if not theta.is_best[leader, model]:
         return False
-    trusted = prepared.trusted_until
-    if prepared.alarm > 0 and doubted(theta, trusted, state, model, 0, leader, last) != leader:
-        return False
+    if prepared.alarm > 0:
+        context, trusted = 0, prepared.trusted_until
+        played = arm_in_doubt(theta, trusted, state, model, context, leader, last)
+        if played != leader:
+            return False
     for arm in range(theta.arms):
         if arm == leader or not theta.is_best[arm, model]:
             continue
-        beyond = 0.0  # what this arm is expected to lose beyond the leader, at least
+        excess = 0.0  # how much more than the leader this arm is expected to lose, at least
         for other in range(work.stake.size):
-            worse = gap(theta, arm, other) - gap(theta, leader, other)
-            limit = work.least if worse > 0 else work.most
-            beyond += worse * limit.posterior[other]
-        if beyond < (2 * EQUAL * work.most.loss[arm] if arm < leader else 0.0):
+            difference = gap(theta, arm, other) - gap(theta, leader, other)
+            limit = work.least if difference > 0 else work.most
+            excess += difference * limit.posterior[other]
+        # Of equal losses the first arm leads, so an earlier arm must lose more than rounding.
+        if excess < (2 * EQUAL * work.most.loss[arm] if arm < leader else 0.0):
             return False
     return True

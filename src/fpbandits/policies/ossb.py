@@ -1,12 +1,14 @@
 """OSSB (Combes, Magureanu, Proutière 2017): track the exploration of the lower bound.
 
-θ̂ is the model of maximum likelihood, the first of equals, and c(θ̂) the plays that attain the lower
-bound for it over all arms. If every other arm x than a*(θ̂) has n_x ≥ (1 + γ) c_x(θ̂) ln t, play
-a*(θ̂). Else a counter s goes up by one: if some arm has no more than ε·s plays, play the least
-played arm, and otherwise the one with the smallest n_x/c_x(θ̂); the first of equals.
+θ̂ is the model of maximum likelihood, of equals the first. c_x(θ̂) is how often arm x is played per
+unit of ln t in the solution of the lower bound's program for θ̂, over all arms. If every arm x other
+than a*(θ̂) has n_x ≥ (1 + γ) c_x(θ̂) ln t, play a*(θ̂). Else a counter s goes up by one: if some arm
+has at most ε·s plays, play the least played arm, and otherwise the arm with the smallest
+n_x/c_x(θ̂); of equals the first.
 
 The original estimates means freely; here the estimate is a model of Θ. Where c(θ̂) = 0 nothing
-makes it leave a wrong θ̂ that its arm supports, and regret need not be bounded.
+makes the policy leave a wrong θ̂ that agrees with the rewards of its best arm, so regret need not be
+bounded where it could be.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _EXPLORATIONS = OWN
 
 
 class OSSBData(NamedTuple):
-    """Θ by level, the rates of exploration for every model, 1 + γ and ε."""
+    """Θ by level; plays of each arm per unit of ln t, for every model; 1 + γ; ε."""
 
     theta: Theta
     rates: Rates
@@ -44,9 +46,9 @@ class OSSB(LikelihoodPolicy):
     Parameters
     ----------
     gamma : float, default 0.0
-        By which part more than the lower bound asks for arms are explored, 0 or more.
+        Arms are explored 1 + gamma times as often as the lower bound asks; 0 or more.
     epsilon : float, default 0.01
-        Which part of the explorations each arm gets at least, whatever the lower bound says of it,
+        The least share of the explorations that each arm gets, whatever the lower bound says of it;
         from 0 to 1.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
@@ -73,21 +75,21 @@ class OSSB(LikelihoodPolicy):
     def plan(
         prepared: OSSBData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
     ) -> Plan:
-        reference = weigh(prepared.theta, state, workspace.fit)
+        hat = weigh(prepared.theta, state, workspace.fit)
         t = state.counters[CLOCK] + 1
-        if _explored(prepared, state, reference, t):
-            workspace.cycle[0] = prepared.theta.best[0, reference]
+        if _is_explored(prepared, state, hat, t):
+            workspace.cycle[0] = prepared.theta.best[0, hat]
             return 1, certain_rounds(prepared, state, workspace, ahead)
         state.counters[_EXPLORATIONS] += 1
-        least = 0
+        least_played = 0
         for arm in range(1, state.plays.size):
-            if state.plays[arm] < state.plays[least]:
-                least = arm
-        workspace.cycle[0] = least
-        if state.plays[least] > prepared.epsilon * state.counters[_EXPLORATIONS]:
+            if state.plays[arm] < state.plays[least_played]:
+                least_played = arm
+        workspace.cycle[0] = least_played
+        if state.plays[least_played] > prepared.epsilon * state.counters[_EXPLORATIONS]:
             smallest = math.inf
             for arm in range(state.plays.size):
-                rate = prepared.rates.over_all[reference, arm]
+                rate = prepared.rates.over_all[hat, arm]
                 if rate > 0 and state.plays[arm] / rate < smallest:
                     smallest = state.plays[arm] / rate
                     workspace.cycle[0] = arm
@@ -98,17 +100,17 @@ class OSSB(LikelihoodPolicy):
         prepared: OSSBData, state: State, workspace: FitOnly, envelope: Envelope, rounds: int
     ) -> bool:
         fit = workspace.fit
-        if not _explored(prepared, state, fit.reference[0], state.counters[CLOCK] + rounds):
+        if not _is_explored(prepared, state, fit.reference[0], state.counters[CLOCK] + rounds):
             return False
         bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
-        return stays_best(prepared.theta, fit, -1)
+        return stays_best(prepared.theta, fit, -1)  # −1: θ̂ itself stays the one that fits best
 
 
 @jitted
-def _explored(prepared: OSSBData, state: State, reference: int, t: int) -> bool:
-    """Tell whether every arm but the best has been played as often as the lower bound asks."""
-    for arm in range(prepared.theta.codes.shape[0]):
-        needed = prepared.factor * prepared.rates.over_all[reference, arm] * math.log(t)
-        if arm != prepared.theta.best[0, reference] and state.plays[arm] < needed:
+def _is_explored(prepared: OSSBData, state: State, hat: int, t: int) -> bool:
+    """Tell whether every arm but a*(θ̂) has been played as often as the lower bound asks by t."""
+    for arm in range(prepared.theta.arms):
+        needed = prepared.factor * prepared.rates.over_all[hat, arm] * math.log(t)
+        if arm != prepared.theta.best[0, hat] and state.plays[arm] < needed:
             return False
     return True

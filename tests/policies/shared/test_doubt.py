@@ -9,7 +9,7 @@ from reference import doubted as plainly_doubted
 from fpbandits import IMED, Agent, Frugal, Problem, load_problem, simulate
 from fpbandits.engine.compiling import prepare
 from fpbandits.engine.contract import CLOCK
-from fpbandits.policies.shared.doubt import doubted, trusted_until
+from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 
 TWO = Problem.bernoulli([[0.5, 0.4], [0.3, 0.45]])
 
@@ -34,7 +34,7 @@ def test_who_is_doubted_is_who_plain_python_doubts() -> None:
         top = float(problem.means[hat].max())
         plays, sums = state.plays.tolist(), state.sums.tolist()
         expected = plainly_doubted(max(t, 1), plays, sums, top, 0.05, leader)
-        assert doubted(theta, trusted, state, hat, 0, leader, max(t, 1)) == expected
+        assert arm_in_doubt(theta, trusted, state, hat, 0, leader, max(t, 1)) == expected
         others += expected != leader
     assert 100 < others < 490
 

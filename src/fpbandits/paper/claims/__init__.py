@@ -1,8 +1,8 @@
 """The paper's checkable statements, section by section, and the verdict on each.
 
 A module per section holds the checks, one function per claim. ``claims.toml`` holds what the report
-says of each claim. A check is a function of the `Material` and of nothing else, and finds one of
-three verdicts: "holds", "fails", or "holds beyond T=…" for a comparison that needs time.
+says of each claim. A check depends on the `Material` and on nothing else, and returns one of three
+verdicts: "holds", "fails", or "holds beyond T=…" for a comparison that needs time.
 
 Wherever chance is involved, confidence limits decide, each wrong with probability `ERROR_CHANCE`.
 The burden of proof lies with the statement: that a policy does well holds only if the limits show
@@ -35,7 +35,7 @@ SECTIONS: dict[str, str] = _TEXTS["titles"]
 """The titles of all sections in the report's order, by the names of their modules."""
 
 PAPERS_SECTIONS = [title for name, title in SECTIONS.items() if name not in ("ties", "corrections")]
-"""The titles of those in which the paper itself makes the statements."""
+"""The titles of the sections that hold the paper's own statements."""
 
 
 def judge_one(
@@ -45,7 +45,10 @@ def judge_one(
     section: str,
     texts: dict[str, Any],
 ) -> Claim:
-    """Judge a statement by its check; ``texts`` are those of claims.toml."""
+    """Judge a statement by its check, whose docstring is the statement.
+
+    ``texts`` are those of claims.toml.
+    """
     verdict, measured = check(material)
     if isinstance(verdict, bool):
         verdict = HOLDS if verdict else FAILS
@@ -55,15 +58,15 @@ def judge_one(
         paper=texts["paper"],
         measured=measured,
         verdict=verdict,
-        evidence=_filled_in(texts["evidence"]),
+        evidence=_fill_in(texts["evidence"]),
         reason=texts.get("reason", "") if verdict != HOLDS else "",
         horizon=int(texts["horizon"]) if "horizon" in texts else None,
         section=section,
     )
 
 
-def _filled_in(text: str) -> str:
-    """Return a text with its criteria, which may name others, in place of the braces."""
+def _fill_in(text: str) -> str:
+    """Replace names of criteria in braces by their texts, which may have braces, too."""
     while "{" in text:
         text = text.format_map({**_TEXTS["criteria"], "error_chance": ERROR_CHANCE})
     return text
@@ -85,7 +88,7 @@ CLAIMS: dict[str, Callable[[Material], Claim]] = {
 
 def judge(material: Material) -> list[Claim]:
     """Judge every statement."""
-    return [judged(material) for judged in CLAIMS.values()]
+    return [judge_claim(material) for judge_claim in CLAIMS.values()]
 
 
 def verdict_counts(claims: Iterable[Claim]) -> Counter[str]:

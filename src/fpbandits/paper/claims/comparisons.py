@@ -1,4 +1,7 @@
-"""Measurements that several statements share: growth, boundedness, comparisons of policies."""
+"""Checks that several statements share: growth, boundedness, comparisons of policies.
+
+Each returns whether the statement holds, or a verdict in words, and the numbers behind it as text.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,38 @@ from fpbandits.errors import counted
 from fpbandits.paper.claims.statement import (
     Finding,
     beyond,
-    in_each,
+    check_each,
     mean_text,
     number_text,
     titled,
 )
 from fpbandits.paper.experiments import SETTINGS
-from fpbandits.paper.limits import limits, most_of, paired
+from fpbandits.paper.limits import largest_chance, limits, paired_difference
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text, time_text
 
 BOUNDED = ("two-1", "permutations", "grid-6")
+"""The paper's settings in which B(θ°) is empty."""
 LOGARITHMIC = ("two-2", "grid-4")
-"""The paper's five settings, by whether B(θ°) is empty."""
+"""The paper's settings in which B(θ°) is not empty."""
 
 DISTINCT = ("two-1", "two-2", "permutations", "grid-4")
-"""Those that differ for a policy that does not use Θ."""
+"""The paper's settings but grid-6, which is permutations to a policy that does not use Θ."""
 
 Fits = Callable[[Material, str, float, float], tuple[bool, str]]
-"""From a setting and the limits of growth in it: whether they fit, and a remark for the report."""
+"""Takes a setting, and the lower and upper limit of growth per unit of ln t in it. Returns whether
+they fit the statement, and a remark for the report."""
 
 
-def is_flat(material: Material, setting: str, policy: str = "fp-ucb") -> tuple[bool, str]:
-    """Return whether regret grows by less than 1 % from T = 1e6 to 1e15, and the numbers."""
+def check_flat(material: Material, setting: str, policy: str = "fp-ucb") -> tuple[bool, str]:
+    """Check that regret stands still from T = 1e6 to 1e15.
+
+    It may grow in at most 5 % of all runs, and on average by at most 1 %.
+    """
     early = material.regret(setting, policy, 10**6, "far")
     added = material.regret(setting, policy, 10**15, "far") - early
     grew = int((added > 0).sum())
-    share = most_of(grew, len(added))
+    share = largest_chance(grew, len(added))
     text = (
         f"{early.mean():.4g} at T=1e6, and {mean_text(added)} more at T=1e15; it grew in {grew:,} "
         f"of {counted(len(added), 'run')} (at most {share:.1%} of all)"
@@ -43,27 +51,27 @@ def is_flat(material: Material, setting: str, policy: str = "fp-ucb") -> tuple[b
     return share <= 0.05 and limits(added)[1] <= 0.01 * float(early.mean()), text
 
 
-def all_flat(material: Material, settings: Iterable[str]) -> tuple[bool, str]:
-    """Return whether FP-UCB's regret is flat in all these settings, and the numbers."""
-    return in_each(settings, partial(is_flat, material))
+def check_all_flat(material: Material, settings: Iterable[str]) -> tuple[bool, str]:
+    """Check that FP-UCB's regret is flat in all these settings."""
+    return check_each(settings, partial(check_flat, material))
 
 
-def growth(
+def check_growth(
     material: Material, setting: str, policy: str, start: int, end: int, fits: Fits
 ) -> tuple[bool, str]:
-    """Judge what a policy loses per unit of ln t between two times, by its limits."""
+    """Check how a policy's regret grows per unit of ln t between two times."""
     slope = material.slope(setting, policy, start, end, "far")
-    fine, remark = fits(material, setting, *limits(slope))
-    return fine, mean_text(slope) + remark
+    does_fit, remark = fits(material, setting, *limits(slope))
+    return does_fit, mean_text(slope) + remark
 
 
 def within_theorem_1(material: Material, setting: str, low: float, high: float) -> tuple[bool, str]:
-    """Return whether growth is within Theorem 1's coefficient."""
+    """Return whether growth is within Theorem 1's coefficient, and a remark: a `Fits`."""
     coefficient = material.case(setting).theorem1.corrected.log_coefficient
     return high <= coefficient, f", Theorem 1 allows {coefficient:.4g}"
 
 
-def growth_in_each(
+def check_growth_in_each(
     material: Material,
     settings: Iterable[str],
     policy: str,
@@ -72,50 +80,59 @@ def growth_in_each(
     fits: Fits,
     remark: str = "",
 ) -> tuple[bool, str]:
-    """Judge a policy's growth in all these settings; ``remark`` ends the heading."""
+    """Check a policy's growth in all these settings; ``remark`` ends the heading."""
     heading = f"growth per unit of ln t from T={time_text(start)} to {time_text(end)}{remark}:\n"
-    return in_each(settings, lambda one: growth(material, one, policy, start, end, fits), heading)
+
+    def check(setting: str) -> tuple[bool, str]:
+        return check_growth(material, setting, policy, start, end, fits)
+
+    return check_each(settings, check, heading)
 
 
-def order_optimal(material: Material, settings: Sequence[str]) -> tuple[bool, str]:
-    """Judge whether FP-UCB grows only where every good policy must, and there with ln T at most."""
+def check_order_optimal(material: Material, settings: Sequence[str]) -> tuple[bool, str]:
+    """Check that FP-UCB's regret grows only where it must, and there at most with ln T.
+
+    It must grow where the lower bound is above 0, which should be where B(θ°) is not empty.
+    """
     problems = dict.fromkeys(SETTINGS[setting].problem.name for setting in settings)
     cases = [case for problem in problems for case in material.analyses[problem].cases]
     agree = sum(
         bool(case.confusion_set) == (case.theorem2.all_arms.coefficient > 0) for case in cases
     )
 
-    def optimal(setting: str) -> tuple[bool, str]:
+    def check_optimal(setting: str) -> tuple[bool, str]:
         least = material.case(setting).theorem2.all_arms.coefficient
         if not least:
-            flat, text = is_flat(material, setting)
+            flat, text = check_flat(material, setting)
             return flat, f"the lower bound is 0; FP-UCB has {text}"
-        within, text = growth(material, setting, "fp-ucb", 10**6, 10**12, within_theorem_1)
+        within, text = check_growth(material, setting, "fp-ucb", 10**6, 10**12, within_theorem_1)
         return within, f"the lower bound is {least:.4g} per unit of ln t; FP-UCB grows by {text}"
 
-    exactly = (
+    heading = (
         f"B(θ°) is empty exactly where the lower bound is 0 in {agree} of {len(cases)} cases\n"
     )
-    fine, text = in_each(settings, optimal, exactly)
-    return agree == len(cases) and fine, text
+    optimal, text = check_each(settings, check_optimal, heading)
+    return agree == len(cases) and optimal, text
 
 
-def rivals_grow(material: Material, settings: Iterable[str], *, separator: str) -> tuple[bool, str]:
-    """Judge whether UCB1 and Thompson sampling lose more and more from T = 1e6 to 1e12."""
+def check_rivals_grow(
+    material: Material, settings: Iterable[str], *, separator: str
+) -> tuple[bool, str]:
+    """Check that the regret of UCB1 and of Thompson sampling grows from T = 1e6 to 1e12."""
 
     def grows(policy: str, setting: str) -> tuple[bool, str]:
         slope = material.slope(setting, policy, 10**6, 10**12)
         return limits(slope)[0] > 0, mean_text(slope)
 
     heading = f"UCB1, growth per unit of ln t from T=1e6 to 1e12{separator}"
-    ucb1, ucb1_text = in_each(settings, partial(grows, "ucb1"), heading)
+    ucb1, ucb1_text = check_each(settings, partial(grows, "ucb1"), heading)
     heading = f"Thompson sampling, likewise{separator}"
-    thompson, thompson_text = in_each(settings, partial(grows, "thompson"), heading)
+    thompson, thompson_text = check_each(settings, partial(grows, "thompson"), heading)
     return ucb1 and thompson, f"{ucb1_text}\n{thompson_text}"
 
 
-def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
-    """Find from when on FP-UCB has less regret than UCB1 in all these settings."""
+def check_ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
+    """Find the time from which on FP-UCB has less regret than UCB1 in all these settings."""
 
     def describe(setting: str, start: int | None) -> str:
         ours = material.regret(setting, "fp-ucb", 10**6).mean()
@@ -125,16 +142,16 @@ def ahead_of_ucb(material: Material, settings: Sequence[str]) -> Finding:
         when = "not ahead at the end" if start is None else f"ahead from T={time_text(start)} on"
         return f"{when}{meets}; {ours:.4g} against {theirs:.4g} at T=1e6"
 
-    return _ahead(material, settings, "ucb1", describe)
+    return _check_ahead(material, settings, "ucb1", describe)
 
 
-def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
-    """Find from when on FP-UCB has less regret than Thompson sampling in all these settings."""
+def check_ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
+    """Find the time from which on FP-UCB has less regret than Thompson sampling in each."""
     end = material.result(settings[0], "thompson", "far").horizon
 
     def describe(setting: str, start: int | None) -> str:
         early, late = (
-            paired(
+            paired_difference(
                 material.regret(setting, "fp-ucb", time), material.regret(setting, "thompson", time)
             )
             for time in (10**5, end)
@@ -152,16 +169,17 @@ def ahead_of_thompson(material: Material, settings: Sequence[str]) -> Finding:
             )
         return text
 
-    return _ahead(material, settings, "thompson", describe)
+    return _check_ahead(material, settings, "thompson", describe)
 
 
-def _ahead(
+def _check_ahead(
     material: Material,
     settings: Sequence[str],
     rival: str,
     describe: Callable[[str, int | None], str],
 ) -> Finding:
-    starts = {setting: material.ahead(setting, "fp-ucb", rival) for setting in settings}
+    """Find when FP-UCB gets ahead of a rival for good; ``describe`` writes a setting's line."""
+    starts = {setting: material.ahead_from(setting, "fp-ucb", rival) for setting in settings}
     latest = None if None in starts.values() else max(filter(None, starts.values()))
     lines = (titled(setting, describe(setting, start)) for setting, start in starts.items())
     return beyond(latest), "\n".join(lines)
@@ -172,12 +190,13 @@ def compare_plays(
 ) -> list[tuple[bool, bool, str]]:
     """Compare the plays of arms up to a time with bounds on their expectation.
 
-    For each arm: whether the limits refute the bound, whether they confirm it, and the numbers.
+    Returns for each arm whether the limits refute its bound, whether they confirm it, and the
+    numbers as text.
     """
-    found = []
+    compared = []
     for arm, bound in bounds.items():
         plays = material.plays(setting, arm, time)
         low, high = limits(plays)
         numbers = f"{arm}: {mean_text(plays)} of {number_text(bound)}"
-        found.append((low > bound, high <= bound, numbers))
-    return found
+        compared.append((low > bound, high <= bound, numbers))
+    return compared

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from fpbandits.paper.claims.comparisons import compare_plays, order_optimal
-from fpbandits.paper.claims.statement import Finding, in_each
+from fpbandits.paper.claims.comparisons import check_order_optimal, compare_plays
+from fpbandits.paper.claims.statement import Finding, check_each
 from fpbandits.paper.experiments import PAPER, SETTINGS
 from fpbandits.paper.limits import limits
 from fpbandits.paper.material import Material
@@ -39,9 +39,9 @@ def corrected_theorem_1(material: Material) -> Finding:
         share = float((regret.mean(axis=0) / np.maximum(allowed, 1e-9)).max())
         return bool((highest <= allowed).all()), f"{share:.2g}"
 
-    return in_each(SETTINGS, bounded, "largest share of the bound that regret reaches:\n")
+    return check_each(SETTINGS, bounded, "largest share of the bound that regret reaches:\n")
 
 
 def corrected_remark_2(material: Material) -> Finding:
     """FP-UCB is order optimal if best arms are unique and Bernoulli means are inside (0, 1)."""
-    return order_optimal(material, ("two-1", "two-2", "permutations", "constants"))
+    return check_order_optimal(material, ("two-1", "two-2", "permutations", "constants"))

@@ -6,9 +6,9 @@ import math
 
 from fpbandits.paper.claims import comparisons
 from fpbandits.paper.claims.comparisons import BOUNDED, DISTINCT, LOGARITHMIC, within_theorem_1
-from fpbandits.paper.claims.statement import FAILS, HOLDS, Finding, in_each, mean_text, titled
+from fpbandits.paper.claims.statement import FAILS, HOLDS, Finding, check_each, mean_text, titled
 from fpbandits.paper.experiments import PAPER
-from fpbandits.paper.limits import limits, paired
+from fpbandits.paper.limits import limits, paired_difference
 from fpbandits.paper.material import Material
 from fpbandits.report.times import power_text
 
@@ -17,25 +17,27 @@ _ALL_FIVE = [setting.name for setting in PAPER]
 
 def bounded(material: Material) -> Finding:
     """Where B(θ°) is empty, the regret of FP-UCB is bounded."""
-    return comparisons.all_flat(material, BOUNDED)
+    return comparisons.check_all_flat(material, BOUNDED)
 
 
 def standard_grows(material: Material) -> Finding:
     """On the same problems the regret of UCB and of Thompson sampling keeps growing."""
-    return comparisons.rivals_grow(material, BOUNDED, separator=":\n")
+    return comparisons.check_rivals_grow(material, BOUNDED, separator=":\n")
 
 
 def logarithmic(material: Material) -> Finding:
     """Where B(θ°) is not empty, the regret of FP-UCB is logarithmic at most."""
-    return comparisons.growth_in_each(
+    return comparisons.check_growth_in_each(
         material, LOGARITHMIC, "fp-ucb", 10**6, 10**15, within_theorem_1
     )
 
 
 def oblivious(material: Material) -> Finding:
     """One and the same rule is bounded where B(θ°) is empty, and logarithmic where it is not."""
-    flat, flat_text = comparisons.is_flat(material, "two-1")
-    within, text = comparisons.growth(material, "two-2", "fp-ucb", 10**6, 10**15, within_theorem_1)
+    flat, flat_text = comparisons.check_flat(material, "two-1")
+    within, text = comparisons.check_growth(
+        material, "two-2", "fp-ucb", 10**6, 10**15, within_theorem_1
+    )
     growing = limits(material.slope("two-2", "fp-ucb", 10**6, 10**15))[0] > 0
     return flat and growing and within, (
         f"FP-UCB without options, told Θ alone, for\n{titled('two-1', flat_text)}\n"
@@ -45,12 +47,12 @@ def oblivious(material: Material) -> Finding:
 
 def superior_ucb(material: Material) -> Finding:
     """FP-UCB has less regret than UCB in simulation, on all five problems."""
-    return comparisons.ahead_of_ucb(material, _ALL_FIVE)
+    return comparisons.check_ahead_of_ucb(material, _ALL_FIVE)
 
 
 def superior_thompson(material: Material) -> Finding:
     """If Thompson sampling is meant too: FP-UCB has less regret than it in simulation."""
-    return comparisons.ahead_of_thompson(material, _ALL_FIVE)
+    return comparisons.check_ahead_of_thompson(material, _ALL_FIVE)
 
 
 def thompson_beats_ucb(material: Material) -> Finding:
@@ -58,11 +60,11 @@ def thompson_beats_ucb(material: Material) -> Finding:
 
     def has_less_regret(setting: str) -> tuple[bool, str]:
         ours = material.regret(setting, "thompson", 10**5)
-        difference = paired(ours, material.regret(setting, "ucb1", 10**5))
+        difference = paired_difference(ours, material.regret(setting, "ucb1", 10**5))
         return limits(difference)[1] < 0, mean_text(difference)
 
     heading = "regret of Thompson sampling less UCB1's at T=1e5:\n"
-    return in_each(DISTINCT, has_less_regret, heading)
+    return check_each(DISTINCT, has_less_regret, heading)
 
 
 def smaller_constant(material: Material) -> Finding:
@@ -73,13 +75,13 @@ def smaller_constant(material: Material) -> Finding:
             material.slope(setting, policy, 10**6, 10**12) for policy in ("fp-ucb", "ucb1")
         )
         text = f"FP-UCB {mean_text(ours)}, UCB1 {mean_text(theirs)}"
-        return limits(paired(ours, theirs))[1] < 0, text
+        return limits(paired_difference(ours, theirs))[1] < 0, text
 
     heading = (
         "growth per unit of ln t from T=1e6 to 1e12 (not yet the final one among 256 models: see "
         "grid-4-increasing):\n"
     )
-    return in_each(LOGARITHMIC, grows_more_slowly, heading)
+    return check_each(LOGARITHMIC, grows_more_slowly, heading)
 
 
 def matches_lower_bound(material: Material) -> Finding:
@@ -109,8 +111,8 @@ def guarantees_superior(material: Material) -> Finding:
 def _guarantee_crossing(material: Material, setting: str) -> float:
     """Return log10 of the time at which FP-UCB's bound falls below UCB1's; inf if never."""
     case = material.case(setting)
-    slower = case.ucb1.log_coefficient - case.theorem1.corrected.log_coefficient
-    if slower <= 0:
+    coefficients = case.ucb1.log_coefficient - case.theorem1.corrected.log_coefficient
+    if coefficients <= 0:
         return math.inf
-    behind = material.constant(setting, "corrected") - case.ucb1.constant
-    return max(0.0, behind / slower / math.log(10))
+    constants = material.constant(setting, "corrected") - case.ucb1.constant
+    return max(0.0, constants / coefficients / math.log(10))  # where the two bounds are equal

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from fpbandits.errors import counted
 from fpbandits.paper.claims.comparisons import BOUNDED, compare_plays
-from fpbandits.paper.claims.statement import Finding, in_each
+from fpbandits.paper.claims.statement import Finding, check_each
 from fpbandits.paper.experiments import SETTINGS
-from fpbandits.paper.limits import most_of
+from fpbandits.paper.limits import largest_chance
 from fpbandits.paper.material import Material
 
 
@@ -19,26 +19,26 @@ def proposition_1(material: Material) -> Finding:
     def plays_no_more(setting: str) -> tuple[bool, str]:
         early, late = (material.regret(setting, "fp-ucb", 10**power, "far") for power in (9, 12))
         grew = int((late > early).sum())
-        most = most_of(grew, len(late))
-        return grew == 0, f"{grew:,} of {counted(len(late), 'run')} (at most {most:.1%} of all)"
+        share = largest_chance(grew, len(late))
+        return grew == 0, f"{grew:,} of {counted(len(late), 'run')} (at most {share:.1%} of all)"
 
     heading = "runs that played a worse arm between T=1e9 and 1e12:\n"
-    return in_each((*BOUNDED, "minimum"), plays_no_more, heading)
+    return check_each((*BOUNDED, "minimum"), plays_no_more, heading)
 
 
 def _not_refuted(
     material: Material, setting: str, bounds: Mapping[str, float], time: int
 ) -> tuple[bool, str]:
-    """Return whether the plays of all arms could be within their bounds, and the numbers."""
-    found = compare_plays(material, setting, bounds, time)
-    return not any(refuted for refuted, _, _ in found), ", ".join(text for *_, text in found)
+    """Return whether the limits refute none of the bounds on plays, and the numbers."""
+    arms = compare_plays(material, setting, bounds, time)
+    return not any(refuted for refuted, _, _ in arms), ", ".join(text for *_, text in arms)
 
 
 def proposition_1_constant(material: Material) -> Finding:
     """Proposition 1: its constant C_i is right as printed."""
     bounds = material.case("minimum").theorem1.printed.constants
     heading = "plays by T=1e12, where B(θ°) is empty:\n"
-    return in_each(
+    return check_each(
         ["minimum"], lambda setting: _not_refuted(material, setting, bounds, 10**12), heading
     )
 
@@ -77,7 +77,7 @@ def proposition_2(material: Material) -> Finding:
         return _not_refuted(material, setting, bounds, 10**5)
 
     heading = "plays by T=1e5, where best arms are unique, and on the paper's own problem:\n"
-    return in_each(("forgotten", "grid-4"), not_refuted, heading)
+    return check_each(("forgotten", "grid-4"), not_refuted, heading)
 
 
 def lemma_2(material: Material) -> Finding:

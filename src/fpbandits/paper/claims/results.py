@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from fpbandits.errors import counted
 from fpbandits.paper.claims import comparisons
 from fpbandits.paper.claims.comparisons import BOUNDED, DISTINCT, LOGARITHMIC
-from fpbandits.paper.claims.statement import Finding, in_each, mean_text, titled
-from fpbandits.paper.limits import limits, paired
+from fpbandits.paper.claims.statement import Finding, check_each, mean_text, titled
+from fpbandits.paper.limits import limits, paired_difference
 from fpbandits.paper.material import Material
 
 
 def least_beta_less_gap(material: Material, problems: Iterable[str]) -> tuple[bool, int, str]:
     """Find the least β_i − Δ_i of some problems under all truths.
 
-    Returns whether it is above 0, the number of truths and confusing arms, and where it is least.
+    Returns whether it is above 0, of how many pairs of a truth and a confusing arm it is the least,
+    and the number and its pair as text.
     """
     count, least = 0, (math.inf, "")
     for problem in problems:
@@ -39,7 +40,7 @@ def lemma_1(material: Material) -> Finding:
 
 def theorem_1(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is empty, a constant bounds regret at all times."""
-    return comparisons.all_flat(material, BOUNDED)
+    return comparisons.check_all_flat(material, BOUNDED)
 
 
 def theorem_1_constant(material: Material) -> Finding:
@@ -50,13 +51,13 @@ def theorem_1_constant(material: Material) -> Finding:
         constant = material.constant(setting, "printed")
         return limits(regret)[0] <= constant, f"{mean_text(regret)}, D_1 = {constant:.4g}"
 
-    return in_each((*BOUNDED, "minimum"), not_refuted, "regret at T=1e12:\n")
+    return check_each((*BOUNDED, "minimum"), not_refuted, "regret at T=1e12:\n")
 
 
 def theorem_1_coefficient(material: Material) -> Finding:
     """Theorem 1: where B(θ°) is not empty, 12 Σ Δ_i/β_i² bounds the growth with ln T."""
     settings, fits = (*LOGARITHMIC, "tied", "constants"), comparisons.within_theorem_1
-    return comparisons.growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, fits)
+    return comparisons.check_growth_in_each(material, settings, "fp-ucb", 10**9, 10**12, fits)
 
 
 def theorem_1_d2(material: Material) -> Finding:
@@ -75,7 +76,7 @@ def remark_1_ucb(material: Material) -> Finding:
         return 0 < low and high <= allowed, f" of {allowed:.4g}"
 
     remark = " and 8 Σ 1/Δ_i"
-    return comparisons.growth_in_each(material, DISTINCT, "ucb1", 10**6, 10**12, fits, remark)
+    return comparisons.check_growth_in_each(material, DISTINCT, "ucb1", 10**6, 10**12, fits, remark)
 
 
 def remark_1_thompson(material: Material) -> Finding:
@@ -85,7 +86,7 @@ def remark_1_thompson(material: Material) -> Finding:
         final = material.lai_robbins(setting)
         return high <= 1.2 * final, f", in the long run {final:.4g}"
 
-    return comparisons.growth_in_each(material, DISTINCT, "thompson", 10**6, 10**15, fits)
+    return comparisons.check_growth_in_each(material, DISTINCT, "thompson", 10**6, 10**15, fits)
 
 
 def remark_1_ratio(material: Material) -> Finding:
@@ -114,7 +115,9 @@ def remark_1(material: Material) -> Finding:
         f"{ucb1_bound:.4g} for UCB1, and measured growth per unit of ln t from T=1e6 to 1e12 "
         f"{mean_text(ours)} and {mean_text(theirs)}"
     )
-    return limits(paired(ours, theirs))[1] < 0 and bound < ucb1_bound, titled("constants", text)
+    return limits(paired_difference(ours, theirs))[1] < 0 and bound < ucb1_bound, titled(
+        "constants", text
+    )
 
 
 def theorem_2(material: Material) -> Finding:
@@ -124,7 +127,7 @@ def theorem_2(material: Material) -> Finding:
         least = material.case(setting).theorem2.coefficient
         return low >= least, f", at least {least:.4g}"
 
-    return comparisons.growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**14, 10**15, fits)
+    return comparisons.check_growth_in_each(material, LOGARITHMIC, "fp-ucb", 10**14, 10**15, fits)
 
 
 def theorem_2_arms(material: Material) -> Finding:
@@ -150,6 +153,6 @@ def theorem_2_laws(material: Material) -> Finding:
 def remark_2(material: Material) -> Finding:
     """Remark 2: FP-UCB is order optimal, if best arms are unique."""
     settings = ("two-1", "two-2", "permutations", "constants", "certain", "laws")
-    optimal, text = comparisons.order_optimal(material, settings)
-    _, optimist = comparisons.is_flat(material, "certain", "optimist")
+    optimal, text = comparisons.check_order_optimal(material, settings)
+    _, optimist = comparisons.check_flat(material, "certain", "optimist")
     return optimal, f"{text}\n{titled('certain', f'optimist has {optimist}')}"

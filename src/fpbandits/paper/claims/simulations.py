@@ -19,6 +19,7 @@ _SWAPPED = "0.4,0.6,0.3,0.2"
 
 
 def _set_text(names: Iterable[str]) -> str:
+    """Return a set of names in braces; of more than four, their number and an example."""
     listed = list(names)
     if len(listed) > 4:
         return f"{counted(len(listed), 'model')}, such as [{listed[0]}]"
@@ -31,24 +32,24 @@ def two_best_arms(material: Material) -> Finding:
     return best == ["arm1", "arm2"], ", ".join(best)
 
 
-def _confusion(
+def _check_confusion(
     material: Material, setting: str, truth: str, models: tuple[str, ...], arms: tuple[str, ...]
 ) -> Finding:
-    """Compare B and C of a setting with those that the paper gives."""
+    """Check that B and C of a setting are those that the paper gives."""
     case = material.case(setting)
-    confused, confusing = _set_text(case.confusion_set), _set_text(case.confusing_arms)
+    b_text, c_text = _set_text(case.confusion_set), _set_text(case.confusing_arms)
     same = case.confusion_set == models and case.confusing_arms == arms
-    return same, f"B({truth}) is {confused}, C({truth}) is {confusing}"
+    return same, f"B({truth}) is {b_text}, C({truth}) is {c_text}"
 
 
 def two_1_empty(material: Material) -> Finding:
     """Two models: under θ¹, B and C are empty."""
-    return _confusion(material, "two-1", "θ¹", (), ())
+    return _check_confusion(material, "two-1", "θ¹", (), ())
 
 
 def two_1_flat(material: Material) -> Finding:
     """Two models: under θ¹ regret does not increase after some time."""
-    flat, text = comparisons.all_flat(material, ["two-1"])
+    flat, text = comparisons.check_all_flat(material, ["two-1"])
     result = material.result("two-1", "fp-ucb", "far")
     moving = (np.diff(result.regret("fp-ucb"), axis=1) > 0).any(axis=0)
     last = int(result.times[1:][moving].max(initial=1))
@@ -57,7 +58,7 @@ def two_1_flat(material: Material) -> Finding:
 
 def two_2_confused(material: Material) -> Finding:
     """Two models: under θ², B = {θ¹} and C = {1}."""
-    return _confusion(material, "two-2", "θ²", ("theta1",), ("arm1",))
+    return _check_confusion(material, "two-2", "θ²", ("theta1",), ("arm1",))
 
 
 def two_2_log(material: Material) -> Finding:
@@ -85,14 +86,14 @@ def two_2_over_log(material: Material) -> Finding:
     return still and limits(scaled[15])[0] > 0, text
 
 
-def _count(material: Material, problem: str, expected: int) -> Finding:
+def _check_count(material: Material, problem: str, expected: int) -> Finding:
     count = len(material.analyses[problem].models)
     return count == expected, f"{count} models"
 
 
 def permutations_count(material: Material) -> Finding:
     """There are 24 permutations of [.6, .4, .3, .2]."""
-    return _count(material, "paper:permutations", 24)
+    return _check_count(material, "paper:permutations", 24)
 
 
 def permutations_empty(material: Material) -> Finding:
@@ -102,21 +103,21 @@ def permutations_empty(material: Material) -> Finding:
     return empty == len(cases), f"under {empty} of {len(cases)} truths"
 
 
-def _contrast(material: Material, setting: str) -> Finding:
-    """Judge whether FP-UCB is flat, and UCB1 and Thompson sampling grow."""
-    flat, text = comparisons.is_flat(material, setting)
-    growing, rivals = comparisons.rivals_grow(material, [setting], separator=", ")
+def _check_contrast(material: Material, setting: str) -> Finding:
+    """Check that FP-UCB's regret is flat, and that of UCB1 and Thompson sampling grows."""
+    flat, text = comparisons.check_flat(material, setting)
+    growing, rivals = comparisons.check_rivals_grow(material, [setting], separator=", ")
     return flat and growing, f"FP-UCB, {titled(setting, text)}\n{rivals}"
 
 
 def permutations_contrast(material: Material) -> Finding:
     """On the 24 permutations FP-UCB is bounded, and UCB and Thompson sampling grow."""
-    return _contrast(material, "permutations")
+    return _check_contrast(material, "permutations")
 
 
 def permutations_ucb(material: Material) -> Finding:
     """On the 24 permutations FP-UCB does better than UCB."""
-    return comparisons.ahead_of_ucb(material, ["permutations"])
+    return comparisons.check_ahead_of_ucb(material, ["permutations"])
 
 
 def permutations_other(material: Material) -> Finding:
@@ -145,7 +146,7 @@ def k_is_3(material: Material) -> Finding:
 
 def grid_count(material: Material) -> Finding:
     """There are 256 models in {.6, .4, .3, .2}⁴."""
-    return _count(material, "paper:grid", 256)
+    return _check_count(material, "paper:grid", 256)
 
 
 def grid_tie_rule(material: Material) -> Finding:
@@ -174,7 +175,7 @@ def grid_6_empty(material: Material) -> Finding:
 
 def grid_6_contrast(material: Material) -> Finding:
     """Among the 256 models, under [.6, .4, .3, .2], likewise."""
-    return _contrast(material, "grid-6")
+    return _check_contrast(material, "grid-6")
 
 
 def grid_4_confused(material: Material) -> Finding:
@@ -187,7 +188,7 @@ def grid_4_log(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], FP-UCB's regret is O(log T)."""
     fits = comparisons.within_theorem_1
     decades = [
-        comparisons.growth(material, "grid-4", "fp-ucb", 10**power, 10 ** (power + 1), fits)
+        comparisons.check_growth(material, "grid-4", "fp-ucb", 10**power, 10 ** (power + 1), fits)
         for power in range(4, 15)
     ]
     heading = "growth per unit of ln t from T=1e14 to 1e15, where it is fastest: "
@@ -211,4 +212,4 @@ def grid_4_increasing(material: Material) -> Finding:
 
 def grid_4_ucb(material: Material) -> Finding:
     """Among the 256 models, under [.4, .3, .2, .2], FP-UCB does better than UCB."""
-    return comparisons.ahead_of_ucb(material, ["grid-4"])
+    return comparisons.check_ahead_of_ucb(material, ["grid-4"])

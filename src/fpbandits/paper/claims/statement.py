@@ -10,15 +10,26 @@ from fpbandits.paper.experiments import SETTINGS
 from fpbandits.paper.limits import limits
 from fpbandits.report.times import time_text
 
-HOLDS, FAILS = "holds", "fails"
+HOLDS = "holds"
+FAILS = "fails"
 
 Finding = tuple[bool | str, str]
-"""A verdict, as a boolean or in words, and the numbers it rests on, a line per problem."""
+"""A verdict, as whether the statement holds or in words, and the numbers behind it as text."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper and the verdict on it: an entry of claims.json."""
+    """A statement of the paper and the verdict on it: an entry of claims.json.
+
+    Attributes
+    ----------
+    id, claim, section
+        Its name, the statement and the title of its section in the report.
+    paper, evidence, reason, horizon
+        As claims.toml explains them; no reason is given for what holds.
+    measured, verdict
+        The numbers behind the verdict, and "holds", "fails" or "holds beyond T=…".
+    """
 
     id: str
     claim: str
@@ -37,7 +48,7 @@ class Claim:
 
 
 def beyond(start: int | None) -> str:
-    """Return the verdict on a comparison that is won from some time on, or not at all."""
+    """Return the verdict on a statement that holds from a time on; None: it never does."""
     return FAILS if start is None else f"{HOLDS} beyond T={time_text(start)}"
 
 
@@ -52,21 +63,21 @@ def number_text(value: float) -> str:
 
 
 def mean_text(sample: Floats) -> str:
-    """Return a mean with its limits, where they differ from it."""
+    """Return a mean with its limits in brackets, or alone if the sample does not vary."""
     low, high = limits(sample)
     mean = number_text(float(sample.mean()))
     return mean if low == high else f"{mean} ({number_text(low)} … {number_text(high)})"
 
 
 def titled(setting: str, text: str) -> str:
-    """Return a line on a setting, which begins with its title."""
+    """Return the title of a setting, a colon and a text."""
     return f"{SETTINGS[setting].title}: {text}"
 
 
-def in_each(
+def check_each(
     settings: Iterable[str], check: Callable[[str], tuple[bool, str]], heading: str = ""
 ) -> tuple[bool, str]:
     """Return whether a check succeeds in every setting, and its numbers, a line per setting."""
-    found = {setting: check(setting) for setting in settings}
-    lines = [titled(setting, text) for setting, (_, text) in found.items()]
-    return all(fine for fine, _ in found.values()), heading + "\n".join(lines)
+    checked = {setting: check(setting) for setting in settings}
+    lines = [titled(setting, text) for setting, (_, text) in checked.items()]
+    return all(holds for holds, _ in checked.values()), heading + "\n".join(lines)

@@ -35,7 +35,7 @@ def slopes(material: Material) -> Figure:
             axes.text(0.115, -row, "Theorem 2: 0", va="center", fontsize=9)
         if name != "tied":
             slope = material.slope(name, "ucb1", 10**9, 10**12)
-            # A little higher, since it would overlap with Theorem 1's mark.
+            # A little higher, since it would overlap Theorem 1's mark.
             drawing.draw_slope(axes, slope, row - 0.16, "s", ORANGE, "UCB1")
     axes.set(xscale="log", xlim=(0.1, 200), xlabel="growth per unit of ln t (log scale)")
     drawing.name_rows(axes, [SETTINGS[name].title for name in names], above=1.3)

@@ -27,7 +27,9 @@ POLICY_NAMES = {
     "thompson": "Thompson sampling",
     "frugal": "frugal",
 }
+"""Policies' names in legends."""
 POLICY_COLOURS = {"fp-ucb": BLUE, "ucb1": ORANGE, "thompson": GREEN, "frugal": PURPLE}
+"""Policies' colours."""
 SETTING_COLOURS = {
     "two-1": BLUE,
     "two-2": ORANGE,
@@ -57,7 +59,7 @@ def canvas(
 def curves_of(
     material: Material, setting: str, policies: Iterable[str], distance: Distance
 ) -> dict[str, Result]:
-    """Return the results of some policies in a setting."""
+    """Return the results of these policies in a setting, by policy."""
     return {policy: material.result(setting, policy, distance) for policy in policies}
 
 
@@ -159,8 +161,8 @@ def finish(figure: Figure, axes: Axes, caption: str, **legend: Any) -> Figure:
 
 def run_caption(result: Result, band: str | None = "ci") -> str:
     """Return a caption with runs, band, horizon and seed of a result."""
-    what = f"mean of {counted(result.runs, 'run')}" + (f", {BANDS[band]}" if band else "")
-    return f"{what}; T = {as_written(time_text(result.horizon))}, seed {result.seed}"
+    means = f"mean of {counted(result.runs, 'run')}" + (f", {BANDS[band]}" if band else "")
+    return f"{means}; T = {as_written(time_text(result.horizon))}, seed {result.seed}"
 
 
 def short_title(title: str) -> str:

@@ -24,7 +24,7 @@ def slots(material: Material) -> Figure:
     arms = material.episodes.arms
     starts = np.cumsum([0, *(len(played) for played in arms)])
     figure, axes = drawing.canvas("Episodes k and their time slots", height=3.2)
-    # The first episode that leaves out an arm, if there is one.
+    # The first episode that leaves out an arm; 6 if there is none.
     short = next((k for k, played in enumerate(arms) if len(played) < 4), 6)
     rows = (range(3), range(3, 6), range(short - 1, short + 2))
     for row, episodes in enumerate(rows):

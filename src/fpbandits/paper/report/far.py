@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def meeting_text(material: Material) -> str:
-    """Return when Thompson sampling would reach FP-UCB's regret on the 24 permutations."""
+    """Return in words when Thompson sampling would reach FP-UCB's regret: 24 permutations."""
     log = material.meeting("permutations")
     return "only beyond T = 10¹⁰⁰" if log > 100 else f"near T = {as_written(power_text(log))}"
 
@@ -89,10 +89,10 @@ def crossing(material: Material) -> Figure:
     for name in ("permutations", "grid-6", "grid-4"):
         times, difference = material.difference(name, "ucb1", "fp-ucb", "near")
         colour, label = drawing.SETTING_COLOURS[name], SETTINGS[name].title
-        meet = material.crossing(name, "fp-ucb", "ucb1")
-        if meet is not None:
-            axes.plot([meet], [0], "o", color=colour, markersize=7)
-            label += f": T ≈ {as_written(time_text(meet))}"
+        time = material.crossing(name, "fp-ucb", "ucb1")
+        if time is not None:
+            axes.plot([time], [0], "o", color=colour, markersize=7)
+            label += f": T ≈ {as_written(time_text(time))}"
         drawing.draw_mean(axes, times, difference, colour=colour, label=label)
         lowest = min(lowest, float(difference.mean(axis=0).min()))
     result = material.result(name, "fp-ucb", "near")
@@ -119,12 +119,12 @@ def meets_thompson(material: Material) -> Figure:
     """Draw FP-UCB and Thompson sampling, extrapolated until they meet."""
     curves = drawing.curves_of(material, "permutations", ("fp-ucb", "thompson"), "far")
     figure, axes = drawing.draw_over_log_time(SETTINGS["permutations"].title, curves)
-    level, reached = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
+    ours, theirs = (float(curves[policy].mean_regret(policy)[-1]) for policy in curves)
     log = material.meeting("permutations")
-    stretch = [curves["thompson"].horizon, 10**log]
-    axes.plot(stretch, [reached, level], "--", color=GREEN, linewidth=1.5)
-    axes.plot(stretch, [level, level], "--", color=BLUE, linewidth=1.5)
-    axes.plot([10**log], [level], "o", color="0.2", markersize=6, label=meeting_text(material))
+    extrapolated = [curves["thompson"].horizon, 10**log]
+    axes.plot(extrapolated, [theirs, ours], "--", color=GREEN, linewidth=1.5)
+    axes.plot(extrapolated, [ours, ours], "--", color=BLUE, linewidth=1.5)
+    axes.plot([10**log], [ours], "o", color="0.2", markersize=6, label=meeting_text(material))
     axes.set_xlim(1, 10 ** (log + 1))
-    axes.set_ylim(top=1.4 * level)
+    axes.set_ylim(top=1.4 * ours)
     return drawing.finish(figure, axes, drawing.run_caption(curves["fp-ucb"]), ncols=2)

@@ -1,4 +1,4 @@
-"""The functions that draw the report's figures, by the names of the figures' files.
+"""`FIGURES`: the functions that draw the report's figures, by the names of the figures' files.
 
 The paper's own figures are drawn twice: as in the paper, the mean of 10 runs with a band of ±1
 standard deviation, linear in t; and the mean of all runs with its 95 % interval, on a log scale.

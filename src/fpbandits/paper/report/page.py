@@ -28,6 +28,7 @@ PLURALS = {"holds": "hold", "beyond": "hold beyond some time", "fails": "fail"}
 """The kinds of verdicts, which are also CSS classes of the page, as verbs in the plural."""
 
 _SIGNS = {"holds": "✓", "beyond": "◐", "fails": "✗"}
+"""A sign for each kind of verdict."""
 _IN_SHORT = (
     "bounded",
     "two-2-log",
@@ -38,6 +39,7 @@ _IN_SHORT = (
     "proposition-2",
     "corrected-theorem-1",
 )
+"""The claims of the summary at the top of the page."""
 _TWICE = "permutations-fp-ucb"
 """The example of a number that the near and the far experiment give slightly differently."""
 
@@ -56,7 +58,7 @@ def report_page(
         "paper.html.j2",
         results=results,
         first=first,
-        sections={key: list(group) for key, group in groupby(claims, lambda each: each.section)},
+        sections={key: list(group) for key, group in groupby(claims, lambda claim: claim.section)},
         in_short=[by_id[name] for name in _IN_SHORT],
         listed=Counter(claim.kind for claim in claims),
         chapters=chapters(material),
@@ -77,9 +79,9 @@ def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
     grew = material.regret("grid-4", "fp-ucb", 10**6) - material.regret("grid-4", "fp-ucb", 10**4)
     late = material.growing_from("grid-4")
     numbers = {
-        "permutations_crossing": _crossing(material, "permutations"),
-        "grid_6_crossing": _crossing(material, "grid-6"),
-        "grid_4_crossing": _crossing(material, "grid-4"),
+        "permutations_crossing": _crossing_text(material, "permutations"),
+        "grid_6_crossing": _crossing_text(material, "grid-6"),
+        "grid_4_crossing": _crossing_text(material, "grid-4"),
         "thompson": material.regret("permutations", "thompson", 10**5).mean(),
         "fp_ucb": material.regret("permutations", "fp-ucb", 10**5).mean(),
         "confused": len(material.case("grid-4").confusion_set),
@@ -87,16 +89,16 @@ def chapters(material: Material) -> dict[str, list[dict[str, Any]]]:
         "grows_again": f", before it grows again beyond T = {time_text(late)}" if late else "",
         "lai_robbins": material.lai_robbins("permutations"),
         "meeting": meeting_text(material),
-        "frugal_range": _range(material, "frugal"),
-        "fp_ucb_range": _range(material, "fp-ucb"),
-        "passes": _passes(material),
+        "frugal_range": _range_text(material, "frugal"),
+        "fp_ucb_range": _range_text(material, "fp-ucb"),
+        "passes": _passing_time(material),
     }
     text = files("fpbandits.paper.report").joinpath("chapters.toml").read_text(encoding="utf-8")
     return tomllib.loads(text.format_map(numbers))
 
 
-def _crossing(material: Material, setting: str) -> str:
-    """Say where FP-UCB's mean regret falls below UCB1's."""
+def _crossing_text(material: Material, setting: str) -> str:
+    """Return a sentence on where FP-UCB's mean regret falls below UCB1's."""
     crossing = material.crossing(setting, "fp-ucb", "ucb1")
     if crossing is None:
         return "Up to T = 10⁶ the mean regrets of FP-UCB and UCB1 do not cross."
@@ -106,14 +108,14 @@ def _crossing(material: Material, setting: str) -> str:
     )
 
 
-def _range(material: Material, policy: str) -> str:
+def _range_text(material: Material, policy: str) -> str:
     """Return the least and the largest mean regret on the five problems at T = 10¹²."""
     means = [material.regret(setting.name, policy, 10**12).mean() for setting in PAPER]
     return f"{min(means):.2g} and {max(means):.3g}"
 
 
-def _passes(material: Material) -> str:
-    """Return when the mean regret of the counterexample exceeds the printed bound."""
+def _passing_time(material: Material) -> str:
+    """Return the time at which the counterexample's mean regret passes the printed bound."""
     result = material.result("minimum", "fp-ucb", "far")
     above = result.mean_regret("fp-ucb") > material.constant("minimum", "printed")
     return time_text(result.times[above.argmax()]) if above.any() else "∞"

@@ -1,6 +1,7 @@
-"""How badly rewards fit a mean: n times the divergence of it from what was observed.
+"""How badly rewards fit a mean: n times a divergence from their observed mean, in nats.
 
-For rewards in [0, 1] the divergence is that of Bernoulli laws, for normal ones their own.
+The divergence is that of Bernoulli distributions for rewards in [0, 1], and that of normal
+distributions of deviation ½ for rewards without a range.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.shared.levels import Theta
 
 EQUAL = 1e-9
-"""Deficits, or shares of mass, that differ by no more count as equal, whatever rounding did."""
+"""Deficits, and shares of probability, that differ by at most this count as equal."""
 
 
 @jitted
 def bernoulli_deficit(n: float, total: float, q: float) -> float:
     """Return n·kl(total/n, q), accurate also where total/n and q are close and n is huge."""
-    rest = n - total
+    rest = n - total  # the number of zeros, if rewards are 0 or 1
     excess = total - n * q
     deficit = 0.0
     if total > 0:
@@ -31,7 +32,7 @@ def bernoulli_deficit(n: float, total: float, q: float) -> float:
 
 @jitted
 def mean_deficit(n: int, total: float, q: float, normal: bool) -> float:
-    """Return n times the divergence of the mean ``q`` from that of n rewards that add up so."""
+    """Return n times the divergence from the mean of n rewards of this ``total`` to ``q``."""
     if normal:
         excess = total - n * q
         return 2 * (excess * excess) / n
@@ -40,9 +41,9 @@ def mean_deficit(n: int, total: float, q: float, normal: bool) -> float:
 
 @jitted
 def surprise(theta: Theta, n: float, total: float, q: float) -> float:
-    """Return by how much n rewards fit the mean ``q`` worse than the best means they could have.
+    """Return the surprise of n rewards of sum S = ``total`` at the mean ``q``; see `nothing_fits`.
 
-    For rewards in [0, 1] this is n·kl(S/n, q), for normal ones 2n(S/n − q)² · n/(n + 1).
+    It is n·kl(S/n, q) for rewards in [0, 1], and 2n(S/n − q)² · n/(n + 1) for normal ones.
     """
     if theta.normal:
         excess = total - n * q
@@ -52,7 +53,7 @@ def surprise(theta: Theta, n: float, total: float, q: float) -> float:
 
 @jitted
 def allowance(state: State) -> float:
-    """Return Σ ln(n_i + 1), what a mixture over means takes for not knowing them."""
+    """Return Σ ln(n_i + 1), the surprise allowed to a right model for its unknown means."""
     total = 0.0
     for arm in range(state.plays.size):
         total += math.log(state.plays[arm] + 1)

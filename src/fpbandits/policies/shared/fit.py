@@ -1,4 +1,4 @@
-"""How well each model fits what was seen: the part of a workspace that weighing policies share."""
+"""How well each model fits the rewards: the part of a workspace that likelihood policies share."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from fpbandits.policies.shared.levels import Theta
 
 
 class Memo(NamedTuple):
-    """What is still known from the plan before, where there are several contexts.
+    """Numbers of the last plan that the next one can use again, where there are several contexts.
+
+    Costs are −ln of likelihoods. See `fpbandits.policies.shared.memo`.
 
     Attributes
     ----------
     seen
-        [pair, ·]: what the costs of a pair follow from: its plays, sum and statistics.
+        [pair, 2 + K]: plays, sum and statistics of a pair when its costs were computed.
     cost
         [pair, model]: what the rewards of the pair cost the model.
-    above, reference
-        [context, model]: the cost in a context less that of a reference model; which one that is.
+    above
+        [context, model]: the cost in a context, less the cost to the context's reference model.
+    reference
+        By context, that reference model; −1: ``above`` is to be computed again.
     model, surprise
-        A single number, a model; and by pair how much its mean there surprises. NaN: not known yet.
+        One model, as an array of one; by pair, the surprise of the pair's rewards at its mean. NaN:
+        to be computed.
     allowed, total
-        By context, how much surprise is allowed, and how much there is. NaN: not known yet.
+        By context, the surprise allowed, and the surprise of ``model``. NaN: to be computed.
     """
 
     seen: Floats
@@ -45,15 +50,18 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    reference, least
-        A single number each: the model that fits best, and its own deficit to the best means.
+    reference
+        The model θ̂ that fits best, the first of equals, as an array of one.
+    least
+        The deficit of θ̂ to the best means of all, as an array of one.
     deficit
-        Of every model, its log-likelihood deficit: how much less likely it makes what was seen than
-        the model that fits best.
+        By model, how much less log-likelihood it has than θ̂.
     lowest, highest
-        What a deficit can become during a stretch of plays, less that of the reference.
-    by_level, lowest_of, highest_of
-        The same by arm and level; and by level, of one arm at a time.
+        By model, limits of its deficit during the plays ahead.
+    by_level
+        [arm, level]: the part of the deficit that comes from the arm.
+    lowest_of, highest_of
+        By level, limits of that part, for one arm at a time.
     memo
         What need not be computed again in the next plan.
     """
@@ -77,17 +85,17 @@ class FitOnly(NamedTuple):
 
 
 def new_fit(theta: Theta) -> Fit:
-    """Make room for every model and level; and for every context, if there are several."""
+    """Allocate a `Fit`; its memo is empty unless there are several contexts."""
     (pairs, models), levels = theta.codes.shape, theta.levels.shape[1]
     contexts = len(theta.best) if len(theta.best) > 1 else 0
-    noted = pairs if contexts else 0
+    memo_pairs = pairs if contexts else 0
     memo = Memo(
-        seen=np.full((noted, 2 + theta.cost.shape[2]), -1.0),
-        cost=np.zeros((noted, models)),
+        seen=np.full((memo_pairs, 2 + theta.cost.shape[2]), -1.0),
+        cost=np.zeros((memo_pairs, models)),
         above=np.zeros((contexts, models)),
         reference=np.full(contexts, -1),
         model=np.full(1, -1),
-        surprise=np.zeros(noted),
+        surprise=np.zeros(memo_pairs),
         allowed=np.zeros(contexts),
         total=np.zeros(contexts),
     )
@@ -106,7 +114,7 @@ def new_fit(theta: Theta) -> Fit:
 
 @jitted
 def first_best(deficit: Floats, least: float) -> int:
-    """Return the first model whose deficit is the least one, or equal to it."""
+    """Return the first model whose deficit equals ``least``, the least of all."""
     model = 0
     while deficit[model] > least + EQUAL:
         model += 1
@@ -115,8 +123,8 @@ def first_best(deficit: Floats, least: float) -> int:
 
 @jitted
 def minimum(values: Floats) -> float:
-    """Return the least of several numbers."""
+    """Return the least of the values; infinity if there are none."""
     least = math.inf
-    for place in range(values.size):
-        least = min(least, values[place])
+    for index in range(values.size):
+        least = min(least, values[index])
     return least

@@ -1,7 +1,8 @@
 """Θ by level, for policies that look at every model.
 
-An arm's laws are few as a rule, its *levels*: what depends on an arm's law is computed once per
-level, and looked up for every model. Where a policy looks at means alone, levels are means.
+As a rule an arm has few different laws (reward distributions) under all models: its *levels*. What
+depends on an arm's law is computed once per level, and looked up for every model. Where a policy
+looks at means alone, levels are different means.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Theta(NamedTuple):
     Attributes
     ----------
     by_law
-        Whether models are weighed by the laws of rewards, and not by means alone.
+        Whether models are weighed by statistics of rewards, with ``base`` and ``cost``, and not by
+        sums alone. False also where the sum is all that a law depends on (Bernoulli rewards).
     normal
         Whether rewards are normal, with deviation ½, and not in [0, 1].
     arms
@@ -37,17 +39,17 @@ class Theta(NamedTuple):
         [context, θ]: the best arm and its mean; which arms are best, is_best[arm, θ]. Of arms that
         are eligible.
     codes
-        codes[arm, θ]: which level of the arm's means.
+        codes[arm, θ]: the index of the arm's level under θ.
     prior
-        −ln of how likely each θ is, less the least of these.
+        By model, −ln of its prior probability, less the least of these.
     levels, counts
-        levels[arm, level], the mean, and how many levels each arm has.
+        levels[arm, level]: the mean. By arm, the number of its levels: further entries are unused.
     win, loss
-        [arm, level]: what a reward of 1, and one of 0, costs; none where models are
+        [arm, level]: what a reward of 1, and one of 0, costs in nats. Empty where models are
         weighed ``by_law``, or rewards have no range.
     base, cost
-        [arm, level] and [arm, level, k]: what a play costs, and one unit of each statistic, where
-        models are weighed ``by_law``.
+        [arm, level] and [arm, level, k]: what a play, and one unit of each statistic, costs in
+        nats; see `fpbandits.families.base`. Empty where models are not weighed ``by_law``.
     """
 
     by_law: bool
@@ -68,7 +70,7 @@ class Theta(NamedTuple):
 
 
 def theta(problem: Problem, *, by_law: bool = False) -> Theta:
-    """Sort the laws of Θ into levels: by their means, or by all that their likelihood takes."""
+    """Sort the laws of Θ into levels: by their means, or ``by_law`` by mean, base and costs."""
     means = problem.rewards.unit_means
     by_context = means.reshape(len(means), -1, len(problem.arms))
     top = by_context.max(axis=2)
@@ -77,10 +79,10 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
     costs = problem.rewards.costs() if by_law else None
     if costs is not None:
         laws = np.concatenate([laws, costs[0][:, :, np.newaxis], costs[1]], axis=2)
-    found = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
-    counts = np.array([len(levels) for levels, _ in found], np.int64)
-    table = np.full((len(found), counts.max(), laws.shape[2]), 0.5)
-    for row, (levels, _) in zip(table, found, strict=True):
+    by_arm = [_distinct(laws[:, arm]) for arm in range(laws.shape[1])]
+    counts = np.array([len(levels) for levels, _ in by_arm], np.int64)
+    table = np.full((len(by_arm), counts.max(), laws.shape[2]), 0.5)
+    for row, (levels, _) in zip(table, by_arm, strict=True):
         row[: len(levels)] = levels
     levels, base, cost = table[:, :, 0], np.zeros((0, 0)), np.zeros((0, 0, 0))
     win = loss = base
@@ -96,10 +98,10 @@ def theta(problem: Problem, *, by_law: bool = False) -> Theta:
         arms=len(problem.arms),
         eligible=np.ones(means.shape[1], bool),
         best=np.ascontiguousarray(is_best.argmax(axis=2).T, np.int64),
-        top=np.ascontiguousarray(_first_best(by_context, is_best).T),
+        top=np.ascontiguousarray(_first_best_means(by_context, is_best).T),
         is_best=np.ascontiguousarray(is_best.reshape(len(means), -1).T),
         prior=prior_cost(problem.prior or (1.0,) * len(means)),
-        codes=np.array([codes for _, codes in found], np.int32),
+        codes=np.array([codes for _, codes in by_arm], np.int32),
         levels=np.ascontiguousarray(levels),
         counts=counts,
         win=win,
@@ -124,22 +126,22 @@ def restricted(theta: Theta, context: int, among: Sequence[int]) -> Theta:
 
 
 def prior_cost(weights: Sequence[float]) -> Floats:
-    """Return −ln of the weights, less the least; what cannot be costs more than all else."""
-    shares = np.array(weights)
+    """Return −ln of each weight, less the least of these; `IMPOSSIBLE` for a weight of 0."""
+    array = np.array(weights)
     with np.errstate(divide="ignore"):
-        cost: Floats = np.minimum(np.log(shares.max()) - np.log(shares), IMPOSSIBLE)
+        cost: Floats = np.minimum(np.log(array.max()) - np.log(array), IMPOSSIBLE)
     return cost
 
 
-def _first_best(means: Floats, is_best: Bools) -> Floats:
+def _first_best_means(means: Floats, is_best: Bools) -> Floats:
     """Return the mean of the first of the best arms, [θ, context]."""
     first = is_best.argmax(axis=2)[:, :, np.newaxis]
     return np.take_along_axis(means, first, axis=2)[:, :, 0]
 
 
 def _distinct(laws: Floats) -> tuple[Floats, Ints]:
-    """Return the distinct rows, and which of them each row is."""
-    if laws.shape[1] == 1:  # far faster than rows
+    """Return the distinct rows, sorted, and for each row the index of the one that it equals."""
+    if laws.shape[1] == 1:  # much faster for numbers than for rows
         levels, codes = np.unique(laws[:, 0], return_inverse=True)
         return levels[:, np.newaxis], codes.reshape(-1)
     levels, codes = np.unique(laws, axis=0, return_inverse=True)
@@ -151,7 +153,7 @@ class ThetaPolicy(Policy):
 
     knows = "Θ: what every arm pays under every model"
     prepared_type: ClassVar[Callable[..., Prepared]]
-    """A named tuple, of a type of its own: a `Theta`, and the policy's options."""
+    """The policy's own type of named tuple: a `Theta`, then the policy's options."""
 
     def prepare(self, problem: Problem) -> Prepared:
         return type(self).prepared_type(theta(problem), *vars(self).values())
