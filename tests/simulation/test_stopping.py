@@ -139,7 +139,8 @@ def test_how_long_it_takes_what_it_costs_and_how_often_it_is_wrong(tmp_path: Pat
     verdicts = result.verdicts("frugal")
     assert verdicts.median == sorted(t or 99 for t in plays)[runs // 2]
     assert verdicts.q95 is None
-    assert (verdicts.share, verdicts.wrong) == (np.mean(np.array(plays) > 0), np.mean(wrong))
+    assert verdicts.share == sum(t > 0 for t in plays) / runs
+    assert verdicts.wrong == sum(wrong) / runs
     assert result.as_dict()["policies"]["frugal"]["verdicts"] == vars(verdicts)
     assert (result.as_dict()["stop"], result.total_variation("frugal")) == (0.3, 0)
     assert "beyond T" in result.table()

@@ -123,14 +123,14 @@ def _digits(field: str, value: str) -> int:
     return _integer(field, int(value[:30]) if value.isascii() and value.isdigit() else value)
 
 
-def _share(field: str, value: str) -> float:
+def _probability(field: str, value: str) -> float:
     try:
-        share = float(value)
+        probability = float(value)
     except ValueError:
-        share = math.nan
-    if not 0 < share < 1:
+        probability = math.nan
+    if not 0 < probability < 1:
         raise wrong_value(field, value, "be a probability, above 0 and below 1")
-    return share
+    return probability
 
 
 _TEXT = {"type": "string"}
@@ -152,7 +152,7 @@ NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
 """Parameters of addresses: after which event, or which name, to begin."""
 
 _ERROR = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05}
-BELIEFS = {"error": Rule(_share, _ERROR), "context": Rule(_text, _TEXT)}
+BELIEFS = {"error": Rule(_probability, _ERROR), "context": Rule(_text, _TEXT)}
 """How often a verdict may be wrong, and in which context to look."""
 
 
