@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 from numba.core.event import Event, EventStatus, broadcast
 
@@ -89,7 +91,10 @@ def test_nothing_is_said_where_nobody_waits_nor_of_what_others_compile(
     assert clocks == []
 
 
-def test_a_function_of_the_package_says_so_when_it_is_compiled(clocks: list[Clock]) -> None:
+def test_a_function_of_the_package_says_so_when_it_is_compiled(
+    clocks: list[Clock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # where no code is kept as yet
     assert compiled(_double)(3) == 6
     assert [clock.cancelled for clock in clocks] == [True]
 

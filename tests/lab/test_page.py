@@ -257,6 +257,7 @@ def test_twenty_mistakes_are_told_in_place_and_nothing_is_lost(new_tab: NewTab) 
 def test_what_is_wrong_with_a_cell_is_told_to_who_points_at_it(new_tab: NewTab) -> None:
     tab = new_tab()
     type_into(tab, 0, "a0", "7")
+    expect(cell(tab, 0, "a0")).to_have_class(re.compile(r"\bbad\b"))  # told, and drawn again
     tab.mouse.move(0, 0)
     cell(tab, 0, "a0").hover()
     expect(tab.locator(".ag-tooltip")).to_contain_text("mean 7 is outside the range [0, 1]")
