@@ -290,7 +290,7 @@ def fits(shape: dict[str, Any], value: object) -> bool:
         return whole and all(fits(fields[name], each) for name, each in value.items())
     if isinstance(value, list) and "items" in shape:
         return all(fits(shape["items"], each) for each in value)
-    kinds = {
+    kinds: dict[str, Any] = {
         "object": dict,
         "array": list,
         "string": str,
@@ -299,7 +299,8 @@ def fits(shape: dict[str, Any], value: object) -> bool:
         "number": (int, float),
         "null": type(None),
     }
-    return isinstance(value, kinds[shape["type"]])  # type: ignore[arg-type]
+    named = shape["type"] if isinstance(shape["type"], list) else [shape["type"]]
+    return any(isinstance(value, kinds[name]) for name in named)
 
 
 def check(server: Watched, schema: dict[str, Any], sent: Sent) -> None:
