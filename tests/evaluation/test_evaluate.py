@@ -223,3 +223,43 @@ def test_an_interval_without_width_is_not_trusted() -> None:
     found = fpb.evaluate({**drawn(6), "paid": [1] * 6000}, PROBLEM, uniform=True, **ROLES)
     assert "all rewards of frugal's decisions are the same" in found.warnings[0]
     assert "Note: all rewards of frugal's" in found.table()
+
+
+def test_a_column_of_eligible_arms() -> None:
+    """The interval holds what agents earn who decide among the same sets, by the same numbers.
+
+    Five standard errors on either side: a false alarm once in 10^6.
+    """
+    problem = fpb.Problem.bernoulli([[0.9, 0.5, 0.2], [0.1, 0.3, 0.7]], arms=["a", "b", "c"])
+    random, units, rows = np.random.default_rng(5), 300, 20
+    sets = ["a|b|c", "a|b", "b|c", "a|c"]
+
+    def paid(unit: int, arm: str) -> float:
+        return float(random.random() < problem.means[unit % 2]["abc".index(arm)])
+
+    log: dict[str, list[Any]] = {"unit": [], "arm": [], "paid": [], "among": []}
+    for unit in range(units):
+        for _ in range(rows):
+            among = str(random.choice(sets))
+            arm = str(random.choice(among.split("|")))
+            values = unit, arm, paid(unit, arm), among
+            for column, value in zip(log.values(), values, strict=True):
+                column.append(value)
+    columns: Any = {name: np.array(column) for name, column in log.items()}
+    naming: Any = {"unit": "unit", "arm": "arm", "reward": "paid", "among": "among"}
+    found = fpb.evaluate(columns, problem, ["frugal", "thompson"], uniform=True, **naming)
+    assert list(found.baselines) == ["best eligible arm"]
+    for policy in ("frugal", "thompson"):
+        earned = []
+        for unit in range(2000):
+            agent = fpb.Agent(problem, policy, seed=unit)
+            for _ in range(random.binomial(rows, 1 / 3)):
+                decision = agent.ask(among=str(random.choice(sets)).split("|"))
+                reward = paid(unit, decision.arm)
+                agent.tell(decision, reward)
+                earned.append(reward)
+        estimate = found.policies[policy].ratio.estimate()
+        error = (estimate.high - estimate.low) / 3.92
+        assert abs(estimate.value - np.mean(earned)) < 5 * error
+    with pytest.raises(fpb.InputError, match="ossb cannot decide among some of the arms"):
+        fpb.evaluate(columns, problem, "ossb", uniform=True, **naming)

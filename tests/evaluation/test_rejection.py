@@ -172,3 +172,30 @@ def test_sums_by_unit() -> None:
     assert (sums.tolist(), counts.tolist()) == ([5, 2], [2, 1])
     sums, counts = sums_by_unit(log, np.array([False, False, True]))
     assert (sums.tolist(), counts.tolist()) == ([4, 0], [1, 0])
+
+
+@pytest.mark.parametrize("policy", ["frugal", "fp-ucb", "ucb1"])
+def test_among_eligible_arms_as_agents_decide(policy: str) -> None:
+    """Agents are asked why, which changes nothing, and play where the log did the same."""
+    problem, random = problem_of(contexts=False), np.random.default_rng(3)
+    sets = ["a|b|c", "", "a|b", "b | c", "c|a", "b"]
+    among = random.choice(sets, 600)
+    eligible = [[name.strip() for name in (text or "a|b|c").split("|")] for text in among]
+    columns = {
+        "unit": random.integers(15, size=600),
+        "arm": np.array([random.choice(names) for names in eligible]),
+        "paid": random.integers(2, size=600).astype(float),
+        "among": among,
+    }
+    log = read_log(columns, unit="unit", arm="arm", reward="paid", among="among", arms=problem.arms)
+    found = accepted(policy, problem, log, np.ones(600, bool))
+    agents = [fpb.Agent(problem, policy) for _ in range(15)]
+    for row, (unit, arm, reward) in enumerate(
+        zip(columns["unit"], columns["arm"], columns["paid"], strict=True)
+    ):
+        agent = agents[unit]
+        agrees = agent.why(among=eligible[row]).arm == arm
+        assert found[row] == agrees
+        if agrees:
+            agent.tell(agent.ask(among=eligible[row]), float(reward))
+    assert 100 < found.sum() < 500

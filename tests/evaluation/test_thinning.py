@@ -154,3 +154,43 @@ def test_how_often_an_arm_could_have_been_played() -> None:
     log = log_of(arms, names=("a", "b"))
     with pytest.raises(InputError, match=r"'a' was played in 380 of 400 rows, .* at most 300 rows"):
         check_balance(log, np.where(arms == 0, 0.75, 0.25), False)
+
+
+def test_where_only_some_arms_are_eligible() -> None:
+    """Uniform over what is eligible: every eligible arm is accepted with the same probability."""
+    random, rows = np.random.default_rng(1), 60_000
+    sets = [("a", "b", "c"), ("a", "b"), ("c",)]
+    chosen = random.integers(3, size=rows)
+    columns: dict[str, Any] = {
+        "unit": np.arange(rows),
+        "arm": np.array([random.choice(sets[number]) for number in chosen]),
+        "paid": np.ones(rows),
+        "among": np.array(["", "b|a", "c"])[chosen],
+    }
+    how: Any = {"unit": "unit", "arm": "arm", "reward": "paid", "arms": ["a", "b", "c"]}
+    log = read_log(columns, among="among", **how)
+    propensity = uniform_propensities(log)
+    assert np.array_equal(propensity, np.array([1 / 3, 1 / 2, 1])[chosen])
+    check_propensities(log, propensity)
+    check_balance(log, propensity, uniform=True)
+    least = least_propensity(log, propensity)
+    assert least == pytest.approx(1 / 3)
+    usable = usable_rows(propensity, least, random)
+    for number, names in enumerate(sets):
+        here = chosen == number
+        for name in names:
+            taken = int((usable & here & (columns["arm"] == name)).sum())
+            # Five deviations of a binomial number: a false alarm once in 10^6.
+            assert abs(taken - here.sum() / 3) < 5 * np.sqrt(here.sum() * 2 / 9)
+    without = read_log(columns, **how)
+    with pytest.raises(InputError, match="arms were not chosen uniformly"):
+        check_balance(without, uniform_propensities(without), uniform=True)
+    for among, message in (
+        (["a|z"], "among: unknown arm 'z'"),
+        (["b|c"], "'a' was played, and eligible were 'b|c'"),
+    ):
+        one = {"unit": [1], "arm": ["a"], "paid": [1.0], "among": among}
+        with pytest.raises(InputError) as caught:
+            read_log(one, among="among", **how)
+        assert message in str(caught.value)
+        assert "row 0" in str(caught.value)

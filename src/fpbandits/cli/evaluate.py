@@ -21,6 +21,10 @@ def evaluate(
         options.column("--time", "When: a number or a date.  [default: the order of the rows]"),
     ] = None,
     key: options.Key = None,
+    among: Annotated[
+        str | None,
+        options.column("--among", "The arms that were eligible, as 9 EUR|12 EUR.  [default: all]"),
+    ] = None,
     propensity: Annotated[
         str | None,
         options.column("--propensity", "The probability with which the arm was chosen."),
@@ -59,6 +63,7 @@ def evaluate(
             time=time,
             key=key,
             cost=cost,
+            among=among,
             missing=missing,
             propensity=propensity,
             uniform=uniform,

@@ -11,9 +11,10 @@ import numpy as np
 
 from fpbandits.core.arrays import Bools, Counts
 from fpbandits.core.checks import flag, whole_number
+from fpbandits.engine.policy import Eligible
 from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError, counted, quote, within
-from fpbandits.evaluation.baselines import baselines
+from fpbandits.evaluation.baselines import baselines, best_eligible
 from fpbandits.evaluation.estimates import Ratio
 from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
 from fpbandits.evaluation.result import Earned, Evaluation
@@ -48,6 +49,7 @@ def evaluate(
     context: str | None = None,
     time: str | None = None,
     key: str | None = None,
+    among: str | None = None,
     propensity: str | None = None,
     uniform: bool = False,
     cost: float | Sequence[float] | None = None,
@@ -77,10 +79,12 @@ def evaluate(
     time, key
         Columns that say when each decision was made, a number or a date, and what tells it from
         others: no key may come twice.
+    among
+        The column that says which arms were eligible, as "9 EUR|12 EUR"; an empty cell means all.
     propensity
         The column that says how likely the arm that was played was to be chosen.
     uniform
-        In place of a propensity: every arm was as likely as any other.
+        In place of a propensity: every eligible arm was as likely as any other.
     cost
         What a sale costs, if the models are of profit and the log of revenue; see `fit`.
     missing
@@ -117,6 +121,9 @@ def evaluate(
     where = Path(log).name if isinstance(log, str | os.PathLike) else "the log"
     _check_arguments(problem, context, propensity, uniform)
     players = {name: ready(policy, problem) for name, policy in named.items()}
+    for name, player in players.items():
+        if among is not None and player.policy.eligible is Eligible.REFUSED:
+            raise InputError(f"{name} cannot decide among some of the arms: leave it out")
     tell = progress or (lambda *told: None)
     read = read_log(
         log,
@@ -126,6 +133,7 @@ def evaluate(
         context=context,
         time=time,
         key=key,
+        among=among,
         missing=missing,
         numbers=() if propensity is None else (propensity,),
         arms=problem.arms,
@@ -151,9 +159,13 @@ def evaluate(
 
     drawn = drawn_pairs(read)
     found, warnings = {}, _about_log(read, problem)
-    for name, arms in baselines(problem, drawn).items():
-        context_of, arm_of = np.divmod(read.pair, len(read.arms))
-        found[name] = earned_by(usable & (arm_of == arms[context_of]))
+    context_of, arm_of = np.divmod(read.pair, len(read.arms))
+    if read.among is not None and read.sets is not None:
+        best = best_eligible(problem, drawn, read.sets)[context_of, read.among]
+        found["best eligible arm"] = earned_by(usable & (arm_of == best))
+    else:
+        for name, arms in baselines(problem, drawn).items():
+            found[name] = earned_by(usable & (arm_of == arms[context_of]))
     earned = {}
     for place, (name, player) in enumerate(players.items()):
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from fpbandits.agent.rewards import unit_reward
 from fpbandits.core.arrays import Bools, Counts, Floats
-from fpbandits.engine.ready import NO_STREAM, Ready
+from fpbandits.engine.ready import NO_STREAM, Arms, Ready
 from fpbandits.errors import InputError
-from fpbandits.evaluation.thinning import drawn_pairs
+from fpbandits.evaluation.thinning import drawn_pairs, eligible
 from fpbandits.logs.log import Log
 
 _Written = tuple[Counts, Floats]
@@ -40,12 +40,13 @@ class _Player:
         self._state = ready.policy.new_state(ready.problem)
         self._memory = ready.start()
         self._accepted = 0
+        self._cycle: list[int] = []  # of a round that was begun, the arms to come
         self._forget_plans()
 
     def _forget_plans(self) -> None:
         """Discard all plans; later ones start from the present state."""
-        # By context: the arms to play, the last one first, and the policy's state after planning.
-        self._plans: dict[int, tuple[list[int], _Written, Any]] = {}
+        # By context and set: the arms to play, and the policy's state after planning.
+        self._plans: dict[tuple[int, Arms | None], tuple[list[int], _Written, Any]] = {}
         self._before = self._written(), self._memory
 
     def _written(self) -> _Written:
@@ -56,34 +57,44 @@ class _Player:
         """Put that back."""
         self._state.counters[:], self._state.extra[:] = written
 
-    def decision(self, context: int) -> int:
-        """Return the arm that it would play in a context."""
-        plan = self._plans.get(context)
+    def decision(self, context: int, among: Arms | None) -> int:
+        """Return the arm that it would play in a context, among those that are eligible."""
+        planned = self._planned(among)
+        if planned is not None:
+            return planned
+        plan = self._plans.get((context, among))
         if plan is None:
             written, memory = self._before
             self._write(written)
             if memory is not None:
                 memory = deepcopy(memory)
             arms, memory = self._ready.plan(
-                self._state, self._accepted, memory, self._random, context
+                self._state, self._accepted, memory, self._random, context, None, among
             )
-            plan = self._plans[context] = arms[::-1], self._written(), memory
-        return plan[0][-1]
+            plan = self._plans[context, among] = arms, self._written(), memory
+        return plan[0][0]
 
-    def accept(self, context: int, pair: int, reward: float) -> None:
+    def _planned(self, among: Arms | None) -> int | None:
+        """Return the next arm of a cycle that was begun, if one is eligible."""
+        return next((arm for arm in self._cycle if among is None or arm in among), None)
+
+    def accept(self, context: int, among: Arms | None, pair: int, reward: float) -> None:
         """Play the decision, and take in its reward, on [0, 1]."""
-        arms, written, memory = self._plans[context]
-        self._write(written)
-        arms.pop()
+        planned = self._planned(among)
+        if planned is not None:
+            self._write(self._before[0])
+            self._cycle.remove(planned)
+            memory = self._memory
+        else:
+            arms, written, memory = self._plans[context, among]
+            self._write(written)
+            if among is None:
+                self._cycle = arms[1:]
         self._accepted += 1
         self._memory = self._ready.observe(
             self._state, self._accepted, memory, pair, reward, self._random
         )
-        if arms:
-            # The rest of a cycle, which there is in a single context alone.
-            self._plans[context] = arms, self._written(), self._memory
-        else:
-            self._forget_plans()
+        self._forget_plans()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +145,8 @@ def _accepted(
     pair = log.pair[rows].tolist()
     reward = ((log.reward[rows] - rewards.zero) / rewards.width).tolist()
     number = rows.tolist()
+    sets = _sets_of(log)
+    among = [sets[number] for number in log.among[rows].tolist()] if log.among is not None else None
     never = set(np.flatnonzero(~drawn_pairs(log)).tolist())
     stuck = np.zeros(log.pairs, np.int64)
     start = 0
@@ -144,9 +157,10 @@ def _accepted(
         player = _Player(ready, random)
         asked = set()
         for place in range(start, end):
-            decision = player.decision(context[place])
+            some = None if among is None else among[place]
+            decision = player.decision(context[place], some)
             if decision == arm[place]:
-                player.accept(context[place], pair[place], reward[place])
+                player.accept(context[place], some, pair[place], reward[place])
                 accepted[number[place]] = True
             elif never:
                 asked.add(context[place] * arms + decision)
@@ -158,6 +172,11 @@ def _accepted(
             tell(end / max(1, len(rows)))
     tell(1.0)
     return Accepted(accepted, stuck)
+
+
+def _sets_of(log: Log) -> list[Arms | None]:
+    """Return the sets of eligible arms, by index; None for all arms."""
+    return [None if row.all() else tuple(np.flatnonzero(row).tolist()) for row in eligible(log)]
 
 
 def check_rewards(ready: Ready, log: Log) -> None:

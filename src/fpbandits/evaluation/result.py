@@ -51,7 +51,7 @@ class Evaluation:
         What the log itself earned.
     baselines
         What one arm played for good would have earned: the best single arm by the models, and the
-        best of each context.
+        best of each context; or, where not all arms were eligible, the best eligible one.
     policies
         What each policy would have earned, by name.
     events, usable

@@ -13,7 +13,8 @@ them: of n rows, Binomial(n, c). Of a uniform log every row is usable, and c = 1
 
 The log has the propensities of arms that were played alone. Others follow in part: they share
 1 − p_t, so the least of them is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many arms the
-log ever played in the row's context. c is the least of both over all rows.
+log ever played in the row's context and that are eligible in the row. c is the least of both over
+all rows.
 
 **Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
 never plays an arm that is best under no model. So propensities are checked by what was drawn
@@ -28,9 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from fpbandits.core.arrays import Bools, Floats
+from fpbandits.core.arrays import Bools, Counts, Floats
 from fpbandits.core.checks import number_text
 from fpbandits.errors import InputError, counted
+from fpbandits.families.estimator import Codes
 from fpbandits.logs.log import Log
 
 _DEVIATIONS, _SHARE = 6.0, 0.1
@@ -39,8 +41,32 @@ deviations, and by so large a share: rounded propensities are a little off."""
 
 
 def uniform_propensities(log: Log) -> Floats:
-    """Return the propensities of a log in which every arm was as likely as any other."""
-    return np.full(len(log.reward), 1 / len(log.arms))
+    """Return the propensities of a log in which every eligible arm was as likely as any other."""
+    return 1 / _choices(log)
+
+
+def eligible(log: Log) -> Bools:
+    """Return which arms were eligible, [set, arm]; without sets of the log's own, all in one."""
+    return np.ones((1, len(log.arms)), bool) if log.sets is None else log.sets
+
+
+def _set(log: Log) -> Codes:
+    return np.zeros(len(log.reward), np.int32) if log.among is None else log.among
+
+
+def _choices(log: Log) -> Floats:
+    """Return how many arms were eligible in each row."""
+    sizes: Floats = eligible(log).sum(axis=1).astype(np.float64)
+    return sizes[_set(log)]
+
+
+def _possible(log: Log) -> Counts:
+    """Return in how many rows each pair was eligible."""
+    arms, contexts = len(log.arms), max(1, len(log.contexts))
+    sets = eligible(log)
+    rows = np.zeros((contexts, len(sets)), np.int64)
+    np.add.at(rows, (log.pair // arms, _set(log)), 1)
+    return (rows @ sets).reshape(-1)
 
 
 def check_propensities(log: Log, propensity: Floats) -> None:
@@ -51,8 +77,9 @@ def check_propensities(log: Log, propensity: Floats) -> None:
         value = number_text(float(propensity[row]))
         wanted = "is not a probability, above 0 and at most 1"
         raise InputError(f"the propensity {value} {wanted}", place=(("index", row),))
-    certain = propensity == 1
-    if certain.all():
+    choice = _choices(log) > 1
+    certain = (propensity == 1) & choice
+    if certain[choice].all():
         raise InputError(
             "every propensity is 1: the log always knew what to play, so it cannot tell what "
             "another decision would have earned. Only a log of randomised decisions can"
@@ -72,7 +99,8 @@ def drawn_pairs(log: Log) -> Bools:
 
 def least_propensity(log: Log, propensity: Floats) -> float:
     """Return c: no arm that was ever drawn was less likely in any row, as far as is known."""
-    drawn = drawn_pairs(log).reshape(-1, len(log.arms)).sum(axis=1)[log.pair // len(log.arms)]
+    by_context = drawn_pairs(log).reshape(-1, len(log.arms)).astype(np.int64)
+    drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set(log)]
     several = drawn > 1
     others = (1 - propensity[several]) / (drawn[several] - 1)
     return min(float(propensity.min()), float(others.min(initial=1.0)))
@@ -86,7 +114,7 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
-    rows = np.repeat(np.bincount(log.pair // arms, minlength=pairs // arms), arms)
+    rows = _possible(log)
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)

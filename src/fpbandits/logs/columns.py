@@ -82,6 +82,13 @@ class Labels(Column):
         names = list(self._codes)[2:]
         return [names[code] for code in present], codes.astype(np.int32)
 
+    def texts(self, rows: Bools) -> tuple[list[str | None], Codes]:
+        """Return the distinct texts in these rows, None if there is none, and the code of each."""
+        present, codes = np.unique(self.all()[rows], return_inverse=True)
+        names = list(self._codes)[2:]
+        found = [None if code < 0 else names[code] for code in present.tolist()]
+        return found, codes.astype(np.int32)
+
     def sorted(self, known: Sequence[str] | None, rows: Bools) -> tuple[tuple[str, ...], Codes]:
         """Return names in order, and the code of each of these rows in that order.
 

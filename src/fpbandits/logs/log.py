@@ -25,13 +25,14 @@ import numpy as np
 from fpbandits.core.arrays import Bools, Floats, Ints
 from fpbandits.core.checks import checked_name, checked_path, known_name
 from fpbandits.core.storage import shown
-from fpbandits.errors import Error, InputError, Place, counted, quote, wrong_type
+from fpbandits.errors import Error, InputError, Place, counted, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
 from fpbandits.logs.columns import Labels, Reals, Times
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
 MISSING = ("refuse", "drop")
 """What to do with rows in which something is missing."""
+_LABELS = ("unit", "arm", "context", "key", "among")
 _FEWEST_REPEATED = 50
 """Of fewer distinct rows each may come twice by chance."""
 _LOOKED_AT = 1000
@@ -54,6 +55,9 @@ class Log:
         When each row happened, if a column says so.
     dropped
         How many rows were left out because something was missing in them.
+    among, sets
+        If a column says which arms were eligible: sets[set, arm], whether it was, and the set of
+        each row.
     """
 
     units: Sequence[str]
@@ -67,6 +71,8 @@ class Log:
     dropped: int
     place: Callable[[int], Place]
     """Where a row is, by its number from 0."""
+    among: Codes | None = None
+    sets: Bools | None = None
 
     @property
     def pairs(self) -> int:
@@ -119,6 +125,7 @@ def read_log(
     context: str | None = None,
     time: str | None = None,
     key: str | None = None,
+    among: str | None = None,
     numbers: Sequence[str] = (),
     arms: Sequence[str] | None = None,
     contexts: Sequence[str] | None = None,
@@ -127,12 +134,13 @@ def read_log(
 ) -> Log:
     """Read a log from a file's path or a data frame, and check every row.
 
-    ``key`` names a column whose values must differ, ``numbers`` further columns to keep. ``arms``
+    ``key`` names a column whose values must differ, ``among`` one of the arms that were eligible,
+    as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. ``arms``
     and ``contexts`` are those that there may be: by default all that appear. A data frame is
     anything whose columns are had by name: pandas, Polars, Arrow, a dict.
     """
     roles = {"unit": unit, "arm": arm, "reward": reward}
-    optional = {"context": context, "time": time, "key": key}
+    optional = {"context": context, "time": time, "key": key, "among": among}
     roles |= {role: name for role, name in optional.items() if name is not None}
     known_name("value of missing", missing, MISSING)
     names = [*roles.values(), *numbers]
@@ -170,7 +178,7 @@ def _collected(
     place: Callable[[int], Place],
 ) -> Log:
     """Turn chunks of columns into numbers."""
-    labels = {role: Labels(role) for role in ("unit", "arm", "context", "key") if role in roles}
+    labels = {role: Labels(role) for role in _LABELS if role in roles}
     reals = {name: Reals(name) for name in ("reward", *numbers)}
     reals |= {"time": Times("time")} if "time" in roles else {}
     columns: dict[str, Labels | Reals] = {**labels, **reals}
@@ -178,7 +186,7 @@ def _collected(
     for chunk in chunks:
         for reader, values in zip(readers, chunk, strict=True):
             reader.add(values)
-    kept = _present(readers, drop)
+    kept = _present([reader for reader in readers if reader.role != "among"], drop)
     rewards = reals["reward"].all()[kept]
     if not len(rewards):
         nothing = "in every row something is missing" if len(kept) else "there are no rows"
@@ -198,6 +206,9 @@ def _collected(
     else:
         _refuse_repeated_rows(unit, pair, rewards)
     rows = np.flatnonzero(kept)
+    sets, among = None, None
+    if "among" in labels:
+        sets, among = _sets(*labels["among"].texts(kept), arms, arm, rows)
     return Log(
         units,
         arms,
@@ -209,7 +220,31 @@ def _collected(
         reals["time"].all()[kept] if "time" in reals else None,
         len(kept) - len(rows),
         place if len(rows) == len(kept) else lambda row: place(int(rows[row])),
+        among,
+        sets,
     )
+
+
+def _sets(
+    texts: list[str | None], codes: Codes, arms: Sequence[str], arm: Codes, rows: Ints
+) -> tuple[Bools, Codes]:
+    """Return sets[set, arm] of the arms that were eligible, and the set of each row."""
+    sets = np.ones((len(texts), len(arms)), bool)
+    for number, text in enumerate(texts):
+        if text is not None:
+            names = [name.strip() for name in text.split("|")]
+            for name in names:
+                if name not in arms:
+                    row = int(rows[(codes == number).argmax()])
+                    raise unknown("arm", name, arms).at(("index", row), "among")
+            sets[number] = [each in names for each in arms]
+    outside = ~sets[codes, arm]
+    if outside.any():
+        row = int(outside.argmax())
+        some = quote(texts[codes[row]])
+        words = f"{quote(arms[arm[row]])} was played, and eligible were {some}"
+        raise InputError(words, place=(("index", int(rows[row])),))
+    return sets, codes
 
 
 def _present(readers: Sequence[Labels | Reals], drop: bool) -> Bools:
