@@ -50,6 +50,7 @@ def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
     assert summary.units == 2
     assert summary.settled == Counter(x=1, y=1)
     assert summary.likeliest == Counter(x=1, y=1)
+    assert summary.verdicts == 2
 
 
 def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:

@@ -13,6 +13,7 @@ TWO = EXAMPLES["paper:two"].make()
 
 def test_a_run_is_an_agent_that_is_told_at_once() -> None:
     run = Run(TWO, "fp-ucb", "theta1", seed=5)
+    assert (run.why.arm, run.why.policy) == (run.suggestion.arm, "fp-ucb")
     steps = [run.play() for _ in range(60)]
     agent = Agent(TWO, "fp-ucb", seed=5)
     for step in steps:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fpbandits.agent.agent import Agent
+from fpbandits.errors import ConflictError
 from fpbandits.service.experiment import Experiment, Kept
 from fpbandits.service.step import (
     DECISION,
@@ -28,6 +29,9 @@ from fpbandits.service.store import Store
 
 MOST_UNITS = 1_000
 """How many agents are loaded: those of the units with the latest events."""
+
+ERROR = 0.05
+"""With which probability a verdict may be wrong."""
 
 _AT_ONCE = 20_000
 """Events read at a time."""
@@ -52,11 +56,15 @@ class Span:
 
 
 class UnitState(NamedTuple):
-    """What the agent of a unit says: the plausible models, the best first, and two alarms."""
+    """What the agent of a unit says: the plausible models, the best first, and two alarms.
+
+    ``has_verdict`` tells whether there is a verdict, in all contexts if there are any.
+    """
 
     plausible: tuple[str, ...]
     misfits: bool
     blocked: int
+    has_verdict: bool
 
 
 @dataclass
@@ -75,6 +83,8 @@ class Summary:
         Units for which, at some decision, no model fitted.
     blocked
         Rewards that do not count before earlier ones arrive.
+    verdicts
+        Units with a verdict, at `ERROR`.
     """
 
     units: int = 0
@@ -82,6 +92,7 @@ class Summary:
     likeliest: Counter[str] = field(default_factory=Counter)
     misfits: int = 0
     blocked: int = 0
+    verdicts: int = 0
 
 
 class Follower:
@@ -171,6 +182,7 @@ class Follower:
             summary.units += 1
             summary.misfits += state.misfits
             summary.blocked += state.blocked
+            summary.verdicts += state.has_verdict
             summary.likeliest.update(state.plausible[:1])
             if len(state.plausible) == 1:
                 summary.settled.update(state.plausible)
@@ -181,4 +193,12 @@ class Follower:
         if agent is None:
             return None
         blocked = sum(each.rewards for each in agent.blocked.values())
-        return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked)
+        return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked, _has_verdict(agent))
+
+
+def _has_verdict(agent: Agent) -> bool:
+    contexts = agent.problem.contexts or (None,)
+    try:
+        return all(agent.verdict(ERROR, context) is not None for context in contexts)
+    except ConflictError:  # under a change rate, or without a posterior
+        return False

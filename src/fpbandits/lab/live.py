@@ -9,7 +9,7 @@ from nicegui import run, ui
 
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted, listed, quote
-from fpbandits.lab.following import MOST_UNITS, Follower, Span, Summary
+from fpbandits.lab.following import ERROR, MOST_UNITS, Follower, Span, Summary
 from fpbandits.lab.parts import Notice, offer, table
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.experiment import Kept
@@ -122,6 +122,7 @@ def counts_table(follower: Follower, summary: Summary) -> str:
         ["rewards too late", "they do not count", f"{follower.events[LATE]:,}"],
         ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
         ["units with one plausible model", latest, f"{settled:,}"],
+        [f"units with a verdict, at error {ERROR:g}", latest, f"{summary.verdicts:,}"],
         ["units that no model fits", latest, f"{summary.misfits:,}"],
     ]
     if summary.misfits:

@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 
 from fpbandits.agent.agent import Agent, Decision
+from fpbandits.agent.why import Why
 from fpbandits.core.checks import known_name
 from fpbandits.errors import counted
 from fpbandits.problem.problem import Problem
@@ -77,11 +78,13 @@ class Run:
         self.steps: deque[Step] = deque(maxlen=MOST_STEPS)
         self.context: str | None = None
         self.suggestion: Decision
+        self.why: Why
         self._ask()
 
     def _ask(self) -> None:
         if self.problem.contexts:
             self.context = str(self._contexts.choice(self.problem.contexts, p=self.problem.shares))
+        self.why = self.agent.why(self.context)
         self.suggestion = self.agent.ask(self.context)
 
     def play(self, arm: str | None = None) -> Step:

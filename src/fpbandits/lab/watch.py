@@ -10,7 +10,7 @@ from nicegui import events, run, ui
 
 from fpbandits.core.checks import amount, printable, whole_number
 from fpbandits.core.markup import html_table
-from fpbandits.errors import Error
+from fpbandits.errors import ConflictError, Error
 from fpbandits.lab.heat import svg_text
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
 from fpbandits.lab.precompile import STARTERS
@@ -51,6 +51,7 @@ class WatchPart:
         self._roll = ui.html(sanitize=False).classes("roll")
         with ui.element("div").classes("beside"):
             self._models, self._counts = table(), table()
+        self._why = table()
         self._steps = table()
         self._timer = ui.timer(1 / 5, partial(self._play, 1), active=False)
         for field in (self._policy, self._truth):
@@ -79,7 +80,7 @@ class WatchPart:
         self._run = None
         self._notice.say("Not begun: take a step, or play an arm.")
         self._next.text = ""
-        for part in (self._roll, self._models, self._counts, self._steps):
+        for part in (self._roll, self._models, self._counts, self._why, self._steps):
             part.content = ""
 
     async def _begin(self) -> None:
@@ -120,6 +121,7 @@ class WatchPart:
         self._roll.content = roll(now)
         self._models.content = models_table(now)
         self._counts.content = counts_table(now)
+        self._why.content = now.why._repr_html_()
         self._steps.content = steps_table(now)
 
     async def _toggle(self) -> None:
@@ -170,23 +172,29 @@ def roll(now: Run) -> str:
 
 
 def models_table(now: Run) -> str:
-    """Return the plausible models with their margins, the best first."""
+    """Return the models by posterior, the likeliest first, and their margins while plausible."""
     plausible = now.agent.plausible()
-    most = max(filter(math.isfinite, plausible.values()), default=1.0) or 1.0
+    try:
+        posterior = now.agent.posterior()
+    except ConflictError:  # no model allows what was seen
+        posterior = dict.fromkeys(now.problem.models, 0.0)
     rows = []
-    for model, margin in list(plausible.items())[:_MOST_ROWS]:
-        size = min(1.0, max(0.0, margin / most)) if math.isfinite(margin) else 1.0
-        text = f"{margin:.3g}" if math.isfinite(margin) else "∞"
+    for model in sorted(posterior, key=lambda model: -posterior[model])[:_MOST_ROWS]:
+        margin = plausible.get(model)
+        text = "ruled out" if margin is None else f"{margin:.3g}" if margin < math.inf else "∞"
         truth = " (the truth)" if model == now.truth else ""
         rows.append(
-            f"<tr><td>{escape(printable(model))}{truth}</td><td class='number'>{text}</td><td>"
-            f"<div class='bar'><i style='width:{100 * size:.1f}%'></i></div></td></tr>"
+            f"<tr><td>{escape(printable(model))}{truth}</td>"
+            f"<td class='number'>{posterior[model]:.3f}</td><td>"
+            f"<div class='bar'><i style='width:{100 * posterior[model]:.1f}%'></i></div></td>"
+            f"<td class='number'>{text}</td></tr>"
         )
-    more = len(plausible) - len(rows)
+    more = len(posterior) - len(rows)
     below = f"<div>… and {more:,} models more</div>" if more > 0 else ""
     return (
-        f"<div><strong>Plausible models: {len(plausible):,}</strong><table class='bars'><thead><tr>"
-        "<th>model</th><th class='number'>margin (nats)</th><th></th></tr></thead>"
+        f"<div><strong>Models: {len(plausible):,} of {len(posterior):,} plausible</strong>"
+        "<table class='bars'><thead><tr><th>model</th><th class='number'>posterior</th><th></th>"
+        "<th class='number'>margin (nats)</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>{below}</div>"
     )
 
