@@ -185,7 +185,7 @@ def models_table(now: Run) -> str:
         truth = " (the truth)" if model == now.truth else ""
         rows.append(
             f"<tr><td>{escape(printable(model))}{truth}</td>"
-            f"<td class='number'>{posterior[model]:.3f}</td><td>"
+            f"<td class='number'>{posterior[model]:.3g}</td><td>"
             f"<div class='bar'><i style='width:{100 * posterior[model]:.1f}%'></i></div></td>"
             f"<td class='number'>{text}</td></tr>"
         )
