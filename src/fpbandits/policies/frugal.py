@@ -52,9 +52,9 @@ from fpbandits.policies.frugal_value import (
     reward_costs,
 )
 from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_misfits
-from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
 from fpbandits.problem.problem import Problem
 
@@ -114,7 +114,7 @@ class Frugal(LikelihoodPolicy):
     def prepare(self, problem: Problem) -> FrugalData:
         theta, trusted = self.theta(problem), trusted_until(self.trust, problem.pairs)
         lasting = self.delta, self.kappa, self.horizon, self.lifetime
-        doubts = alarm_of(self.false_alarm), trusted, self.change_rate
+        doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
         shares = np.array(problem.shares or (1.0,))
         costs = map(np.ascontiguousarray, reward_costs(theta, problem))
         return FrugalData(theta, *lasting, *doubts, shares, *costs)
@@ -163,12 +163,14 @@ def _decide(
     """Put the arm to play into the cycle; tell whether it is the leader, which may follow again."""
     theta = prepared.theta
     weigh(theta, state, work.fit)
-    if gives_up(theta, prepared.alarm, state, work.fit, work.cycle):
+    moves = prepared.chain is not None  # then no model fits all rewards
+    if not moves and gives_up(theta, prepared.alarm, state, work.fit, work.cycle):
         return False
     if prepared.alarm > 0:
         mark_misfits(theta, state, prepared.alarm, work.fit, work.ruled_out)
     if prepared.change_rate > 0:
-        leak(theta.prior, state, work.fit.deficit, prepared.change_rate)
+        rate, chain = prepared.change_rate, prepared.chain
+        follow(theta, theta.prior, state, work.fit.deficit, rate, chain)
     h, context = horizon(prepared, t), state.counters[CONTEXT]
     hat = fill_posterior(prepared, work, h)
     expected_loss(theta, work.now)

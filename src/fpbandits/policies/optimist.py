@@ -44,22 +44,23 @@ from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Ran
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
-from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 
 
 class OptimistData(NamedTuple):
-    """Θ by level, δ and b of the threshold, x of the alarm, and how often the truth changes."""
+    """Θ by level, δ and b of the threshold, x of the alarm, and how the truth changes."""
 
     theta: Theta
     delta: float
     offset: float
     alarm: float
     change_rate: float
+    chain: Floats | None
 
 
 class OptimistWork(NamedTuple):
@@ -184,10 +185,11 @@ def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bo
     """Put the arm to play into the cycle, and tell whether the same may follow."""
     theta, deficit, mass = prepared.theta, workspace.fit.deficit, workspace.mass
     weigh(theta, state, workspace.fit)
-    if gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
+    moves = prepared.chain is not None  # then no model fits all rewards
+    if not moves and gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
         return False
     if prepared.change_rate > 0:
-        leak(theta.prior, state, deficit, prepared.change_rate)
+        follow(theta, theta.prior, state, deficit, prepared.change_rate, prepared.chain)
     arms, models = theta.arms, theta.codes.shape[1]
     tops = theta.top[state.counters[CONTEXT]]
     first = state.counters[CONTEXT] * arms  # of the pairs in this context
