@@ -134,8 +134,8 @@ class ThompsonTheta(LikelihoodPolicy):
             weights[:] = problem.prior
         if self.prior is not None and self.follows(problem):
             raise InputError(
-                f"the truth of {problem.name} moves by its transitions, and begins by the problem's "
-                "own prior: leave out prior=, or give a change_rate"
+                f"the truth of {problem.name} moves by its transitions, and begins by its own "
+                "prior: leave out prior=, or give a change_rate"
             ).at(self.name)
         if self.prior is not None:
             weights[:] = 0.0

@@ -10,7 +10,7 @@ belief b_t in the truth of play t, before its reward, is the filter of a hidden 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,12 +57,26 @@ class Filter:
         weights = belief * np.exp(least - cost)
         self.play, self.belief = play, weights / weights.sum()
 
+    def move_back(self) -> None:
+        """Let what was counted so far be of one play earlier: history comes before play 0."""
+        self.play -= 1
+
     def at(self, play: int) -> Floats:
         """Return the belief in the truth of this play or a later one."""
         belief = self.belief
         for _ in range(play - self.play):
             belief = belief @ self._moves
         return belief
+
+
+def filter_of(kept: Any, problem: Problem) -> Filter:
+    """Return the filter of which play and belief were kept; ValueError if there can be none."""
+    play, belief = int(kept[0]), np.array(kept[1], np.float64)
+    if belief.shape != (len(problem.models),) or not belief.min() >= 0:
+        raise ValueError("a belief has no number for every model")
+    if abs(belief.sum() - 1) > 1e-6:
+        raise ValueError("a belief does not add up to 1")
+    return Filter(problem, play, belief)
 
 
 def forgetting_rate(problem: Problem) -> float:

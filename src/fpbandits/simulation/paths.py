@@ -30,9 +30,7 @@ def check_length(problem: Problem, horizon: int) -> None:
             )
 
 
-def path(
-    problem: Problem, begins: int, horizon: int, seed: int, run: int
-) -> tuple[Counts, Counts]:
+def path(problem: Problem, begins: int, horizon: int, seed: int, run: int) -> tuple[Counts, Counts]:
     """Return when each stage of a run's truth begins, and which model is true then."""
     if problem.transitions is None:
         return np.array([0]), np.array([begins])

@@ -96,7 +96,8 @@ class LikelihoodPolicy(ThetaPolicy):
         return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
 
     def follows(self, problem: Problem) -> bool:
-        return problem.transitions is not None and getattr(self, "change_rate", 1.0) == 0
+        rate: float = getattr(self, "change_rate", 1.0)
+        return problem.transitions is not None and rate == 0
 
     def changes(self, problem: Problem) -> tuple[float, Floats | None]:
         """Return at which rate beliefs fade, and the chain that they follow instead, if any."""
