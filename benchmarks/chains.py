@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,23 +28,26 @@ FACTORS = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 def cycle(models: int) -> Floats:
     """Each model is followed by the next, and the last by the first."""
-    return np.roll(np.eye(models), 1, axis=1)
+    moves: Floats = np.roll(np.eye(models), 1, axis=1)
+    return moves
 
 
 def birth_and_death(models: int) -> Floats:
     """To one of the two neighbours, equally likely; from the ends to the only one."""
-    moves = np.eye(models, k=1) + np.eye(models, k=-1)
-    return moves / moves.sum(axis=1, keepdims=True)
+    moves: Floats = np.eye(models, k=1) + np.eye(models, k=-1)
+    moves /= moves.sum(axis=1, keepdims=True)
+    return moves
 
 
 def two_blocks(models: int) -> Floats:
     """Nineteen moves in twenty stay within the same half of the models."""
     half = np.arange(models) < models // 2
     same = half[:, np.newaxis] == half
-    moves = np.where(same, 0.95 / np.maximum(same.sum(1, keepdims=True) - 1, 1), 0.0)
+    moves: Floats = np.where(same, 0.95 / np.maximum(same.sum(1, keepdims=True) - 1, 1), 0.0)
     moves += np.where(~same, 0.05 / (~same).sum(1, keepdims=True), 0.0)
     np.fill_diagonal(moves, 0.0)
-    return moves / moves.sum(axis=1, keepdims=True)
+    moves /= moves.sum(axis=1, keepdims=True)
+    return moves
 
 
 def absorbing(models: int) -> Floats:
@@ -74,8 +78,8 @@ def measured(problem: Problem, stay: float, runs: int) -> tuple[float, float, fl
     """Return the regret with the chain, with the best rate, that rate, and belief-greedily."""
     rates = [f"frugal:change_rate={factor / stay:.6g}" for factor in FACTORS]
     names = ["frugal", *rates, "belief-greedy"]
-    how = {"truth": "prior", "horizon": HORIZON, "runs": runs, "times": [HORIZON]}
-    result = simulate(problem, names, **how)  # type: ignore[arg-type]  # they are its keywords
+    how: dict[str, Any] = {"truth": "prior", "horizon": HORIZON, "runs": runs, "times": [HORIZON]}
+    result = simulate(problem, names, **how)
     lost = {name: float(result.final_regret(name).mean()) for name in names}
     best = min(rates, key=lambda name: lost[name])
     return lost["frugal"], lost[best], float(best.partition("=")[2]), lost["belief-greedy"]

@@ -20,130 +20,159 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from numba import njit
 from record import record
 
-from fpbandits import PlainPolicy, Problem, simulate
-from fpbandits.core.arrays import Floats
-from fpbandits.engine.plain import Seen
+from fpbandits import Problem, simulate
+from fpbandits.core.arrays import Floats, Ints
 from fpbandits.report.figures import PALETTE, blank, footnote, own_style
-from fpbandits.simulation.result import Result
+from fpbandits.simulation.paths import path
+from fpbandits.simulation.truths import truths
 
 SEED, RATINGS = 1, [0.2, 0.4, 0.6, 0.8, 1.0]
 ORACLE = "belief-greedy"
 RATES = [f"frugal:change_rate={rate}" for rate in (0.05, 0.11, 0.2)]
-PUBLISHED = {"SL-EC": 13_400, "particle filter": 15_500, "SW-UCB": 21_400, "Exp3.S": 32_200}
+OURS = ["frugal", *RATES]
+PUBLISHED = {
+    "SL-EC": 13_400,
+    "particle filter": 15_500,
+    "SW-UCB": 21_400,
+    "ε-greedy": 27_500,
+    "Exp3.S": 32_200,
+}
+SAME = {"sl-ec": "SL-EC", "sw-ucb": "SW-UCB"}
+EXPLORING, EXPLORED_ARMS = 0.33, 5
+"""The share of plays that SL-EC explores for, and how many arms: the kink in their figure."""
+
 KNOWS = {
     "frugal": "laws, chain",
-    "thompson-theta": "laws, chain",
     "sl-ec": "laws",
     "sw-ucb": "nothing",
     **dict.fromkeys(RATES, "laws, a rate"),
 }
 
 
-@dataclass(frozen=True)
-class SLEC(PlainPolicy):
-    """Explore pairs of arms, estimate the chain, then play greedily by the filter."""
-
-    explore: int = 66_000
-    arms: int = 5
-    name = "sl-ec"
-
-    def start(self, problem: Problem) -> Any:
-        """Choose the arms to explore."""
-        laws = problem.rewards.rows
-        subsets = combinations(range(len(problem.arms)), self.arms)
-        # σ of a Kronecker square is the square of σ: the best conditioned arms by themselves.
-        best = max(subsets, key=lambda arms: _conditioned(laws[:, list(arms)]))
-        pairs = [arm for first in best for second in best for arm in (first, second)]
-        states = len(problem.models)
-        return {"pairs": pairs, "seen": [], "belief": [1 / states] * states, "chain": None}
-
-    def choose(self, seen: Seen, random: np.random.Generator) -> int:
-        """Play the next of the pairs; after them, the arm of the largest expected reward."""
-        memory = seen.memory
-        if seen.t < self.explore:
-            return int(memory["pairs"][seen.t % len(memory["pairs"])])
-        if memory["chain"] is None:
-            laws = seen.problem.rewards.rows
-            memory["chain"] = _estimated(laws, memory["seen"])
-            for arm, value in memory["seen"]:
-                _filter(memory, laws, arm, value)
-        return int((memory["belief"] @ seen.problem.means).argmax())
-
-    def update(self, seen: Seen, arm: int, reward: float) -> None:
-        """Note the rating, or filter by it."""
-        value = round(reward * 5) - 1
-        if seen.memory["chain"] is None:
-            seen.memory["seen"].append((arm, value))
-        else:
-            _filter(seen.memory, seen.problem.rewards.rows, arm, value)
+def sl_ec(problem: Problem, states: Ints, random: np.random.Generator) -> Ints:
+    """Explore pairs of arms, estimate the chain, then play greedily by the filter; return arms."""
+    laws, horizon = np.ascontiguousarray(problem.rewards.rows), len(states)
+    # σ of a Kronecker square is the square of σ: the best conditioned arms by themselves.
+    subsets = combinations(range(len(problem.arms)), EXPLORED_ARMS)
+    best = max(subsets, key=lambda arms: _conditioned(laws[:, list(arms)]))
+    pairs = np.array([arm for first in best for second in best for arm in (first, second)])
+    arms = np.resize(pairs, int(EXPLORING * horizon))
+    uniform = random.random(horizon)
+    ratings = _ratings(laws, states[: len(arms)], arms, uniform)
+    chain = _estimated(laws, arms, ratings)
+    later = _greedy(laws, problem.means, chain, states, arms, ratings, uniform)
+    return np.concatenate([arms, later])
 
 
 def _conditioned(laws: Floats) -> float:
     return float(np.linalg.svd(laws.reshape(len(laws), -1).T, compute_uv=False)[-1])
 
 
-def _estimated(laws: Floats, seen: list[tuple[int, int]]) -> Floats:
+def _ratings(laws: Floats, states: Ints, arms: Ints, uniform: Floats) -> Ints:
+    """Draw which rating each play gets."""
+    upto = laws.cumsum(axis=2)[states, arms, :-1]
+    ratings: Ints = (uniform[: len(arms), np.newaxis] >= upto).sum(axis=1)
+    return ratings
+
+
+def _estimated(laws: Floats, arms: Ints, ratings: Ints) -> Floats:
     """Return the chain that fits the pairs of ratings best, by least squares."""
-    states = len(laws)
-    counts: dict[tuple[int, int], Floats] = {}
-    for (first, x), (second, y) in list(pairwise(seen))[::2]:
-        counts.setdefault((first, second), np.zeros((5, 5)))[x, y] += 1
+    states, kinds, values = len(laws), laws.shape[1], laws.shape[2]
+    counts = np.zeros((kinds, kinds, values, values))
+    np.add.at(counts, (arms[0:-1:2], arms[1::2], ratings[0:-1:2], ratings[1::2]), 1)
+    played = np.argwhere(counts.sum(axis=(2, 3)) > 0)
     rows = [
-        np.einsum("sx,ty->xyst", laws[:, a], laws[:, b]).reshape(25, states * states)
-        for a, b in counts
+        np.einsum("sx,ty->xyst", laws[:, a], laws[:, b]).reshape(-1, states * states)
+        for a, b in played
     ]
-    shares = [(count / count.sum()).reshape(-1) for count in counts.values()]
+    shares = [(counts[a, b] / counts[a, b].sum()).reshape(-1) for a, b in played]
     joint = np.linalg.lstsq(np.concatenate(rows), np.concatenate(shares), rcond=None)[0]
     chain = np.maximum(joint.reshape(states, states), 0.0)
     estimated: Floats = chain / chain.sum(axis=1, keepdims=True)
     return estimated
 
 
-def _filter(memory: Any, laws: Floats, arm: int, value: int) -> None:
-    belief = (memory["belief"] * laws[:, arm, value]) @ memory["chain"]
-    memory["belief"] = belief / belief.sum()
+@njit
+def _greedy(
+    laws: Any, means: Any, chain: Any, states: Any, arms: Any, ratings: Any, uniform: Any
+) -> Any:
+    """Filter what was explored, then play the arm of the largest expected rating."""
+    belief = np.ones(len(chain)) / len(chain)
+    chosen = np.zeros(len(states) - len(arms), np.int64)
+    for t in range(len(states)):
+        if t < len(arms):
+            arm, rating = arms[t], ratings[t]
+        else:
+            arm, rating, total = np.argmax(belief @ means), 0, 0.0
+            chosen[t - len(arms)] = arm
+            for value in range(laws.shape[2] - 1):
+                total += laws[states[t], arm, value]
+                rating += uniform[t] >= total
+        for state in range(len(belief)):
+            belief[state] *= laws[state, arm, rating]
+        belief = belief @ chain
+        belief /= belief.sum()
+    return chosen
 
 
-@dataclass(frozen=True)
-class SlidingWindowUCB(PlainPolicy):
-    """UCB on the last plays alone, as the authors have it: means + √(2 ln min(t, window)/n)."""
+@njit
+def _sliding_window_ucb(laws: Any, states: Any, uniform: Any, window: int, xi: float) -> Any:
+    """UCB on the last plays alone, as the authors have it: mean + √(ξ ln min(t, window)/n)."""
+    kinds, values = laws.shape[1], laws.shape[2]
+    plays, sums, arms = np.zeros(kinds), np.zeros(kinds), np.zeros(len(states), np.int64)
+    paid = np.zeros(len(states))
+    for t in range(len(states)):
+        best, most = 0, -1.0
+        for arm in range(kinds):
+            index = np.inf
+            if plays[arm] > 0:
+                index = sums[arm] / plays[arm]
+                index += np.sqrt(xi * np.log(min(t, window)) / plays[arm])
+            if index > most:
+                best, most = arm, index
+        total, rating = 0.0, 0
+        for value in range(values - 1):
+            total += laws[states[t], best, value]
+            rating += uniform[t] >= total
+        arms[t], paid[t] = best, (rating + 1) / values
+        plays[best] += 1
+        sums[best] += paid[t]
+        if t >= window:
+            plays[arms[t - window]] -= 1
+            sums[arms[t - window]] -= paid[t - window]
+    return arms
 
-    window: int = 1_000
-    xi: float = 2.0
-    name = "sw-ucb"
 
-    def start(self, problem: Problem) -> Any:
-        """Begin with an empty window."""
-        arms = len(problem.arms)
-        return {"last": [], "plays": np.zeros(arms), "sums": np.zeros(arms)}
+def sw_ucb(problem: Problem, states: Ints, random: np.random.Generator) -> Ints:
+    """Return the arms of sliding-window UCB with the authors' window and width."""
+    laws = np.ascontiguousarray(problem.rewards.rows)
+    arms: Ints = _sliding_window_ucb(laws, states, random.random(len(states)), 1_000, 2.0)
+    return arms
 
-    def choose(self, seen: Seen, random: np.random.Generator) -> int:
-        """Play the arm of the largest index in the window; first one that is not there."""
-        plays, sums = seen.memory["plays"], seen.memory["sums"]
-        if not plays.all():
-            return int(plays.argmin())
-        width = np.sqrt(self.xi * np.log(min(seen.t, self.window)) / plays)
-        return int((sums / plays + width).argmax())
 
-    def update(self, seen: Seen, arm: int, reward: float) -> None:
-        """Move the window."""
-        last, plays, sums = (seen.memory[key] for key in ("last", "plays", "sums"))
-        last.append((arm, reward))
-        plays[arm] += 1
-        sums[arm] += reward
-        if len(last) > self.window:
-            oldest, paid = last[-self.window - 1]
-            plays[oldest] -= 1
-            sums[oldest] -= paid
+THEIRS = {"sl-ec": sl_ec, "sw-ucb": sw_ucb}
+
+
+def their_regret(problem: Problem, name: str, times: list[int], runs: int) -> Floats:
+    """Return the regret, [run, time], of one of their methods, on the paths of all others."""
+    horizon, gaps = times[-1], problem.means.max(axis=1, keepdims=True) - problem.means
+    begins = truths(problem, "prior", SEED, range(runs))
+    regret = np.zeros((runs, len(times)))
+    for run in range(runs):
+        starts, rows = path(problem, int(begins[run]), horizon, SEED, run)  # type: ignore[index]
+        states = np.repeat(rows, np.diff([*starts, horizon]))
+        arms = THEIRS[name](problem, states, np.random.default_rng([SEED, run]))
+        regret[run] = gaps[states, arms].cumsum()[np.array(times) - 1]
+    return regret
 
 
 def instance(path: str) -> Problem:
@@ -158,26 +187,24 @@ def instance(path: str) -> Problem:
 
 
 @own_style()
-def drawn(result: Result, names: list[str]) -> Figure:
+def drawn(times: list[int], behind: dict[str, Floats], runs: int) -> Figure:
     """Draw how far each policy is behind the oracle over time, and what was published."""
     figure = blank(7.0, 4.6)
     axes = figure.subplots()
-    oracle = result.regret(ORACLE)
-    for name, colour in zip(names, PALETTE, strict=False):
-        behind = result.regret(name) - oracle
-        mean, deviation = behind.mean(axis=0), behind.std(axis=0, ddof=1)
-        axes.plot(result.times, mean, color=colour, label=name)
-        axes.fill_between(result.times, mean - deviation, mean + deviation, color=colour, alpha=0.2)
+    for (name, lost), colour in zip(behind.items(), PALETTE, strict=False):
+        mean, deviation = lost.mean(axis=0), lost.std(axis=0, ddof=1)
+        axes.plot(times, mean, color=colour, label=name)
+        axes.fill_between(times, mean - deviation, mean + deviation, color=colour, alpha=0.2)
     for name, value in PUBLISHED.items():
-        axes.plot(result.horizon, value, "k_", markersize=14)
+        axes.plot(times[-1], value, "k_", markersize=14)
         axes.annotate(
-            f"{name}, published", (result.horizon, value), (-8, 3), fontsize=8,
+            f"{name}, published", (times[-1], value), (-8, 3), fontsize=8,
             textcoords="offset points", ha="right",
         )  # fmt: skip
     axes.set(xlabel="plays", ylabel="reward behind belief-greedy play", xlim=(0, None))
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8, loc="upper left")
-    return footnote(figure, f"mean of {result.runs} runs ± 1 deviation, seed {result.seed}")
+    return footnote(figure, f"mean of {runs} runs ± 1 deviation; T = {times[-1]:,}, seed {SEED}")
 
 
 def main() -> None:
@@ -185,27 +212,25 @@ def main() -> None:
     problem = instance(sys.argv[1])
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     horizon = int(float(sys.argv[3])) if len(sys.argv) > 3 else 200_000
-    names = ["frugal", *RATES, "thompson-theta", "sl-ec", "sw-ucb"]
-    own = {"sl-ec": SLEC(explore=66_000 * horizon // 200_000), "sw-ucb": SlidingWindowUCB()}
-    policies: dict[str, Any] = {name: own.get(name, name) for name in (ORACLE, *names)}
     times = np.linspace(horizon / 100, horizon, 100).astype(int).tolist()
-    result = simulate(
-        problem, policies, truth="prior", horizon=horizon, runs=runs, seed=SEED, times=times
-    )
-    oracle, rows, numbers = result.final_regret(ORACLE), [], {}
-    published = {"sl-ec": PUBLISHED["SL-EC"], "sw-ucb": PUBLISHED["SW-UCB"]}
-    for name in names:
-        behind = result.final_regret(name) - oracle
-        error = behind.std(ddof=1) / np.sqrt(runs) if runs > 1 else 0.0
-        numbers[name] = {"behind": behind.tolist(), "knows": KNOWS[name]}
-        told = f"{published[name]:,}" if name in published else ""
-        rows.append([name, KNOWS[name], f"{behind.mean():,.0f} ± {2 * error:,.0f}", told])
-    others = {"particle filter": "laws", "Exp3.S": "nothing"}
+    how: dict[str, Any] = {"horizon": horizon, "runs": runs, "seed": SEED, "times": times}
+    theirs = {name: their_regret(problem, name, times, runs) for name in THEIRS}
+    result = simulate(problem, [ORACLE, *OURS], truth="prior", **how)
+    oracle = result.regret(ORACLE)
+    regret = {name: result.regret(name) for name in OURS} | theirs
+    behind = {name: lost - oracle for name, lost in regret.items()}
+    rows = []
+    for name, lost in behind.items():
+        error = lost[:, -1].std(ddof=1) / np.sqrt(runs)
+        told = f"{PUBLISHED[SAME[name]]:,}" if name in SAME else ""
+        rows.append([name, KNOWS[name], f"{lost[:, -1].mean():,.0f} ± {2 * error:,.0f}", told])
+    others = {"particle filter": "laws", "ε-greedy": "nothing", "Exp3.S": "nothing"}
     rows += [[name, knows, "", f"{PUBLISHED[name]:,}"] for name, knows in others.items()]
-    found = {"horizon": horizon, "runs": runs, "policies": numbers, "published": PUBLISHED}
-    found["oracle_regret"] = oracle.tolist()
-    head = ["", "knows", "behind the oracle, ours", "published"]
-    record("switching-latent", found, head, rows, drawn(result, names), seed=SEED)
+    found: dict[str, Any] = {"horizon": horizon, "runs": runs, "published": PUBLISHED}
+    found["regret_of_oracle"] = oracle[:, -1].tolist()
+    found["behind_oracle"] = {name: lost[:, -1].tolist() for name, lost in behind.items()}
+    head = ["", "knows", "behind the oracle, here", "published"]
+    record("switching-latent", found, head, rows, drawn(times, behind, runs), seed=SEED)
 
 
 if __name__ == "__main__":

@@ -996,7 +996,11 @@ def test_an_agent_follows_decisions_that_others_made(policy: str, late: Any) -> 
 MOODS = Problem.bernoulli(
     [[0.9, 0.5], [0.2, 0.5], [0.4, 0.7]],
     models=["calm", "busy", "odd"],
-    transitions={"calm": {"calm": 0.9, "busy": 0.1}, "busy": {"odd": 1}, "odd": [0.3, 0.3, 0.4]},
+    transitions={
+        "calm": {"calm": 0.9, "busy": 0.1},
+        "busy": {"odd": 1},
+        "odd": {"calm": 0.3, "busy": 0.3, "odd": 0.4},
+    },
     name="moods",
 )
 

@@ -53,11 +53,13 @@ def test_plays_without_a_reward_move_the_truth_too() -> None:
     first, second = likelihoods([(0, 1), (1, 0)])
     exact = beliefs(PRIOR, tenths(DENSE), [nothing, first, nothing, second, nothing])
     np.testing.assert_allclose(filtered.at(5), [float(p) for p in exact], rtol=1e-12)
-    kept = filter_of([filtered.play, filtered.belief.tolist()], problem)
+    later = filtered.belief @ np.linalg.matrix_power(problem.transitions, 2000)
+    np.testing.assert_allclose(filtered.at(2003), later, rtol=1e-9)
+    kept = filter_of([filtered.play, filtered.belief.tolist()], problem, 5)
     assert kept.at(7).tolist() == filtered.at(7).tolist()
-    for bad in ([0, [1.0]], [0, [0.5] * 5], [0, [2.0, -1.0, 0, 0, 0]]):
+    for bad in ([0, [1.0]], [0, [0.5] * 5], [0, [2.0, -1, 0, 0, 0]], [6, [1.0, 0, 0, 0, 0]]):
         with pytest.raises(ValueError, match="a belief"):
-            filter_of(bad, problem)
+            filter_of(bad, problem, 5)
 
 
 def test_rewards_that_no_model_allows_leave_no_posterior() -> None:
@@ -86,7 +88,7 @@ def test_chains_that_never_forget_have_a_rate_all_the_same() -> None:
 def test_what_is_for_a_truth_that_stays_says_so_in_a_line() -> None:
     problem = problem_of(DENSE, name="moods")
     log = {"user": ["u"], "arm": ["arm1"], "paid": [1]}
-    roles = {"unit": "user", "arm": "arm", "reward": "paid", "uniform": True}
+    roles: dict[str, Any] = {"unit": "user", "arm": "arm", "reward": "paid", "uniform": True}
     asked: dict[str, Any] = {
         "analyze": lambda: analyze(problem),
         "a floor": lambda: floor(problem, 10),

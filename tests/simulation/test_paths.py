@@ -95,11 +95,12 @@ def test_results_are_kept_and_come_back(tmp_path: Path) -> None:
 
 
 def test_what_a_moving_truth_cannot_be() -> None:
-    for how, said in [
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"truth": [0.1, 0.2, 0.3]}, "name the model that it begins with, or prior"),
         ({"truth": {0: "theta1", 5: "theta2"}}, "name the model that it begins with, or prior"),
         ({"delay": 3}, "simulated rewards are known at once: leave out delay"),
         ({"horizon": 10**9}, "horizon may be 33,333,333 at most"),
-    ]:
+    ]
+    for how, said in wrong:
         with pytest.raises(InputError, match=said):
-            simulate(MOODS, InTurn(), **{"horizon": 10, "runs": 1, **how})  # type: ignore[arg-type]
+            simulate(MOODS, InTurn(), **{"horizon": 10, "runs": 1, **how})

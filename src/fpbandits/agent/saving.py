@@ -175,7 +175,7 @@ class Saved(Player):
         squares = state.get("squares")
         self._squares = None if squares is None else float(squares)
         if self._filter is not None:
-            self._filter = filter_of(state["filter"], problem)
+            self._filter = filter_of(state["filter"], problem, self._ledger.next)
         if self._log is not None:
             log = state.get("log") or []
             self._log = [[pairs.index(pair), float(reward)] for pair, reward in log]

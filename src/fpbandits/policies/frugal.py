@@ -23,7 +23,8 @@ When models may be wrong, with ``false_alarm``: models whose own misfit is too l
 the policy goes on blind if none is left (`fpbandits.policies.shared.giving_up`), and claims about
 arms that are not played are doubted (`fpbandits.policies.shared.doubt`). When the truth changes
 with probability ``change_rate`` before each play, the posterior leaks to the prior at that rate,
-and h is at most change_rate^{−(1+δ)/2}.
+and h is at most change_rate^{−(1+δ)/2}. Where the problem has transitions, p follows them, and the
+rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class Frugal(LikelihoodPolicy):
         With false_alarm, how many plays pass until a model's claims of arms that are not played are
         doubted, times (K − 1)⁴ for K arms; 0 or more.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 

@@ -21,7 +21,8 @@ mislead.
 from the prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the
 threshold stops growing at t = 1/√r. A model that was ruled out gains belief by the leak alone, and
 comes back after some 1/√r plays: about as rarely as trying it costs no more than not to notice that
-it has become true.
+it has become true. Where the truth moves by the problem's transitions, beliefs move by these, and r
+is the rate at which the chain forgets.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
@@ -101,8 +102,8 @@ class Optimist(LikelihoodPolicy):
         With which probability, at most, right models may ever be given up, below 1. 0: models are
         never given up, and misfits are only counted.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
 
     References
     ----------

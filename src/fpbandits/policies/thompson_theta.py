@@ -70,8 +70,8 @@ class ThompsonTheta(LikelihoodPolicy):
         0. In words prior=loyal=3,thrifty=1. None: the problem's own prior, and if it has none, all
         alike.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 

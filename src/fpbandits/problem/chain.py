@@ -22,6 +22,8 @@ from fpbandits.families.information import IMPOSSIBLE
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
 
+_MANY = 50
+
 SLOWEST = 1e-12
 """The least rate of forgetting: some chains never forget where they began."""
 
@@ -37,16 +39,15 @@ class Filter:
         How likely each model is the truth of that play, by the rewards counted so far.
     """
 
-    __slots__ = ("_moves", "_problem", "belief", "play")
+    __slots__ = ("_weights", "belief", "play")
 
     def __init__(self, problem: Problem, play: int = 0, belief: Floats | None = None) -> None:
-        self._problem, self._moves = problem, np.array(problem.transitions)
-        self.play = play
-        self.belief: Floats = problem.weights.prior if belief is None else belief
+        self._weights, self.play = problem.weights, play
+        self.belief: Floats = self._weights.prior if belief is None else belief
 
     def count(self, play: int, pair: int, reward: float, statistics: tuple[float, ...]) -> None:
         """Take in the reward of a play, on [0, 1], and what the family keeps of it."""
-        belief, cost = self.at(play), self._problem.weights.cost_of(pair, reward, statistics)
+        belief, cost = self.at(play), self._weights.cost_of(pair, reward, statistics)
         cost = np.where(belief > 0, cost, IMPOSSIBLE)
         least = cost.min()
         if least >= IMPOSSIBLE / 2:
@@ -63,15 +64,22 @@ class Filter:
 
     def at(self, play: int) -> Floats:
         """Return the belief in the truth of this play or a later one."""
-        belief = self.belief
-        for _ in range(play - self.play):
-            belief = belief @ self._moves
-        return belief
+        belief, moves, plays = self.belief, self._weights.moves, play - self.play
+        if plays > _MANY * len(belief):  # few products of matrices, and not many with a vector
+            belief, plays = belief @ np.linalg.matrix_power(moves, plays), 0
+        for _ in range(plays):
+            belief = belief @ moves
+        return belief / belief.sum()
 
 
-def filter_of(kept: Any, problem: Problem) -> Filter:
-    """Return the filter of which play and belief were kept; ValueError if there can be none."""
+def filter_of(kept: Any, problem: Problem, plays: int) -> Filter:
+    """Return the filter of which play and belief were kept; ValueError if there can be none.
+
+    So many plays were made.
+    """
     play, belief = int(kept[0]), np.array(kept[1], np.float64)
+    if not -1 <= play <= plays:
+        raise ValueError("a belief is about a play that was never made")
     if belief.shape != (len(problem.models),) or not belief.min() >= 0:
         raise ValueError("a belief has no number for every model")
     if abs(belief.sum() - 1) > 1e-6:

@@ -42,11 +42,14 @@ class Posterior:
     ----------
     prior
         π(θ), in order.
+    moves
+        The chain by which the truth moves, [from, to]; no rows if it stays.
     """
 
     def __init__(self, problem: Problem) -> None:
         rewards, models = problem.rewards, len(problem.models)
         self.prior = np.array(problem.prior or [1 / models] * models)
+        self.moves = np.array(problem.transitions or np.zeros((0, 0)))
         with np.errstate(divide="ignore"):
             self._prior_cost = -np.log(self.prior)
             costs = rewards.costs()

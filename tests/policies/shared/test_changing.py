@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from hidden import DENSE, SPARSE, beliefs, tenths
 
-from fpbandits import Agent, BeliefGreedy, Frugal, InputError, Optimist, Problem, ThompsonTheta
-from fpbandits import simulate as simulate
+from fpbandits import (
+    Agent,
+    BeliefGreedy,
+    Frugal,
+    InputError,
+    Optimist,
+    Problem,
+    ThompsonTheta,
+    simulate,
+)
 from fpbandits.core.arrays import Floats
 from fpbandits.engine.contract import Ahead
 from fpbandits.engine.policy import Policy
@@ -121,7 +129,7 @@ def test_beliefs_that_follow_a_chain_are_sums_over_all_paths(policy: Any, chain:
     random, plays = np.random.default_rng(2), 12 if chain is SPARSE else 6
     rewards = random.choice([0, 0.5, 1], (plays, 2))
     arms, extra = played(policy, problem, rewards)
-    exact_laws, told = tenths(laws), []
+    exact_laws, told = tenths(laws), list[Any]()
     for play, arm in enumerate(arms):
         exact = beliefs(tenths([[2] * 5])[0], tenths(chain), told)
         found = np.exp(-extra[play][:5])

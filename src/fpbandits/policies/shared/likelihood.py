@@ -101,10 +101,11 @@ class LikelihoodPolicy(ThetaPolicy):
 
     def changes(self, problem: Problem) -> tuple[float, Floats | None]:
         """Return at which rate beliefs fade, and the chain that they follow instead, if any."""
+        rate: float = getattr(self, "change_rate", 0.0)
+        alarm: float = getattr(self, "false_alarm", 0.0)
         if not self.follows(problem):
-            rate: float = getattr(self, "change_rate", 0.0)
             return rate, None
-        if self.likelihood == MEANS or getattr(self, "false_alarm", 0.0):
+        if self.likelihood == MEANS or alarm > 0:
             raise InputError(
                 f"the truth of {problem.name} moves by its transitions, which takes no "
                 f"likelihood={MEANS} and no false_alarm: leave them out, or give a change_rate"
