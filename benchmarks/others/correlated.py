@@ -37,6 +37,7 @@ from fpbandits.simulation.spec import RunSpec
 SEED, HORIZON, TRUTHS = 1, 4_800, 10
 FEWEST_OF_USER, FEWEST_OF_GENRE, PSEUDO_COUNT = 400, 1_500, 4.0
 AGES = (18, 25, 35, 45, 50, 56)
+AGE_GROUPS = ("under 18", "18 to 24", "25 to 34", "35 to 44", "45 to 49", "50 to 55", "over 55")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,12 @@ def counted(folder: Path) -> tuple[list[str], Floats]:
     return names, counts[:, :, enough]
 
 
+def label(name: str) -> str:
+    """Return a meta-user's name as people read it."""
+    age, _, occupation = name.partition(" ")
+    return f"{occupation}, {AGE_GROUPS[int(age)]}"
+
+
 def smoothed(counts: Floats) -> Floats:
     """Return the distribution of ratings; where there are few, nearer to that of all users."""
     all_users = counts.sum(axis=0) / counts.sum(axis=(0, 2))[:, np.newaxis]
@@ -115,13 +122,13 @@ def played(known: Problem, test: Problem, truth: int, runs: int) -> dict[str, An
 @own_style()
 def drawn(curves: dict[str, Floats], runs: int) -> Figure:
     """Draw the mean regret over time of each policy."""
-    figure = blank(7.0, 4.4)
+    figure = blank(6.4, 4.4)
     axes, times = figure.subplots(), np.linspace(100, HORIZON, 48)
     for (name, regret), colour in zip(curves.items(), PALETTE, strict=False):
         axes.plot(times, regret.mean(axis=(0, 1)), color=colour, label=name)
     axes.set(xlabel="plays", ylabel="regret in stars", xlim=(0, HORIZON), ylim=(0, None))
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=9)
     return footnote(
         figure, f"mean over {TRUTHS} meta-users, {runs} runs each; T = {HORIZON:,}, seed {SEED}"
     )
@@ -156,10 +163,10 @@ def main() -> None:
         ]
         for name, final in finals.items()
     ]
-    first = [names[k].partition(" ")[2] for k in largest[:3]]
+    labels = [label(names[k]) for k in largest]
     sizes = {"models": len(names), "arms": len(known.arms), "horizon": HORIZON, "runs": runs}
-    users = {"meta_users": [names[k] for k in largest]}
-    head = ["", "knows", f"mean of {TRUTHS}", *first]
+    users = {"meta_users": labels}
+    head = ["", "knows", f"mean of {TRUTHS}", *labels[:3]]
     record(
         "correlated",
         {**sizes, **users, "policies": numbers},

@@ -189,7 +189,7 @@ def instance(path: str) -> Problem:
 @own_style()
 def drawn(times: list[int], behind: dict[str, Floats], runs: int) -> Figure:
     """Draw how far each policy is behind the oracle over time, and what was published."""
-    figure = blank(7.0, 4.6)
+    figure = blank(6.4, 4.6)
     axes = figure.subplots()
     for (name, lost), colour in zip(behind.items(), PALETTE, strict=False):
         mean, deviation = lost.mean(axis=0), lost.std(axis=0, ddof=1)
@@ -198,12 +198,13 @@ def drawn(times: list[int], behind: dict[str, Floats], runs: int) -> Figure:
     for name, value in PUBLISHED.items():
         axes.plot(times[-1], value, "k_", markersize=14)
         axes.annotate(
-            f"{name}, published", (times[-1], value), (-8, 3), fontsize=8,
-            textcoords="offset points", ha="right",
+            f"{name},\npublished", (times[-1], value), (9, 0), fontsize=9,
+            textcoords="offset points", va="center",
         )  # fmt: skip
-    axes.set(xlabel="plays", ylabel="reward behind belief-greedy play", xlim=(0, None))
+    axes.set(xlabel="plays", ylabel="reward behind the oracle", xlim=(0, 1.3 * times[-1]))
+    axes.set_xticks(np.linspace(0, times[-1], 5))
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, loc="upper left")
+    axes.legend(fontsize=9, loc="upper left")
     return footnote(figure, f"mean of {runs} runs ± 1 deviation; T = {times[-1]:,}, seed {SEED}")
 
 
