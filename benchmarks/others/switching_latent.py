@@ -46,6 +46,7 @@ PUBLISHED = {
     "ε-greedy": 27_500,
     "Exp3.S": 32_200,
 }
+PRINTED = "published"
 SAME = {"sl-ec": "SL-EC", "sw-ucb": "SW-UCB"}
 EXPLORING, EXPLORED_ARMS = 0.33, 5
 """The share of plays that SL-EC explores for, and how many arms: the kink in their figure."""
@@ -195,11 +196,11 @@ def drawn(times: list[int], behind: dict[str, Floats], runs: int) -> Figure:
         mean, deviation = lost.mean(axis=0), lost.std(axis=0, ddof=1)
         axes.plot(times, mean, color=colour, label=name)
         axes.fill_between(times, mean - deviation, mean + deviation, color=colour, alpha=0.2)
+    first = min(PUBLISHED.values())
     for name, value in PUBLISHED.items():
-        axes.plot(times[-1], value, "k_", markersize=14)
+        axes.plot(times[-1], value, "k_", markersize=14, label=PRINTED if value == first else None)
         axes.annotate(
-            f"{name},\npublished", (times[-1], value), (9, 0), fontsize=9,
-            textcoords="offset points", va="center",
+            name, (times[-1], value), (9, 0), fontsize=9, textcoords="offset points", va="center"
         )  # fmt: skip
     axes.set(xlabel="plays", ylabel="reward behind the oracle", xlim=(0, 1.3 * times[-1]))
     axes.set_xticks(np.linspace(0, times[-1], 5))

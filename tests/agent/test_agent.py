@@ -699,7 +699,7 @@ ASK = """
 import fpbandits as fpb
 problem = fpb.load_problem("paper:permutations")
 try:
-    agent = Agent.load("agent.json", problem{given})
+    agent = fpb.Agent.load("agent.json", problem{given})
     for _ in range(4):
         decision = agent.ask()
         print(decision.arm)
@@ -727,7 +727,7 @@ def test_own_policies_are_found_by_their_rule(tmp_path: Path) -> None:
     make = """
 from habits import Habit
 import fpbandits as fpb
-Agent(fpb.load_problem("paper:permutations"), Habit(step=3)).save("agent.json")
+fpb.Agent(fpb.load_problem("paper:permutations"), Habit(step=3)).save("agent.json")
 """
     assert process(make) == ["arm1", "arm4", "arm3", "arm2"]
     assert process("import habits") == ["arm1", "arm4", "arm3", "arm2"]
