@@ -21,9 +21,13 @@ def test_it_plays_the_arm_of_the_largest_expected_reward(transitions: object) ->
     belief = np.full(3, 1 / 3)
     for _ in range(150):
         context = int(random.integers(2))
+        expected = belief @ MEANS[:, context]
+        some = sorted(random.choice(3, 2, replace=False))
+        among = agent.why(problem.contexts[context], [problem.arms[arm] for arm in some])
+        assert problem.arms.index(among.arm) == some[expected[some].argmax()]
         decision = agent.ask(problem.contexts[context])
         arm = problem.arms.index(decision.arm)
-        assert arm == (belief @ MEANS[:, context]).argmax()
+        assert arm == expected.argmax()
         paid = int(random.random() < 0.5)
         agent.tell(decision, paid)
         likely = MEANS[:, context, arm] if paid else 1 - MEANS[:, context, arm]

@@ -18,7 +18,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.contract import CONTEXT, Ahead, Plan, Random, State
-from fpbandits.engine.policy import Contexts
+from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
@@ -63,6 +63,7 @@ class BeliefGreedy(LikelihoodPolicy):
 
     name = "belief-greedy"
     contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
     leaps = False
     prepared_type = BeliefGreedyData
     guarantee = "none: linear regret where playing well tells nothing"
@@ -87,7 +88,8 @@ class BeliefGreedy(LikelihoodPolicy):
             for model in range(energy.size):
                 energy[model] += theta.prior[model]
         least, first = minimum(energy), state.counters[CONTEXT] * theta.arms
-        loss.fill(0.0)
+        for arm in range(loss.size):
+            loss[arm] = 0.0 if theta.eligible[first + arm] else math.inf
         for model in range(energy.size):
             weight = math.exp(least - energy[model])
             top = theta.top[state.counters[CONTEXT], model]
