@@ -42,8 +42,8 @@ def seconds(policy: Policy, problem: Problem) -> float:
     progress = new_progress()
     start = time.perf_counter()
     play(
-        prepared, state, law, envelope, workspace, random, times, starts, envelope, 1, upto, apart,
-        progress, pulls,
+        prepared, state, law, envelope, workspace, random, times, starts, starts, envelope, 1, upto,
+        apart, progress, pulls,
     )  # fmt: skip
     return time.perf_counter() - start
 

@@ -93,6 +93,7 @@ def run_once(
             np.random.default_rng(next(seeds)),
             np.array([horizon]),
             np.array([0]),
+            np.array([0]),
             envelope,
             1 if stepwise else horizon,
             np.ones(1),

@@ -30,6 +30,7 @@ from .policies import TSC as TSC
 from .policies import UCB1 as UCB1
 from .policies import UCBC as UCBC
 from .policies import UCBS as UCBS
+from .policies import BeliefGreedy as BeliefGreedy
 from .policies import Frugal as Frugal
 from .policies import IDSTheta as IDSTheta
 from .policies import LeastSquares as LeastSquares

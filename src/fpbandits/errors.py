@@ -61,7 +61,12 @@ Place = tuple[Name, ...]
 _TOGETHER = ("unit", "reward", "model", "context", "arm")
 """Kinds that are joined by a comma and not by a colon: "model 'loyal', arm '12 EUR'"."""
 
-_ONE_OF = {"prior": "prior of", "shares": "share of", "value": "value of"}
+_ONE_OF = {
+    "prior": "prior of",
+    "shares": "share of",
+    "value": "value of",
+    "transitions": "transitions from",
+}
 """Kinds that read differently in a sentence: "prior of 'loyal'"."""
 
 

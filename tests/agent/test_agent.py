@@ -370,11 +370,11 @@ def size_in_bytes(agent: Agent) -> int:
 
 
 def test_an_agent_is_small(problem: Problem) -> None:
-    """A million agents with nothing pending fit into 736 MB; the default keeps a number."""
+    """A million agents with nothing pending fit into 744 MB; the default keeps a number."""
     agents = [Agent(problem) for _ in range(1000)]
     for agent in agents[:50]:
         play(agent, 40, lambda d: 1.0)
-    assert size_in_bytes(agents[0]) <= 736
+    assert size_in_bytes(agents[0]) <= 744
 
 
 @pytest.fixture
@@ -991,3 +991,76 @@ def test_an_agent_follows_decisions_that_others_made(policy: str, late: Any) -> 
     assert Agent.from_state(other.state(), problem).state() == other.state()
     with pytest.raises(InputError, match="unknown arm 'c'"):
         other.follow("c")
+
+
+MOODS = Problem.bernoulli(
+    [[0.9, 0.5], [0.2, 0.5], [0.4, 0.7]],
+    models=["calm", "busy", "odd"],
+    transitions={
+        "calm": {"calm": 0.9, "busy": 0.1},
+        "busy": {"odd": 1},
+        "odd": {"calm": 0.3, "busy": 0.3, "odd": 0.4},
+    },
+    name="moods",
+)
+
+
+def followed(plays: list[tuple[int, int | None]]) -> list[float]:
+    """Return the belief after plays of arms with their rewards; None: it never came."""
+    belief, chain = np.full(3, 1 / 3), np.array(MOODS.transitions)
+    for arm, reward in plays:
+        if reward is not None:
+            belief = belief * (MOODS.means[:, arm] if reward else 1 - MOODS.means[:, arm])
+        belief = belief @ chain
+        belief /= belief.sum()
+    found: list[float] = belief.tolist()
+    return found
+
+
+@pytest.mark.parametrize("policy", ["frugal", "optimist", "thompson-theta", "fp-ucb"])
+def test_rewards_of_a_moving_truth_count_at_the_time_of_their_decisions(policy: str) -> None:
+    agent, arms = Agent(MOODS, policy), MOODS.arms
+    agent.observe("arm2", 1)
+    plays: list[tuple[int, int | None]] = [(1, 1)]
+    decisions = [agent.ask() for _ in range(4)]
+    # Nothing is known of these four but that they are made.
+    assert list(agent.posterior().values()) == pytest.approx(followed([*plays, *[(0, None)] * 4]))
+    agent.tell(decisions[1], 0)  # it must wait for the one before
+    assert list(agent.posterior().values()) == pytest.approx(followed([*plays, *[(0, None)] * 4]))
+    agent.forget(decisions[0])
+    agent.tell(decisions[3], 1)
+    agent.tell(decisions[2], 1)
+    told = [None, 0, 1, 1]
+    plays += [(arms.index(d.arm), paid) for d, paid in zip(decisions, told, strict=True)]
+    wanted = followed(plays)
+    again = Agent.from_state(agent.state(), MOODS)
+    for each in (agent, again, copy.copy(agent)):
+        assert list(each.posterior().values()) == pytest.approx(wanted)
+    likely = {m: p for m, p in zip(MOODS.models, wanted, strict=True) if p >= 1e-3 / 3}
+    found = agent.plausible()
+    assert found == {m: pytest.approx(np.log(p * 3e3)) for m, p in likely.items()}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert agent.ask() == again.ask()
+    assert agent.why().arm in arms
+
+
+def test_what_a_moving_truth_refuses_is_said_in_a_line() -> None:
+    agent = Agent(MOODS)
+    agent.tell(agent.ask(), 1)
+    with pytest.raises(InputError, match="moves by its transitions, and a verdict is for a truth"):
+        agent.verdict()
+    with pytest.raises(InputError, match="observe history before the first ask"):
+        agent.observe("arm1", 1)
+    with pytest.raises(InputError, match="in the order of decisions: leave out late='any'"):
+        Agent(MOODS, late="any")
+    assert agent.state()["late"] == "all-in-order"
+
+
+def test_rewards_that_no_reachable_model_allows_leave_no_posterior() -> None:
+    problem = Problem.bernoulli([[1.0, 0.5], [0.0, 0.5]], transitions=np.eye(2))
+    agent = Agent(problem, "belief-greedy")
+    agent.observe("arm1", 1)
+    agent.observe("arm1", 0)
+    with pytest.raises(ConflictError, match="there is no posterior: 1 rewards counted by"):
+        agent.posterior()
+    assert agent.ask().arm in problem.arms

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fpbandits import InputError
-from fpbandits.core.shares import checked_prior, checked_shares
+from fpbandits.core.shares import checked_prior, checked_shares, checked_transitions
 
 HEAD = 'contexts = ["m", "d"]\narms = ["a", "b"]\n'
 GOOD = "[models.x]\nm = [0.9, 0.5]\nd = [0.8, 0.6]\n"
@@ -85,3 +85,39 @@ def test_priors_that_are_refused(weights: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         checked_prior(weights, ("a", "b"))
     assert str(caught.value) == message
+
+
+CHAINS = [
+    ("x = { x = 0.9, y = 0.2 }\ny = { y = 1 }", "transitions from 'x': they add up to 1.1, not 1"),
+    ("x = { x = 0.9 }\ny = { y = 1 }", "transitions from 'x': they add up to 0.9, not 1"),
+    ("x = { x = 0.9, z = 0.1 }\ny = { y = 1 }", "transitions from 'x': unknown model 'z'"),
+    ("z = { x = 1 }", "transitions: unknown model 'z'"),
+    ("x = { x = 1 }", "no transitions from model 'y': one that stays for good has {'y' = 1}"),
+    ("x = { x = 2, y = -1 }\ny = { y = 1 }", "the probability of moving to it is 2: it must be"),
+    ('x = { x = "1" }\ny = { y = 1 }', "model 'x': expected a number, not the text '1'"),
+    ("x = 3\ny = { y = 1 }", "transitions from 'x': expected a probability for every model, not 3"),
+    ("x = [1]\ny = [0, 1]", "expected a probability for every model, not 1 values"),
+]
+
+
+@pytest.mark.parametrize(("rows", "message"), CHAINS)
+def test_transitions_that_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, message: str
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(f"[models]\nx = [0.1, 0.9]\ny = [0.9, 0.1]\n[transitions]\n{rows}\n")
+    line = refusal(capsys, "simulate", str(path))
+    assert line.startswith(f"error: {path}: ")
+    assert message in line
+
+
+def test_transitions_are_rows_by_name_or_in_order() -> None:
+    by_name = {"b": {"a": 1}, "a": {"b": 0.25, "a": 0.75}}
+    assert checked_transitions(by_name, ("a", "b")) == ((0.75, 0.25), (1.0, 0.0))
+    assert checked_transitions(np.eye(2), ("a", "b")) == ((1.0, 0.0), (0.0, 1.0))
+    assert checked_transitions(None, ("a", "b")) is None
+    for rows, said in [(3, "not 3"), ([[1]], "not 1 values")]:
+        with pytest.raises(InputError, match=f"transitions have a row for every model, {said}"):
+            checked_transitions(rows, ("a", "b"))
+    with pytest.raises(InputError, match="at most 1,000 models, and there are 1,001"):
+        checked_transitions({}, tuple(map(str, range(1001))))

@@ -384,3 +384,20 @@ def test_hashes_of_fitted_units_are_kept(tmp_path: Path) -> None:
     for wrong in ("fitted = 3", "[fitted]\nrows = 3", "[fitted]\nunits = ['x']"):
         with pytest.raises(InputError, match=r"fitted\w* must be "):
             files.problem_from_toml(f"models.x = [0.5]\n{wrong}", "wrong")
+
+
+def test_a_chain_is_written_back_bit_for_bit(tmp_path: Path) -> None:
+    chain = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 3)
+    chain[1] = [0, 1, 0]
+    models = ["a b", "c", 'd"']
+    problem = Problem.bernoulli([[0.1], [0.2], [0.3]], models=models, transitions=chain)
+    save_problem(problem, tmp_path / "p.toml")
+    again = load_problem(tmp_path / "p.toml")
+    assert again.transitions == problem.transitions == tuple(map(tuple, chain.tolist()))
+    assert again == problem != Problem.bernoulli([[0.1], [0.2], [0.3]], models=models)
+    order = np.array([2, 0, 1])
+    again = problem.reordered(order, np.array([0]))
+    assert again.transitions == tuple(map(tuple, chain[order][:, order].tolist()))
+    assert "a truth that moves" in repr(problem)
+    with pytest.raises(InputError, match=r"use \.toml"):
+        save_problem(problem, tmp_path / "p.csv")

@@ -93,3 +93,23 @@ def test_an_unknown_context_is_refused_without_looking_for_similar_ones(
         experiment.check_context(None)
     with pytest.raises(InputError, match="has no contexts"):
         plain.check_context("here")
+
+
+def test_a_truth_that_moves_is_served() -> None:
+    """Each unit's rewards count at the time of their decisions, also after a state was stored."""
+    chain = "[transitions]\nx = { x = 0.9, y = 0.1 }\ny = { y = 0.8, x = 0.2 }\n"
+    problem = f'arms = ["a", "b"]\n[models]\nx = [0.9, 0.5]\ny = [0.2, 0.5]\n{chain}'
+    body = {"problem": problem, "default_reward": 0, "reward_wait": 9}
+    experiment = checked_experiment("e", body)
+    plain, unit = Agent(experiment.problem), experiment.agent("u")
+    plain = plain.another(seed=experiment.seed_of("u"))
+    for number in range(12):
+        assert unit.ask() == plain.ask()
+        if number % 3 == 2:  # three at a time, the last of them first
+            for each in (number, number - 2, number - 1):
+                unit.tell(each, each % 2)
+                plain.tell(each, each % 2)
+        unit = experiment.agent("u", unit.own_state())
+        assert unit.posterior() == plain.posterior()
+    with pytest.raises(InputError, match="in the order of decisions: leave out late='any'"):
+        checked_experiment("e", {**body, "late": "any"})

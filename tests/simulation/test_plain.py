@@ -40,7 +40,7 @@ def played(
 ) -> tuple[int, Counts]:
     truth = problem.rewards.reordered(np.array([0]), np.arange(len(problem.arms)))
     pulls = np.zeros((len(times), len(problem.arms)), np.int64)
-    stream, starts = run_stream(5, run), np.array([0])
+    stream, starts = run_stream(5, run), (np.array([0]), np.array([0]))
     steps = play_plainly(
         policy, problem, truth, stream, np.array(times), starts, None, progress, pulls
     )

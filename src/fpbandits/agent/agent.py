@@ -26,7 +26,7 @@ from fpbandits.agent import belief
 from fpbandits.agent.belief import Belief
 from fpbandits.agent.ledger import CROWD, Blocked
 from fpbandits.agent.ledger import Late as Late
-from fpbandits.agent.plausible import FALSE_ALARM, margins
+from fpbandits.agent.plausible import FALSE_ALARM, margins, posterior_margins
 from fpbandits.agent.rewards import oddity, unit_reward
 from fpbandits.agent.saving import Saved
 from fpbandits.agent.spread import spread_fits
@@ -40,6 +40,7 @@ from fpbandits.engine.contract import COUNTERS, MISFITS
 from fpbandits.engine.policy import Eligible, Policy
 from fpbandits.engine.ready import Arms
 from fpbandits.errors import ConflictError, InputError, quote, wrong_value
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.eligible import eligible_arms
 from fpbandits.problem.posterior import Play
 from fpbandits.problem.problem import Problem
@@ -86,7 +87,8 @@ class Agent(Saved, RefusesOldAttributes):
         Where a randomised policy and exploration get their randomness from.
     late
         Which rewards count while others are pending: "in-order", those of each arm up to its first
-        pending decision; "all-in-order", those up to the first pending decision of all; "any".
+        pending decision; "all-in-order", those up to the first pending decision of all; "any". If
+        the truth moves by the problem's transitions, it is "all-in-order".
     explore
         Share of decisions that are uniform over the arms, so that the agent's own log can tell what
         other policies would have earned. It costs that share of what a random arm loses.
@@ -174,7 +176,15 @@ class Agent(Saved, RefusesOldAttributes):
         pair = arms.index(known_name("arm", arm, arms))
         pair += self._ready.problem.context_index(context) * len(arms)
         value = unit_reward(self._ready, pair, reward, ("arm", arm))
+        if self._filter is not None and self._ledger.next:
+            raise ConflictError(
+                f"the truth of {self.problem.name} moves with every decision: observe history "
+                "before the first ask"
+            )
         with self._lock:
+            if self._filter is not None:
+                self._filter.move_back()
+                self._count_at(self._filter, -1, pair, value)
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
             self._take_in(pair, value, stream)
@@ -243,11 +253,16 @@ class Agent(Saved, RefusesOldAttributes):
         """Return the models that fit what was seen, the best first, and by how many nats.
 
         Each is judged by its own means, whatever the policy. The true model is missing, ever, with
-        probability at most the policy's ``false_alarm``, or one in a thousand.
+        probability at most the policy's ``false_alarm``, or one in a thousand. If the truth moves,
+        each is judged by the posterior: the model that is true at the next decision is missing with
+        that probability at any one decision.
         """
         with self._lock:
             level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM
-            left = margins(self.problem, self._seen.plays, self._seen.sums, level)
+            if self._filter is not None:
+                left = posterior_margins(self._weights(), level)
+            else:
+                left = margins(self.problem, self._seen.plays, self._seen.sums, level)
         fitting = np.flatnonzero(left >= 0)
         order = fitting[np.argsort(-left[fitting], kind="stable")]
         return {self.problem.models[i]: float(left[i]) for i in order}
@@ -265,6 +280,7 @@ class Agent(Saved, RefusesOldAttributes):
     def posterior(self) -> dict[str, float]:
         """Return the probability of each model, by the rewards that count.
 
+        If the truth moves, it is the truth of the next decision.
         Exact Bayes for the problem and its prior, whatever the policy makes of the rewards itself.
         """
         with self._lock:
@@ -288,6 +304,7 @@ class Agent(Saved, RefusesOldAttributes):
         share, index = number(error, "error"), self.problem.context_index(context)
         if not 0 < share < 1:
             raise wrong_value("error", error, "be a probability, above 0 and below 1")
+        refuse_moving(self.problem, "a verdict")
         if getattr(self.policy, "change_rate", 0):
             raise ConflictError(
                 f"{self.policy} expects the truth to change, and a verdict is for one that does "
@@ -340,6 +357,8 @@ class Agent(Saved, RefusesOldAttributes):
                 f"there is no posterior: {self._unweighed:,} rewards counted by their means alone, "
                 "because no model allows them or an earlier version saved this agent"
             )
+        if self._filter is not None:
+            return self._filter.at(self._ledger.next)
         seen = self._seen
         return self.problem.weights.of(seen.plays, seen.sums, seen.statistics)
 

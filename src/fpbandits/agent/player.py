@@ -12,6 +12,10 @@ the plan stays as it is.
 probability ε. It leaves the plan as it is: the policy's arm comes with the next decision that does
 not explore. An arm that the policy would play with probability q now is played with
 ε/K + (1 − ε)·q.
+
+**A truth that moves.** Rewards count in the order of decisions, each at the time of its own, and
+beliefs are moved on from there to the next decision. A policy that follows the chain is given these
+beliefs.
 """
 
 from __future__ import annotations
@@ -30,9 +34,12 @@ from fpbandits.core.streams import EXPLORATION, PLANS, TOLD, agent_stream
 from fpbandits.engine.contract import State
 from fpbandits.engine.policy import Policy
 from fpbandits.engine.ready import NO_STREAM, Arms, Ready, ready
-from fpbandits.errors import InputError, quote, wrong_value
+from fpbandits.errors import ConflictError, InputError, quote, wrong_value
+from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies import DEFAULT
 from fpbandits.policies.parsing import the_policy
+from fpbandits.policies.shared.changing import GIVEN
+from fpbandits.problem.chain import Filter
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
@@ -42,6 +49,7 @@ class Player:
 
     __slots__ = (
         "_explore",
+        "_filter",
         "_from_history",
         "_ledger",
         "_lock",
@@ -70,6 +78,7 @@ class Player:
         if not isinstance(late, str) or late not in get_args(Late):
             wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
             raise InputError(wanted, about=("late",))
+        late = checked_late(problem, late)
         # Where a policy does not apply, this says so.
         own = ready(DEFAULT() if policy is None else the_policy(policy), problem)
         share = checked_share(own.policy, explore)
@@ -85,6 +94,8 @@ class Player:
         self._memory = own.start()
         self._ledger = Ledger(late)
         self._from_history = 0
+        moves = own.problem.transitions is not None
+        self._filter = Filter(own.problem) if moves else None
         # Rewards that count for the policy and tell nothing of models: no model allows them.
         self._unweighed = 0
         # The sum of squared rewards, where the policy trusts how they spread.
@@ -117,6 +128,7 @@ class Player:
         if place >= 0:
             return planned.pop(place), chance
         number, seen = self._ledger.next, self._seen
+        self._give_beliefs(seen)
         stream = self._stream(number, PLANS)
         pending = self._ledger.pending(self._ready.none_pending)
         arms, self._memory = self._ready.plan(
@@ -138,6 +150,7 @@ class Player:
         if place >= 0:
             return planned[place], None
         number, seen = self._ledger.next, unpacked(self._packed.copy(), self._ready)
+        self._give_beliefs(seen)
         memory, stream = deepcopy(self._memory), self._stream(number, PLANS)
         pending = self._ledger.pending(self._ready.none_pending)
         arms, _ = self._ready.plan(seen, number, memory, stream, context, pending, among)
@@ -153,7 +166,28 @@ class Player:
     def _settle(self, number: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer pending."""
         for each, pair, value in self._ledger.settle(number, reward):
+            if self._filter is not None:
+                self._count_at(self._filter, each, pair, value)
             self._take_in(pair, value, self._stream(each, TOLD))
+
+    def _count_at(self, filtered: Filter, play: int, pair: int, reward: float) -> None:
+        """Let a reward count at its play, where the truth moves; unless no model allows it."""
+        try:
+            statistics = self._ready.problem.rewards.statistics_of(pair, reward)
+        except InputError:
+            return  # `_take_in` notes that
+        try:
+            filtered.count(play, pair, reward, statistics)
+        except ConflictError:
+            self._unweighed += 1
+
+    def _give_beliefs(self, seen: State) -> None:
+        """Let a policy that follows the chain know what is believed of the next decision."""
+        if self._filter is not None and self._ready.policy.follows(self._ready.problem):
+            belief = self._filter.at(self._ledger.next)
+            with np.errstate(divide="ignore"):
+                costs = np.minimum(np.log(belief.max()) - np.log(belief), IMPOSSIBLE)
+            seen.extra[: len(costs)], seen.extra[-1] = costs, GIVEN
 
     def _take_in(self, pair: int, reward: float, stream: np.random.Generator) -> None:
         own, seen = self._ready, self._seen
@@ -182,6 +216,19 @@ class Player:
 def _last_of(planned: list[int], among: Arms) -> int:
     """Return where in a plan, which is last arm first, the next eligible arm is; −1: nowhere."""
     return max((place for place, arm in enumerate(planned) if arm in among), default=-1)
+
+
+def checked_late(problem: Problem, late: Late) -> Late:
+    """Return in which order rewards count; where the truth moves, there is only one."""
+    if problem.transitions is None:
+        return late
+    if late == "any":
+        raise InputError(
+            f"the truth of {problem.name} moves by its transitions, so rewards count in the order "
+            "of decisions: leave out late='any'",
+            about=("late",),
+        )
+    return "all-in-order"
 
 
 def checked_share(policy: Policy, explore: float) -> float:

@@ -30,6 +30,7 @@ from fpbandits.core.storage import check_kind, read_json, shown, write_aside
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, quote, within
 from fpbandits.policies.own import code_of
+from fpbandits.problem.chain import filter_of
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
@@ -74,6 +75,8 @@ class Saved(Player):
             }
             if self._squares is not None:
                 own["squares"] = self._squares
+            if self._filter is not None:
+                own["filter"] = [self._filter.play, self._filter.belief.tolist()]
             if self._unweighed:
                 own["unweighed"] = self._unweighed
             if self._log is not None:
@@ -171,6 +174,8 @@ class Saved(Player):
         # Without them, in a state of an earlier version, nothing is said of spread.
         squares = state.get("squares")
         self._squares = None if squares is None else float(squares)
+        if self._filter is not None:
+            self._filter = filter_of(state["filter"], problem, self._ledger.next)
         if self._log is not None:
             log = state.get("log") or []
             self._log = [[pairs.index(pair), float(reward)] for pair, reward in log]

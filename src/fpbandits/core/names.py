@@ -35,6 +35,9 @@ class Naming(TypedDict, total=False):
     contexts, shares
         Names of the contexts, one of which is seen before each decision, and how often each comes,
         by default equally. With contexts a row holds, for each of them, a value for every arm.
+    transitions
+        Probabilities by which the truth moves from play to play, a row for every model: by name, as
+        {"loyal": {"loyal": 0.9, "thrifty": 0.1}, …}, or as lists. By default it stays.
     fitted_units
         Hashes of units that the models were fitted to, a sample of them, as `fit` writes them.
     """
@@ -47,6 +50,7 @@ class Naming(TypedDict, total=False):
     name: str
     contexts: Sequence[str] | None
     shares: Sequence[float] | None
+    transitions: Mapping[str, Mapping[str, float]] | Numbers | None
     fitted_units: Sequence[str]
 
 

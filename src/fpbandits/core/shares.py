@@ -1,4 +1,4 @@
-"""Validation of shares that add up to 1: context probabilities, and the prior of models."""
+"""Validation of shares that add up to 1: of contexts, of models, and of moves between models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import numpy as np
 
 from fpbandits.core.checks import is_list, number, number_text, plain_list, plain_text
 from fpbandits.core.names import there_are
-from fpbandits.errors import InputError, counted, quote, unknown, wrong_type
+from fpbandits.errors import InputError, Place, counted, quote, unknown, wrong_type
+
+Transitions = tuple[tuple[float, ...], ...]
+"""The probability of moving from each model to each, [from][to]."""
+
+MOST_MOVING = 1_000
+"""Models of a chain, at the most: it is a table of models × models."""
 
 
 def checked_shares(given: object, contexts: tuple[str, ...]) -> tuple[float, ...]:
@@ -67,3 +73,64 @@ def checked_prior(given: object, models: tuple[str, ...]) -> tuple[float, ...] |
         shares = np.ldexp(shares, -np.frexp(shares.max())[1])
         shares /= shares.sum()
     return tuple(shares.tolist())
+
+
+def checked_transitions(given: object, models: tuple[str, ...]) -> Transitions | None:
+    """Return the probability of moving from each model to each; what is not given is 0.
+
+    Rows are by name, as {"loyal": {"loyal": 0.9, "thrifty": 0.1}, …}, or lists in the order of
+    models.
+    """
+    if given is None:
+        return None
+    if len(models) > MOST_MOVING:
+        raise _transitions_error(
+            f"transitions take at most {MOST_MOVING:,} models, and there are {len(models):,}"
+        )
+    rows = _by_model(given, models, (), "a row for every model")
+    for model in models:
+        if model not in rows:
+            raise _transitions_error(
+                f"no transitions from model {quote(model)}: one that stays for good has "
+                f"{{{quote(model)} = 1}}"
+            )
+    return tuple(_checked_moves(rows[model], model, models) for model in models)
+
+
+def _checked_moves(given: object, model: str, models: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the probabilities of moving from one model to each."""
+    place = ("transitions", model)
+    moves = dict.fromkeys(models, 0.0)
+    for name, chance in _by_model(given, models, (place,), "a probability for every model").items():
+        moves[name] = number(chance, place, ("model", name))
+        if not 0 <= moves[name] <= 1:
+            raise InputError(
+                f"the probability of moving to it is {quote(chance)}: it must be from 0 to 1",
+                place=(place, ("model", name)),
+            )
+    total = sum(moves.values())
+    if abs(total - 1) > 1e-9:
+        raise InputError(f"they add up to {total:.12g}, not 1", place=(place,))
+    return tuple(moves.values())
+
+
+def _by_model(
+    given: object, models: tuple[str, ...], place: Place, wanted: str
+) -> dict[str, object]:
+    """Return what is given for each model, by names or as a list in their order."""
+    if is_list(given) and len(given) == len(models):
+        return dict(zip(models, plain_list(given), strict=True))
+    if not isinstance(given, Mapping):
+        found = f"{len(given)} values" if is_list(given) else quote(given)
+        if place:
+            raise InputError(f"expected {wanted}, not {found}", place=place)
+        raise _transitions_error(f"transitions have {wanted}, not {found}")
+    known = dict.fromkeys(models)
+    for name in given:
+        if name not in known:
+            raise unknown("model", str(name), models).at(*(place or ("transitions",)))
+    return {plain_text(name): value for name, value in given.items()}
+
+
+def _transitions_error(reason: str) -> InputError:
+    return InputError(reason, about=("transitions",))

@@ -14,6 +14,7 @@ _REWARDS = 0
 _ORDER = 1
 _TRUTH = 2
 _DELAY = 3
+_PATH = 4
 
 # The purposes of an agent's streams, which are numbered by decision or by reward and not by run.
 PLANS = 0
@@ -47,6 +48,11 @@ def truth_stream(seed: int, run: int) -> np.random.Generator:
 def delay_stream(seed: int, run: int) -> np.random.Generator:
     """Return the stream that draws how late a run's rewards are, the same for all policies."""
     return _stream(seed, run, _DELAY)
+
+
+def path_stream(seed: int, run: int) -> np.random.Generator:
+    """Return the stream that moves a run's truth by a chain, alike for all policies."""
+    return _stream(seed, run, _PATH)
 
 
 def agent_stream(seed: int, number: int, purpose: int) -> np.random.Generator:

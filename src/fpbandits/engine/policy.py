@@ -198,6 +198,10 @@ class Policy(ABC):
         """Return how many numbers it keeps in ``state.extra``."""
         return 0
 
+    def follows(self, problem: Problem) -> bool:
+        """Tell whether it filters beliefs by the problem's transitions."""
+        return False
+
     @property
     def looks_at_laws(self) -> bool:
         """Whether it looks at more of a reward than its mean."""

@@ -108,7 +108,10 @@ class Ready:
         self.arms = len(problem.arms)
         kept = problem.rewards.statistics
         self.looks_at_laws = policy.looks_at_laws and kept > 0
-        self.trusts_spread = self.looks_at_laws and problem.rewards.variances() is not None
+        stays = problem.transitions is None  # else rewards spread as under no model
+        self.trusts_spread = (
+            self.looks_at_laws and stays and problem.rewards.variances() is not None
+        )
         self.upto_statistics = self.pairs * (1 + kept)
         self.upto_extra = self.upto_statistics + policy.extra_numbers(problem)
         self.several = len(problem.contexts) > 1

@@ -31,6 +31,7 @@ from fpbandits.logs.log import Log, read_log
 from fpbandits.logs.sketch import share_within
 from fpbandits.logs.sources import Progress
 from fpbandits.policies.parsing import Policies, named_policies
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
@@ -115,6 +116,7 @@ def evaluate(
     9.9 decisions: a policy that learns earns more later.
     """
     problem = the_problem(problem)
+    refuse_moving(problem, "evaluate")
     named = named_policies(policies)
     seed = whole_number("seed", seed)
     uniform = flag("uniform", uniform)

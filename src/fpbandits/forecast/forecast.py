@@ -22,6 +22,7 @@ from fpbandits.families.discrete import Discrete
 from fpbandits.forecast.nearby import likeliest, regret_nearby
 from fpbandits.policies import DEFAULT, Thompson
 from fpbandits.policies.parsing import the_policy
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.cell import make_cell
@@ -214,6 +215,7 @@ def forecast(
     ('arm1', True)
     """
     problem = the_problem(problem)
+    refuse_moving(problem, "forecast")
     error, off = _part("error", error), _part("off", off)
     if truth is not None:
         problem.index(truth)

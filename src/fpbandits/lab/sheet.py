@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from fpbandits.errors import InputError, counted
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.problem import Problem
 
 MOST_MODELS, MOST_CELLS = 5_000, 200_000
@@ -65,6 +66,7 @@ class Sheet:
 def sheet_of(problem: Problem) -> Sheet:
     """Return the sheet of a problem; reading it gives the same problem, bit for bit."""
     _check_size(len(problem.models), problem.pairs)
+    refuse_moving(problem, "the lab")
     rewards = problem.rewards
     fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
     if rewards.takes_range:

@@ -25,6 +25,7 @@ from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import InputError, quote, unknown
 from fpbandits.problem.builtin import built_in
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.practice import practice
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.truths import PRIOR, is_drawn
@@ -125,6 +126,7 @@ def own_contests(problems: Sequence[Problem]) -> list[Contest]:
             raise InputError(
                 f"two problems are called {quote(problem.name)}: give each a name of its own"
             )
+        refuse_moving(problem, "a leaderboard")
         truths = list(problem.models) if problem.truth is None else [problem.truth]
         if len(truths) > MOST_TRUTHS:
             raise InputError(

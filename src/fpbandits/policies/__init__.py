@@ -32,8 +32,9 @@ from fpbandits.policies.kl_ucb import KLUCB as KLUCB
 from fpbandits.policies.imed import IMED as IMED
 from fpbandits.policies.thompson import Thompson as Thompson
 
-# For small problems only.
+# For small problems only, and for comparison where the truth moves.
 from fpbandits.policies.optimal import Optimal as Optimal
+from fpbandits.policies.belief_greedy import BeliefGreedy as BeliefGreedy
 # isort: on
 
 __all__ = ["DEFAULT", "POLICIES", "SMALL", "PlainPolicy", "Policy", "parse_policy"]
@@ -44,8 +45,10 @@ POLICIES: dict[str, type[Policy]] = {
     if isinstance(each, type) and issubclass(each, Policy) and hasattr(each, "name")
 }
 
-SMALL: dict[str, type[Policy]] = {Optimal.name: POLICIES.pop(Optimal.name)}
-"""Policies that most problems are too large for, or that must be told the horizon: they play where
-they are named, and are not among all."""
+SMALL: dict[str, type[Policy]] = {
+    each.name: POLICIES.pop(each.name) for each in (Optimal, BeliefGreedy)
+}
+"""Policies that most problems are too large for, that must be told the horizon, or that only mark
+what could be earned: they play where they are named, and are not among all."""
 
 DEFAULT = Frugal

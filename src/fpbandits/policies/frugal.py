@@ -23,7 +23,8 @@ When models may be wrong, with ``false_alarm``: models whose own misfit is too l
 the policy goes on blind if none is left (`fpbandits.policies.shared.giving_up`), and claims about
 arms that are not played are doubted (`fpbandits.policies.shared.doubt`). When the truth changes
 with probability ``change_rate`` before each play, the posterior leaks to the prior at that rate,
-and h is at most change_rate^{−(1+δ)/2}.
+and h is at most change_rate^{−(1+δ)/2}. Where the problem has transitions, p follows them, and the
+rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ from fpbandits.policies.frugal_value import (
     reward_costs,
 )
 from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.doubt import arm_in_doubt, trusted_until
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, mark_misfits
-from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, alarm_of, weigh
 from fpbandits.problem.problem import Problem
 
@@ -82,8 +83,8 @@ class Frugal(LikelihoodPolicy):
         With false_alarm, how many plays pass until a model's claims of arms that are not played are
         doubted, times (K − 1)⁴ for K arms; 0 or more.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
@@ -114,7 +115,7 @@ class Frugal(LikelihoodPolicy):
     def prepare(self, problem: Problem) -> FrugalData:
         theta, trusted = self.theta(problem), trusted_until(self.trust, problem.pairs)
         lasting = self.delta, self.kappa, self.horizon, self.lifetime
-        doubts = alarm_of(self.false_alarm), trusted, self.change_rate
+        doubts = alarm_of(self.false_alarm), trusted, *self.changes(problem)
         shares = np.array(problem.shares or (1.0,))
         costs = map(np.ascontiguousarray, reward_costs(theta, problem))
         return FrugalData(theta, *lasting, *doubts, shares, *costs)
@@ -163,12 +164,14 @@ def _decide(
     """Put the arm to play into the cycle; tell whether it is the leader, which may follow again."""
     theta = prepared.theta
     weigh(theta, state, work.fit)
-    if gives_up(theta, prepared.alarm, state, work.fit, work.cycle):
+    moves = prepared.chain is not None  # then no model fits all rewards
+    if not moves and gives_up(theta, prepared.alarm, state, work.fit, work.cycle):
         return False
     if prepared.alarm > 0:
         mark_misfits(theta, state, prepared.alarm, work.fit, work.ruled_out)
     if prepared.change_rate > 0:
-        leak(theta.prior, state, work.fit.deficit, prepared.change_rate)
+        rate, chain = prepared.change_rate, prepared.chain
+        follow(theta, theta.prior, state, work.fit.deficit, rate, chain)
     h, context = horizon(prepared, t), state.counters[CONTEXT]
     hat = fill_posterior(prepared, work, h)
     expected_loss(theta, work.now)

@@ -40,6 +40,7 @@ class FrugalData(NamedTuple):
     alarm: float
     trusted_until: float
     change_rate: float
+    chain: Floats | None
     shares: Floats
     base: Floats
     cost: Floats

@@ -23,6 +23,7 @@ from fpbandits.engine.plain import PlainPolicy, Seen
 from fpbandits.errors import InputError
 from fpbandits.families.information import minus_log
 from fpbandits.families.two_point import TwoPoint
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.beliefs import BUDGET, Beliefs
 from fpbandits.theory.counts import CountProgram
@@ -169,6 +170,7 @@ def _value(problem: Problem, pair: int, reward: float) -> int:
 @lru_cache(maxsize=4)
 def _program(problem: Problem, horizon: int) -> _ByBelief | _ByCounts:
     """Make the program that plays a problem, or say that it would be too large."""
+    refuse_moving(problem, Optimal.name)
     problem = possible_models(problem)
     if len(problem.models) == 2:
         return _ByBelief(problem, horizon)

@@ -21,7 +21,8 @@ mislead.
 from the prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the
 threshold stops growing at t = 1/√r. A model that was ruled out gains belief by the leak alone, and
 comes back after some 1/√r plays: about as rarely as trying it costs no more than not to notice that
-it has become true.
+it has become true. Where the truth moves by the problem's transitions, beliefs move by these, and r
+is the rate at which the chain forgets.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
@@ -44,22 +45,23 @@ from fpbandits.engine.contract import CLOCK, CONTEXT, Ahead, Envelope, Plan, Ran
 from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts, Eligible
 from fpbandits.policies.imed import imed_holds
+from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.deficit import EQUAL
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
 from fpbandits.policies.shared.giving_up import GIVEN_UP, blind_plan, gives_up, keeps_fitting
-from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 
 
 class OptimistData(NamedTuple):
-    """Θ by level, δ and b of the threshold, x of the alarm, and how often the truth changes."""
+    """Θ by level, δ and b of the threshold, x of the alarm, and how the truth changes."""
 
     theta: Theta
     delta: float
     offset: float
     alarm: float
     change_rate: float
+    chain: Floats | None
 
 
 class OptimistWork(NamedTuple):
@@ -100,8 +102,8 @@ class Optimist(LikelihoodPolicy):
         With which probability, at most, right models may ever be given up, below 1. 0: models are
         never given up, and misfits are only counted.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
 
     References
     ----------
@@ -184,10 +186,11 @@ def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bo
     """Put the arm to play into the cycle, and tell whether the same may follow."""
     theta, deficit, mass = prepared.theta, workspace.fit.deficit, workspace.mass
     weigh(theta, state, workspace.fit)
-    if gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
+    moves = prepared.chain is not None  # then no model fits all rewards
+    if not moves and gives_up(theta, prepared.alarm, state, workspace.fit, workspace.cycle):
         return False
     if prepared.change_rate > 0:
-        leak(theta.prior, state, deficit, prepared.change_rate)
+        follow(theta, theta.prior, state, deficit, prepared.change_rate, prepared.chain)
     arms, models = theta.arms, theta.codes.shape[1]
     tops = theta.top[state.counters[CONTEXT]]
     first = state.counters[CONTEXT] * arms  # of the pairs in this context

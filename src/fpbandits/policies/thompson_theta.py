@@ -30,8 +30,8 @@ from fpbandits.engine.envelope import certain_rounds
 from fpbandits.engine.policy import Contexts, Eligible, Reasons
 from fpbandits.errors import InputError, quote
 from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.changing import follow
 from fpbandits.policies.shared.fit import Fit, minimum, new_fit
-from fpbandits.policies.shared.leaking import leak
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 from fpbandits.problem.problem import Problem
@@ -43,11 +43,12 @@ _LARGEST = float(np.finfo(float).max)
 
 
 class ThompsonThetaData(NamedTuple):
-    """Θ by level, −ln of the prior, and how often the truth changes."""
+    """Θ by level, −ln of the prior, and how the truth changes."""
 
     theta: Theta
     cost: Floats
     change_rate: float
+    chain: Floats | None
 
 
 class ThompsonThetaWork(NamedTuple):
@@ -69,8 +70,8 @@ class ThompsonTheta(LikelihoodPolicy):
         0. In words prior=loyal=3,thrifty=1. None: the problem's own prior, and if it has none, all
         alike.
     change_rate : float, default 0.0
-        Probability that the truth is drawn anew from the prior before a play, from 0 to 1. 0: it
-        never changes.
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
     likelihood : {"law", "means"}, default "law"
         Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
 
@@ -131,6 +132,11 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ones(len(problem.models))
         if problem.prior is not None:
             weights[:] = problem.prior
+        if self.prior is not None and self.follows(problem):
+            raise InputError(
+                f"the truth of {problem.name} moves by its transitions, and begins by its own "
+                "prior: leave out prior=, or give a change_rate"
+            ).at(self.name)
         if self.prior is not None:
             weights[:] = 0.0
             for model, weight in self.prior:
@@ -139,7 +145,7 @@ class ThompsonTheta(LikelihoodPolicy):
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
-        return ThompsonThetaData(self.theta(problem), cost, self.change_rate)
+        return ThompsonThetaData(self.theta(problem), cost, *self.changes(problem))
 
     def workspace(self, prepared: ThompsonThetaData, pairs: int) -> ThompsonThetaWork:
         cycle, fit = np.zeros(pairs, np.int64), new_fit(prepared.theta)
@@ -157,7 +163,8 @@ class ThompsonTheta(LikelihoodPolicy):
         energy, arms = workspace.fit.deficit, prepared.theta.arms
         best = prepared.theta.best[state.counters[CONTEXT]]
         if prepared.change_rate > 0:
-            leak(prepared.cost, state, energy, prepared.change_rate)
+            rate, chain = prepared.change_rate, prepared.chain
+            follow(prepared.theta, prepared.cost, state, energy, rate, chain)
             workspace.cycle[0] = best[_draw(energy, best, -1, random)]
             return 1, 1
         for model in range(prepared.cost.size):

@@ -14,6 +14,9 @@ TOML holds everything::
     thrifty = [0.2, 0.5]
     [prior]                      # optional: weights, 1 where none is given
     loyal = 3
+    [transitions]                # optional: from play to play the truth moves so
+    loyal   = { loyal = 0.95, thrifty = 0.05 }
+    thrifty = { thrifty = 1 }
     [fitted]                     # by fit: hashes of some of the units it saw
     units = ["0004ba9e2273"]
 
@@ -54,7 +57,7 @@ from fpbandits.problem.spreadsheet import problem_from_csv, problem_to_csv
 SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
-_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares")
+_NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares", "transitions")
 _COMMON_FIELDS = (*_NAMING, "reward", "models", "fitted")
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
@@ -104,8 +107,8 @@ def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
     CSV keeps names, means and range; `Problem.truth` is lost, and the problem's name becomes the
-    file's. A problem that is not Bernoulli, or has a prior or unequal shares of contexts, does not
-    fit into CSV and is refused.
+    file's. A problem that is not Bernoulli, or has a prior, transitions or unequal shares of
+    contexts, does not fit into CSV and is refused.
     """
     path, problem = checked_path(path), the_problem(problem)
     with within(shown(path)):
@@ -245,6 +248,12 @@ def problem_to_toml(problem: Problem) -> str:
     if problem.prior is not None:
         shares = zip(problem.models, problem.prior, strict=True)
         lines += ["", "[prior]", *(f"{_toml_text(name)} = {share}" for name, share in shares)]
+    if problem.transitions is not None:
+        lines += ["", "[transitions]"]
+        for name, row in zip(problem.models, problem.transitions, strict=True):
+            moves = zip(problem.models, row, strict=True)
+            cells = ", ".join(f"{_toml_text(to)} = {chance}" for to, chance in moves if chance)
+            lines.append(f"{_toml_text(name)} = {{ {cells} }}")
     if problem.fitted_units:
         units = ", ".join(map(_toml_text, problem.fitted_units))
         lines += ["", "[fitted]", f"units = [{units}]"]

@@ -8,6 +8,8 @@ After rewards r_1 … r_n of the arms i_1 … i_n the posterior of a model is
 log-likelihood is linear in what a family keeps of an arm's rewards (`fpbandits.families.base`), so
 one product of a vector with a matrix weighs all models.
 
+If the truth moves, `fpbandits.problem.chain` has what the belief is.
+
 A reward of a Bernoulli problem may lie between 0 and 1: it counts by its mean, as r·ln μ +
 (1 − r)·ln(1 − μ).
 """
@@ -23,6 +25,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.core.checks import known_name
 from fpbandits.errors import ConflictError, InputError, quote, wrong_type
 from fpbandits.families.information import IMPOSSIBLE, minus_log
+from fpbandits.problem.chain import Filter
 from fpbandits.problem.rewards import unit_reward
 
 if TYPE_CHECKING:
@@ -39,11 +42,14 @@ class Posterior:
     ----------
     prior
         π(θ), in order.
+    moves
+        The chain by which the truth moves, [from, to]; no rows if it stays.
     """
 
     def __init__(self, problem: Problem) -> None:
         rewards, models = problem.rewards, len(problem.models)
         self.prior = np.array(problem.prior or [1 / models] * models)
+        self.moves = np.array(problem.transitions or np.zeros((0, 0)))
         with np.errstate(divide="ignore"):
             self._prior_cost = -np.log(self.prior)
             costs = rewards.costs()
@@ -81,12 +87,23 @@ class Posterior:
         posterior /= np.add.reduce(posterior)
         return posterior
 
+    def cost_of(self, pair: int, reward: float, statistics: tuple[float, ...]) -> Floats:
+        """Return −ln of how likely one reward is under every θ, but for what all have in common."""
+        kept = (1 - reward, reward) if self._by_sums else (1.0, *statistics)
+        first = pair * self._numbers
+        cost: Floats = np.array(kept) @ self._costs[first : first + self._numbers]
+        return cost
+
 
 class Evidence:
-    """Rewards by pair: how many, their sums and their statistics, on [0, 1]."""
+    """Rewards by pair: how many, their sums and their statistics, on [0, 1].
+
+    Where the truth moves, they are those of one play after another.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        self._filter = None if problem.transitions is None else Filter(problem)
         self.plays = np.zeros(problem.pairs, np.int64)
         self.sums = np.zeros(problem.pairs)
         self.statistics = np.zeros((problem.pairs, problem.rewards.statistics))
@@ -103,13 +120,18 @@ class Evidence:
             raise InputError(f"the reward {error.reason}, so no model allows it").at(
                 place
             ) from None
+        if self._filter is not None:
+            self._filter.count(int(self.plays.sum()), pair, unit, statistics)
         self.plays[pair] += 1
         self.sums[pair] += unit
         self.statistics[pair] += statistics
 
     def posterior(self) -> dict[str, float]:
         """Return the probability of each model."""
-        weights = self._problem.weights.of(self.plays, self.sums, self.statistics)
+        if self._filter is not None:
+            weights = self._filter.at(int(self.plays.sum()))
+        else:
+            weights = self._problem.weights.of(self.plays, self.sums, self.statistics)
         return dict(zip(self._problem.models, weights.tolist(), strict=True))
 
 

@@ -19,12 +19,18 @@ from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, checked_range, known_name
 from fpbandits.core.names import Names, Naming
 from fpbandits.core.renamed import RefusesOldAttributes
-from fpbandits.core.shares import checked_prior, checked_shares
+from fpbandits.core.shares import (
+    Transitions,
+    checked_prior,
+    checked_shares,
+    checked_transitions,
+)
 from fpbandits.core.table import checked_rows
 from fpbandits.errors import InputError, counted, listed, quote, wrong_type
 from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import profits
 from fpbandits.logs.sketch import DIGITS
+from fpbandits.problem.chain import reordered_transitions
 from fpbandits.problem.frames import Frame, unframed
 from fpbandits.problem.html import problem_html
 from fpbandits.problem.posterior import Play, Posterior, evidence_of
@@ -49,6 +55,8 @@ class Problem(RefusesOldAttributes):
         How likely each model is, in order, if that was said.
     contexts, shares
         What is seen before a decision, and how often it comes; none without contexts.
+    transitions
+        The chain by which the truth moves from play to play, [from][to]; none if it stays.
     fitted_units
         A sketch of the units that the models were fitted to, if they were (`logs.sketch`).
 
@@ -72,6 +80,7 @@ class Problem(RefusesOldAttributes):
     contexts: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
     fitted_units: tuple[str, ...] = ()
+    transitions: Transitions | None = None
 
     def __post_init__(self) -> None:
         # Compiled code reads as many numbers as there are names.
@@ -239,6 +248,7 @@ class Problem(RefusesOldAttributes):
             names.contexts,
             shares,
             _checked_hashes(naming.get("fitted_units", ())),
+            checked_transitions(naming.get("transitions"), names.models),
         )
 
     def reordered(self, models: Ints, arms: Ints) -> Problem:
@@ -250,6 +260,7 @@ class Problem(RefusesOldAttributes):
             models=tuple(self.models[model] for model in models),
             rewards=self.rewards.reordered(models, columns),
             prior=None if self.prior is None else tuple(self.prior[p] for p in models),
+            transitions=reordered_transitions(self.transitions, models),
         )
 
     @property
@@ -316,6 +327,7 @@ class Problem(RefusesOldAttributes):
     ) -> dict[str, float]:
         """Return the probability of each model after some plays: exact Bayes.
 
+        If the truth moves, it is the truth of the next play.
         For a loop of your own; an `Agent` has a posterior itself.
 
         Parameters
@@ -345,7 +357,7 @@ class Problem(RefusesOldAttributes):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of all that decides how the problem is played: names, laws, range and prior.
+        """A digest of all that decides how it is played: names, laws, range, prior and transitions.
 
         `name`, `truth`, `shares` and `fitted_units` are not part of it.
         """
@@ -359,6 +371,8 @@ class Problem(RefusesOldAttributes):
             digest.update(np.asarray(part, np.float64).tobytes())
         if self.prior is not None:
             digest.update(b"prior" + np.asarray(self.prior).tobytes())
+        if self.transitions is not None:
+            digest.update(b"transitions" + np.asarray(self.transitions).tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -373,7 +387,8 @@ class Problem(RefusesOldAttributes):
         contexts = f"{counted(len(self.contexts), 'context')}, " if self.contexts else ""
         return (
             f"Problem({self.name!r}: {counted(len(self.models), 'model')}, "
-            f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards})"
+            f"{counted(len(self.arms), 'arm')}, {contexts}{self.rewards}"
+            f"{', a truth that moves' if self.transitions else ''})"
         )
 
     def _repr_html_(self) -> str:

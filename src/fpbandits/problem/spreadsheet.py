@@ -207,7 +207,8 @@ def _means(cells: list[str], arms: list[str], first: int) -> list[float]:
 
 def problem_to_csv(problem: Problem) -> str:
     """Write a problem as CSV, so that `problem_from_csv` gives it back bit for bit."""
-    if problem.rewards.name != "bernoulli" or not problem.rewards.takes_range or problem.prior:
+    more = problem.prior or problem.transitions
+    if problem.rewards.name != "bernoulli" or not problem.rewards.takes_range or more:
         raise InputError(f"CSV holds Bernoulli means only, and this is {problem!r}; use .toml")
     if len(set(problem.shares)) > 1:
         raise InputError("CSV has no room for shares, and contexts differ in theirs; use .toml")

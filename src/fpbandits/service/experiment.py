@@ -269,6 +269,7 @@ def _try(experiment: Experiment) -> None:
     agent.ask(contexts[0])
     if experiment.default_reward is None:
         return
+    agent = experiment.agent("")  # history comes first
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for context in contexts:

@@ -17,7 +17,7 @@ from fpbandits.core.renamed import rename_old_keys
 from fpbandits.core.storage import check_kind, read_whole, shown, write_aside
 from fpbandits.errors import StorageError, said
 from fpbandits.problem.files import problem_from_toml, problem_to_toml
-from fpbandits.simulation.result import Result
+from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.spec import RunSpec
 
 SCHEMA, _READ, _KIND = 2, (1, 2), "result"
@@ -64,7 +64,7 @@ def save_result(result: Result, path: Path) -> None:
 
 def check_fit(result: Result) -> Result:
     """Return what was read from a file, if its parts are of their kinds and fit together."""
-    names, times, arms = result.policies, result.times, result.problem.pairs
+    names, times, arms = result.policies, result.times, count_columns(result.problem)
     _check("policies", bool(names) and all(isinstance(name, str) for name in names))
     _check("truth", isinstance(result.truth, str))
     _check("seed", type(result.seed) is int and result.seed >= 0)

@@ -43,8 +43,9 @@ from fpbandits.simulation.kernel import (
     play,
     play_late,
 )
+from fpbandits.simulation.paths import path
 from fpbandits.simulation.plain import play_plainly
-from fpbandits.simulation.result import Result
+from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.spec import LEAP_ERROR, LONGEST_HORIZON, RunSpec
 from fpbandits.simulation.truths import checked_truth, truths
 
@@ -99,6 +100,11 @@ class Cell:
         """What the truth is called."""
         return str(self.spec.truth)
 
+    @property
+    def columns(self) -> int:
+        """How many counts of plays a run has at each time: by model too, if the truth moves."""
+        return count_columns(self.problem)
+
     @cached_property
     def times(self) -> Counts:
         """When to record."""
@@ -113,21 +119,25 @@ class Cell:
         sets ``progress[STOP]`` also ends the run under way, which then does not count.
         """
         arms, pairs = len(self.problem.arms), self.problem.pairs
-        spec = self.spec
+        spec, moving = self.spec, self.problem.transitions is not None
         rows = truths(self.problem, self.truth, spec.seed, runs)
-        pulls = np.zeros((len(runs), len(self.times), pairs), np.int64)
+        pulls = np.zeros((len(runs), len(self.times), self.columns), np.int64)
         plans = np.zeros(len(runs), np.int64)
         progress[END] = spec.horizon
         # Other orders and truths are other arrays, made in other ways: their types are looked at.
-        alike = rows is None and not spec.shuffle
+        alike = rows is None and not spec.shuffle and not moving
         late = spec.delay != 0
         loop = _Loop(self.policy, play_late if late else play, alike and len(runs) >= MANY)
         played = 0
         for run in runs:
-            counts = np.zeros((len(self.times), pairs), np.int64)
+            counts = np.zeros((len(self.times), self.columns), np.int64)
             columns = np.arange(pairs)
             problem, laws = self.problem, self.laws
-            if rows is not None:
+            stages = np.array(self.starts), np.arange(len(self.starts))
+            if moving:
+                begins = self.problem.index(self.truth) if rows is None else rows[run - runs.start]
+                stages = path(self.problem, int(begins), spec.horizon, spec.seed, run)
+            elif rows is not None:
                 laws = laws.reordered(rows[run - runs.start : run - runs.start + 1], columns)
             if spec.shuffle:
                 stream = order_stream(spec.seed, run)
@@ -136,10 +146,11 @@ class Cell:
                 columns = self.problem.columns(order)
                 problem = self.problem.reordered(models, order)
                 laws = laws.reordered(np.arange(len(laws.means)), columns)
-            plans[played] = self._play_one(run, problem, laws, loop, progress, counts)
+            plans[played] = self._play_one(run, problem, laws, stages, loop, progress, counts)
             if progress[STOP] != 0:
                 break
-            pulls[played][:, columns] = counts
+            firsts = np.arange(0, self.columns, pairs)[:, np.newaxis]
+            pulls[played][:, (firsts + columns).reshape(-1)] = counts
             played += 1
             progress[TIME] = 0
             progress[RUNS] += 1
@@ -152,20 +163,25 @@ class Cell:
         run: int,
         problem: Problem,
         laws: RewardFamily,
+        stages: tuple[Counts, Counts],
         loop: _Loop,
         progress: Counts,
         pulls: Counts,
     ) -> int:
-        """Play one run and fill pulls[time, arm]; return how many plans it took."""
-        random, starts = run_stream(self.spec.seed, run), np.array(self.starts)
-        if len(starts) > 1:
+        """Play one run and fill pulls[time, arm]; return how many plans it took.
+
+        ``stages`` are when each stage of the truth begins, and which row of the laws it is.
+        """
+        random, (starts, rows) = run_stream(self.spec.seed, run), stages
+        several = len(laws.means) > 1
+        if several:
             laws = laws.side_by_side()
         delayed = None
         if self.spec.delay != 0:
             delayed = schedule(self.spec.delay, self.spec.horizon, self.spec.seed, run)
         if isinstance(self.policy, PlainPolicy):
             return play_plainly(
-                self.policy, problem, laws, random, self.times, starts, delayed, progress, pulls
+                self.policy, problem, laws, random, self.times, stages, delayed, progress, pulls
             )
         if problem is self.problem:
             own = self.ready
@@ -186,14 +202,14 @@ class Cell:
         longest = LONGEST_HORIZON if laws.sum_in_one_draw else 10**6
         if contexts > 1 or not self._can_leap(laws):
             longest = 1
-        stages = Envelope(
+        envelopes = Envelope(
             np.array(laws.unit_means[0]), spread, laws.bounded, np.array(laws.expected(0))
         )
-        now = stages
-        if len(starts) > 1:
-            now = stages._replace(
-                means=stages.means[: problem.pairs].copy(),
-                expected=stages.expected[: problem.pairs].copy(),
+        now = envelopes
+        if several:
+            first = slice(rows[0] * problem.pairs, (rows[0] + 1) * problem.pairs)
+            now = envelopes._replace(
+                means=envelopes.means[first].copy(), expected=envelopes.expected[first].copy()
             )
         return loop(
             prepared,
@@ -204,7 +220,8 @@ class Cell:
             random,
             self.times,
             starts,
-            stages,
+            rows,
+            envelopes,
             longest if self.spec.leap else 1,
             upto,
             apart,
@@ -219,7 +236,12 @@ class Cell:
 
     @property
     def fixed_means(self) -> Floats:
-        """The true means, where they are not drawn for each run; by stage if there are several."""
+        """The true means, where they are not drawn for each run; by stage if there are several.
+
+        If the truth moves, those of all models, one after the other.
+        """
+        if self.problem.transitions is not None:
+            return self.laws.means.reshape(-1)
         return self.laws.means if len(self.starts) > 1 else self.laws.means[0]
 
     @cached_property
@@ -246,6 +268,12 @@ class Cell:
 
 def make_cell(problem: Problem, policy: Policy, spec: RunSpec) -> Cell:
     """Return the runs that a spec asks for, once it is known what its truth means here."""
+    if problem.transitions is not None and spec.delay != 0:
+        raise InputError(
+            f"the truth of {problem.name} moves by its transitions, and then simulated rewards are "
+            "known at once: leave out delay",
+            about=("delay",),
+        )
     starts, laws, truth = checked_truth(problem, spec.truth, spec.horizon)
     if spec.stop is not None and len(starts) > 1:
         raise InputError("a verdict is for a truth that does not change: leave out stop")

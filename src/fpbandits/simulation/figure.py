@@ -114,7 +114,8 @@ def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int)
 def _title(result: Result) -> str:
     """Name problem and truth, on two lines where one is too short."""
     names = [short(printable(name), _LONGEST_NAME) for name in (result.problem.name, result.truth)]
-    return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}"
+    moves = "" if result.problem.transitions is None else " at first, then moving"
+    return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}{moves}"
 
 
 def _scale(axes: Axes, result: Result, top: float, highest: float) -> None:

@@ -115,6 +115,7 @@ def play(
     random: Any,
     times: Any,
     starts: Any,
+    rows: Any,
     stages: Any,
     longest: int,
     upto: Any,
@@ -126,10 +127,10 @@ def play(
 
     Parameters
     ----------
-    starts, stages
-        The truth may change: after ``starts[stage]`` plays it is that of this stage, whose laws
-        stand behind those of the stages before. ``stages`` is the envelope of all, ``envelope``
-        that of now.
+    starts, rows, stages
+        The truth may change: after ``starts[stage]`` plays its laws are those of ``rows[stage]``,
+        which stand behind those of the rows before. ``stages`` is the envelope of all, ``envelope``
+        that of now. If ``pulls`` has columns for all rows, plays are counted by row.
     longest
         A plan covers at most so many plays, or one round where its cycle is longer: 1 never leaps.
         With several contexts it must be 1.
@@ -140,10 +141,10 @@ def play(
         run early, and it returns −1.
     """
     t, recorded, plans = 0, 0, 0
-    pairs, contexts = pulls.shape[1], upto.size
+    pairs, contexts, columns = state.plays.size, upto.size, pulls.shape[1]
     arms = pairs // contexts
-    stage, change = 0, _next(starts, 0)
-    first, here = 0, state
+    stage, change, law_at = 0, _next(starts, 0), rows[0] * pairs
+    first, here, counted_at = 0, state, law_at % columns
     while True:
         if contexts > 1:
             context = draw_context(upto, random)
@@ -161,23 +162,25 @@ def play(
         for place in range(length):
             arm = workspace.cycle[place]
             pair = first + arm
-            total = draw_sum(law, stage * pairs + pair, rounds, random, state.statistics[pair])
+            total = draw_sum(law, law_at + pair, rounds, random, state.statistics[pair])
             _observe(prepared, here, arm if apart else pair, rounds, total, random)
+            pulls[recorded, counted_at + pair] += rounds
             t += rounds
             if t == change:
                 stage += 1
-                change = _next(starts, stage)
+                change, law_at = _next(starts, stage), rows[stage] * pairs
+                counted_at = law_at % columns
                 for column in range(pairs):
-                    envelope.means[column] = stages.means[stage * pairs + column]
+                    envelope.means[column] = stages.means[law_at + column]
                     for k in range(envelope.expected.shape[1]):
-                        envelope.expected[column, k] = stages.expected[stage * pairs + column, k]
+                        envelope.expected[column, k] = stages.expected[law_at + column, k]
             # It may fall inside the cycle, if that is played just once.
             if t == times[recorded]:
-                for column in range(pairs):
-                    pulls[recorded, column] = state.plays[column]
                 recorded += 1
                 if recorded == times.size:
                     return plans
+                for column in range(columns):
+                    pulls[recorded, column] = pulls[recorded - 1, column]
         progress[TIME] = t
         if progress[STOP] != 0:
             return -1

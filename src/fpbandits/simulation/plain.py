@@ -18,7 +18,7 @@ def play_plainly(
     laws: RewardFamily,
     random: np.random.Generator,
     times: Counts,
-    starts: Counts,
+    stages: tuple[Counts, Counts],
     delayed: Schedule | None,
     progress: Counts,
     pulls: Counts,
@@ -27,23 +27,24 @@ def play_plainly(
     law, draw_sum, state = laws.law(0), laws.draw_sum, policy.new_state(problem)
     statistics = np.zeros(laws.statistics)  # which no plain policy sees
     memory, contexts = start(policy, problem), range(max(1, len(problem.contexts)))
-    pending, made = np.zeros((2, problem.pairs), np.int64)
+    pending, made = np.zeros(problem.pairs, np.int64), np.zeros(pulls.shape[1], np.int64)
     waiting: list[tuple[Seen, int, float]] = []
     arrived = 0
     views = [Seen(problem, state, 0, memory, context, pending) for context in contexts]
     upto, first, seen, t = np.cumsum(problem.shares)[:-1], 0, views[0], 0
-    several, changing, arms = len(views) > 1, len(starts) > 1, len(problem.arms)
+    starts, rows = stages
+    several, changing, arms = len(views) > 1, len(starts) > 1 or rows[0] > 0, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):
         while t < time:
             if several or changing:  # else the first column of the law is the first arm's
-                stage = int((t >= starts[1:]).sum())
+                row = int(rows[np.searchsorted(starts, t, side="right") - 1])
                 context = int((random.random() >= upto).sum()) if several else 0
-                first = stage * problem.pairs + context * arms
+                first = row * problem.pairs + context * arms
                 memory, seen = seen.memory, views[context]
                 seen.t, seen.memory = t, memory
             arm = decide(policy, seen, random)
             reward = draw_sum(law, first + arm, 1, random, statistics)
-            made[first % problem.pairs + arm] += 1
+            made[first % len(made) + arm] += 1
             seen.t = t = t + 1
             if delayed is None:
                 take_in(policy, seen, arm, reward)

@@ -42,13 +42,14 @@ class Result:
     ----------
     problem, truth, truth_means
         The candidate models, what the truth is called, and its means in the user's units: a row of
-        them for each stage if the truth changes, or for each run if it was drawn from the prior.
+        them for each stage if the truth changes, or for each run if it was drawn from the prior. If
+        the truth moves by the problem's transitions, those of all models, one after the other.
     starts
         After how many plays each stage of the truth begins.
     seed, times, settings
         What was asked for.
     pulls
-        pulls[policy][run, time, arm].
+        pulls[policy][run, time, arm]; if the truth moves, [run, time, model and arm].
     plans
         How many plans each run of a policy took: one per leap, or one per cycle if stepwise.
     leap_error
@@ -87,7 +88,9 @@ class Result:
     ) -> Result:
         """Return the runs of one policy in a cell; ``fixed_means`` unless the truth is drawn."""
         truth = str(spec.truth)
-        rows = truths(problem, truth, spec.seed, range(len(pulls)))
+        rows = None
+        if problem.transitions is None:
+            rows = truths(problem, truth, spec.seed, range(len(pulls)))
         return cls(
             problem=problem,
             truth=truth,
@@ -140,8 +143,8 @@ class Result:
     @cached_property
     def gaps(self) -> Floats:
         """What a play of each arm, in each context, loses under the truth, in the user's units."""
-        shape = max(1, len(self.problem.contexts)), len(self.problem.arms)
-        means = self.truth_means.reshape(*self.truth_means.shape[:-1], *shape)
+        shape = self.truth_means.shape[:-1]
+        means = self.truth_means.reshape(*shape, -1, len(self.problem.arms))
         gaps: Floats = (means.max(axis=-1, keepdims=True) - means).reshape(self.truth_means.shape)
         return gaps
 
@@ -209,7 +212,12 @@ class Result:
 
     def mean_pulls(self, policy: str) -> dict[str, Any]:
         """Return how often each arm was played up to T, on average, by context if there are any."""
-        return self.problem.by_name(self._pulls(policy)[:, -1].mean(axis=0).tolist())
+        return self.problem.by_name(self._over_models(self._pulls(policy)[:, -1].mean(axis=0)))
+
+    def _over_models(self, pulls: Floats) -> list[float]:
+        """Return plays by pair, whatever the truth was."""
+        found: list[float] = pulls.reshape(-1, self.problem.pairs).sum(axis=0).tolist()
+        return found
 
     def verdicts(self, policy: str) -> Stops:
         """Return how the runs of a policy ended, of a simulation with ``stop``."""
@@ -248,8 +256,10 @@ class Result:
                     "time": moment,
                     **{name: float(values[index]) for name, values in columns.items()},
                     **{
-                        f"pulls {pair}": float(pulls[index, number])
-                        for number, pair in enumerate(self.problem.pair_names)
+                        f"pulls {pair}": plays
+                        for pair, plays in zip(
+                            self.problem.pair_names, self._over_models(pulls[index]), strict=True
+                        )
                     },
                 }
 
@@ -334,3 +344,8 @@ class Result:
         from fpbandits.simulation.archive import load_result
 
         return load_result(checked_path(path))
+
+
+def count_columns(problem: Problem) -> int:
+    """Return how many counts of plays a run has at each time: by model too, if the truth moves."""
+    return problem.pairs * (1 if problem.transitions is None else len(problem.models))

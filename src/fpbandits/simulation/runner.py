@@ -70,7 +70,7 @@ def play_cells(
         raise InputError(f"expected an Executor of concurrent.futures, not {quote(executor)}")
     if isinstance(out, str) and not out:
         raise InputError("out is an empty text: name a folder")
-    shapes = [(cell.spec.runs, len(cell.spec.times), cell.problem.pairs) for cell in cells.values()]
+    shapes = [(cell.spec.runs, len(cell.spec.times), cell.columns) for cell in cells.values()]
     check_memory(shapes)
     tables = Tables(shapes)
     with ExitStack() as stack:

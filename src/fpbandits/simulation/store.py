@@ -55,7 +55,7 @@ from fpbandits.simulation.manifest import (
     read_manifest,
     spec_of,
 )
-from fpbandits.simulation.result import Result
+from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.workers import Played, RunRange, Tables
 
 _KIND = "chunk of runs"
@@ -189,7 +189,8 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     try:
         problems = [problem_from_toml(text, "problem") for text in manifest["problems"]]
         tables = Tables(
-            (spec.runs, len(spec.times), problems[entry["problem"]].pairs) for entry, spec in cells
+            (spec.runs, len(spec.times), count_columns(problems[entry["problem"]]))
+            for entry, spec in cells
         )
     except InputError as error:
         place = (shown(folder / _MANIFEST), *error.place)

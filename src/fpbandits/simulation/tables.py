@@ -85,7 +85,8 @@ def truths_table(results: Mapping[str, Result]) -> str:
 
 
 def _title(result: Result) -> str:
-    return printable(f"{result.problem.name}, truth {result.truth}")
+    moves = "" if result.problem.transitions is None else " at first, then moving"
+    return printable(f"{result.problem.name}, truth {result.truth}{moves}")
 
 
 def _setting(result: Result) -> str:

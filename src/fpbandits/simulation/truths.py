@@ -1,5 +1,7 @@
 """What is true in a run: a model of Θ, means outside it, drawn from the prior, or changing.
 
+If the problem has transitions, the truth begins so and moves by them (`paths`).
+
 A truth becomes a family of reward laws with a row for each of its *stages*, of which there is one
 as a rule: after ``starts[stage]`` plays the laws of this row hold. If the truth is drawn for each
 run, the rows are those of Θ, and which one it is follows from the seed and the run's number.
@@ -19,6 +21,7 @@ from fpbandits.core.streams import truth_stream
 from fpbandits.errors import InputError, listed, wrong_type
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
+from fpbandits.simulation.paths import check_length
 
 Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
 """What is true: a model's name, means outside Θ, or either by the number of plays before it."""
@@ -46,6 +49,14 @@ def checked_truth(
     problem: Problem, truth: Truth | None, horizon: int
 ) -> tuple[tuple[int, ...], RewardFamily, str]:
     """Return when each stage begins, its laws row by row, and what to call the truth."""
+    if problem.transitions is not None:
+        if truth is not None and not isinstance(truth, str):
+            raise InputError(
+                f"the truth of {problem.name} moves by its transitions: name the model that it "
+                f"begins with, or {PRIOR}"
+            )
+        check_length(problem, horizon)
+        return (0,), problem.rewards, _one(problem, truth)[1]
     if isinstance(truth, Mapping):
         return _stages(problem, truth, horizon)
     return (0,), *_one(problem, truth)

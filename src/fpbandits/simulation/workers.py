@@ -192,7 +192,7 @@ def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) ->
     ranges: list[RunRange] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
-        size = 8 * len(cells[cell].spec.times) * cells[cell].problem.pairs
+        size = 8 * len(cells[cell].spec.times) * cells[cell].columns
         taken = min(runs, stop - start, math.ceil(room / size))
         ranges.append(RunRange(cell, start, start + taken))
         if start + taken < stop:

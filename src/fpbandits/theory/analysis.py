@@ -13,6 +13,7 @@ from typing import Any, Self
 from fpbandits.core.markup import and_more, html_table
 from fpbandits.core.renamed import refuses_old_keywords
 from fpbandits.errors import InputError, counted
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.cases import Case, case_of
@@ -162,6 +163,7 @@ def analyze(
         bounds of FP-UCB and `optimist`, and the cases are those of `fpbandits.theory.contexts`.
     """
     problem = the_problem(problem)
+    refuse_moving(problem, "analyze")
     if truth is None and len(problem.models) > MOST_CASES:
         raise InputError(
             f"{len(problem.models):,} models make too many cases to list (at most "

@@ -18,6 +18,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import amount, whole_number
 from fpbandits.errors import InputError
+from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 from fpbandits.theory.beliefs import BUDGET, Beliefs
@@ -92,6 +93,7 @@ def floor_curve(
 ) -> tuple[Floor, ...]:
     """Return the floor for each of several horizons, in increasing order, in one pass."""
     problem = the_problem(problem)
+    refuse_moving(problem, "a floor")
     horizons = [whole_number("horizon", time, least=1, most=LONGEST) for time in times]
     if not horizons or any(a >= b for a, b in pairwise(horizons)):
         raise InputError("a floor's times must increase, and there must be one")

@@ -29,16 +29,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fpbandits.core.arrays import Counts
+from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
 from fpbandits.engine.contract import Envelope, Prepared, State, Workspace
 from fpbandits.engine.envelope import corners
 from fpbandits.engine.options import options
 from fpbandits.errors import InputError, wrong_value
+from fpbandits.policies.shared.changing import numbers_kept
 from fpbandits.policies.shared.deficit import EQUAL, allowance, bernoulli_deficit, surprise
 from fpbandits.policies.shared.fit import Fit, FitOnly, first_best, minimum, new_fit
 from fpbandits.policies.shared.levels import Theta, ThetaPolicy, theta
 from fpbandits.policies.shared.memo import cost_by_law, fits_in_contexts, weigh_in_contexts
+from fpbandits.problem.chain import forgetting_rate
 from fpbandits.problem.problem import Problem
 
 _ROUNDING = 1e-7
@@ -88,12 +90,33 @@ class LikelihoodPolicy(ThetaPolicy):
         return theta(problem)
 
     def extra_numbers(self, problem: Problem) -> int:
-        """Keep two numbers per model, and two more, where beliefs are to `leak`."""
+        """Keep what the filter needs of a truth that changes: see `changing`."""
+        if self.follows(problem):
+            return numbers_kept(problem)
         return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
+
+    def follows(self, problem: Problem) -> bool:
+        rate: float = getattr(self, "change_rate", 1.0)
+        return problem.transitions is not None and rate == 0
+
+    def changes(self, problem: Problem) -> tuple[float, Floats | None]:
+        """Return at which rate beliefs fade, and the chain that they follow instead, if any."""
+        rate: float = getattr(self, "change_rate", 0.0)
+        alarm: float = getattr(self, "false_alarm", 0.0)
+        if not self.follows(problem):
+            return rate, None
+        if self.likelihood == MEANS or alarm > 0:
+            raise InputError(
+                f"the truth of {problem.name} moves by its transitions, which takes no "
+                f"likelihood={MEANS} and no false_alarm: leave them out, or give a change_rate"
+            ).at(self.name)
+        return forgetting_rate(problem), np.array(problem.transitions)
 
     def prepare(self, problem: Problem) -> Prepared:
         own = {name: getattr(self, name) for name in options(self)}
         del own["likelihood"]
+        if "change_rate" in own:
+            own["change_rate"], own["chain"] = self.changes(problem)
         if "false_alarm" in own:
             own["alarm"] = alarm_of(own.pop("false_alarm"))
         return type(self).prepared_type(self.theta(problem), **own)

@@ -1,0 +1,104 @@
+"""Belief-greedy play: the arm that is expected to lose least now, and nothing spent on learning.
+
+Let p be the belief in the models, filtered where the truth changes. Play the arm of least
+Σ_θ p(θ)·Δ_i(θ) in the context at hand, the first of equals.
+
+With the problem's ``transitions`` it is the oracle of papers on truths that move by a known chain:
+what a player can earn who knows everything but the truth, and looks one play ahead. It is no upper
+bound, since looking further ahead may earn more. Where the truth stays it can get stuck for good.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.engine.contract import CONTEXT, Ahead, Plan, Random, State
+from fpbandits.engine.policy import Contexts, Eligible
+from fpbandits.policies.shared.changing import follow
+from fpbandits.policies.shared.deficit import EQUAL
+from fpbandits.policies.shared.fit import Fit, minimum, new_fit
+from fpbandits.policies.shared.levels import Theta
+from fpbandits.policies.shared.likelihood import LikelihoodPolicy, weigh
+
+
+class BeliefGreedyData(NamedTuple):
+    """Θ by level, and how the truth changes."""
+
+    theta: Theta
+    change_rate: float
+    chain: Floats | None
+
+
+class BeliefGreedyWork(NamedTuple):
+    """How models fit, and what each arm is expected to lose."""
+
+    cycle: Counts
+    fit: Fit
+    loss: Floats
+
+
+@dataclass(frozen=True)
+class BeliefGreedy(LikelihoodPolicy):
+    """Play the arm that is expected to lose least: for comparison, where the truth moves.
+
+    Parameters
+    ----------
+    change_rate : float, default 0.0
+        Probability that the truth is drawn anew from the prior before a play, from 0 to 1, in place
+        of the problem's transitions. 0: it moves by these, and without any it never changes.
+    likelihood : {"law", "means"}, default "law"
+        Weigh models by the law of rewards, or, where that is not to be trusted, by means alone.
+
+    References
+    ----------
+    The oracle of A. Russo, A. M. Metelli, M. Restelli: Switching Latent Bandits, TMLR 2024.
+    """
+
+    change_rate: float = 0.0
+
+    name = "belief-greedy"
+    contexts = Contexts.TOGETHER
+    eligible = Eligible.MARKED
+    leaps = False
+    prepared_type = BeliefGreedyData
+    guarantee = "none: linear regret where playing well tells nothing"
+
+    def workspace(self, prepared: BeliefGreedyData, pairs: int) -> BeliefGreedyWork:
+        fit = new_fit(prepared.theta)
+        return BeliefGreedyWork(np.zeros(pairs, np.int64), fit, np.zeros(prepared.theta.arms))
+
+    @staticmethod
+    def plan(
+        prepared: BeliefGreedyData,
+        state: State,
+        workspace: BeliefGreedyWork,
+        ahead: Ahead,
+        random: Random,
+    ) -> Plan:
+        theta, energy, loss = prepared.theta, workspace.fit.deficit, workspace.loss
+        weigh(theta, state, workspace.fit)
+        if prepared.change_rate > 0:
+            follow(theta, theta.prior, state, energy, prepared.change_rate, prepared.chain)
+        else:
+            for model in range(energy.size):
+                energy[model] += theta.prior[model]
+        least, first = minimum(energy), state.counters[CONTEXT] * theta.arms
+        for arm in range(loss.size):
+            loss[arm] = 0.0 if theta.eligible[first + arm] else math.inf
+        for model in range(energy.size):
+            weight = math.exp(least - energy[model])
+            top = theta.top[state.counters[CONTEXT], model]
+            for arm in range(loss.size):
+                if weight > 0 and not theta.is_best[first + arm, model]:
+                    mean = theta.levels[first + arm, theta.codes[first + arm, model]]
+                    loss[arm] += weight * (top - mean)
+        workspace.cycle[0] = 0
+        for arm in range(1, loss.size):
+            if loss[arm] < loss[workspace.cycle[0]] * (1 - EQUAL):
+                workspace.cycle[0] = arm
+        return 1, 1

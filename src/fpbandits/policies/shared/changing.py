@@ -1,0 +1,131 @@
+"""Beliefs in a truth that changes: one filter, whatever is known of the chain.
+
+With ``change_rate`` = r the truth is drawn anew from the prior with probability r before each play:
+so a belief is (1 − r) of what rewards made of it and r of the prior. Where the problem has
+``transitions``, beliefs move by these (`fpbandits.problem.chain`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from fpbandits.core.arrays import Floats
+from fpbandits.engine.compiling import jitted
+from fpbandits.engine.contract import CLOCK, State
+from fpbandits.families.information import IMPOSSIBLE
+from fpbandits.policies.shared.levels import Theta
+from fpbandits.problem.problem import Problem
+
+BEGUN, GIVEN = 1.0, 2.0
+"""The last of a policy's extra numbers: it has filtered before, or the agent does it. Rewards that
+come late must count at the time of their decisions, and an agent knows these."""
+
+
+def numbers_kept(problem: Problem) -> int:
+    """Return how many numbers `follow` keeps of a truth that moves.
+
+    The beliefs; of each pair, what of its rewards was taken in; the clock, and the last number.
+    """
+    return len(problem.models) + problem.pairs * (2 + problem.rewards.statistics) + 2
+
+
+@jitted
+def follow(
+    theta: Theta,
+    prior: Floats,
+    state: State,
+    deficit: Floats,
+    change_rate: float,
+    chain: Floats | None,
+) -> None:
+    """Fill ``deficit`` with −ln of beliefs in the truth of the next play; the least becomes 0.
+
+    Without a ``chain``, ``deficit`` holds what `weigh` left there. ``state.extra`` keeps the
+    beliefs, what was taken in by then, and the clock.
+    """
+    beliefs, models = state.extra, deficit.size
+    last = beliefs.size - 1
+    if chain is not None:
+        if beliefs[last] == GIVEN:
+            for model in range(models):
+                deficit[model] = beliefs[model]
+            return
+        _weigh_news(theta, state, deficit)
+    plays = state.counters[CLOCK] - beliefs[last - 1]
+    mass = 0.0
+    for model in range(models):
+        mass += math.exp(-prior[model])
+    kept = (1 - change_rate) ** plays
+    least = math.inf
+    for model in range(models):
+        moved = beliefs[model] if beliefs[last] > 0 else prior[model]
+        if chain is None:
+            moved += deficit[model] - beliefs[models + model]
+            beliefs[models + model] = deficit[model]
+        else:
+            moved += deficit[model]
+        beliefs[model] = moved
+        least = min(least, moved)
+    total = 0.0
+    for model in range(models):
+        total += math.exp(least - beliefs[model])
+    if chain is None:
+        for model in range(models):
+            belief = kept * math.exp(least - beliefs[model]) / total
+            belief += (1 - kept) * math.exp(-prior[model]) / mass
+            beliefs[model] = belief
+    else:
+        for model in range(models):
+            beliefs[model] = math.exp(least - beliefs[model]) / total
+        for _ in range(int(plays)):
+            _move(chain, beliefs, deficit)
+    highest = 0.0
+    for model in range(models):
+        highest = max(highest, beliefs[model])
+    for model in range(models):
+        belief = beliefs[model] / highest
+        beliefs[model] = -math.log(belief) if belief > 0 else IMPOSSIBLE
+        deficit[model] = beliefs[model]
+    beliefs[last - 1] = state.counters[CLOCK]
+    beliefs[last] = BEGUN
+
+
+@jitted
+def _weigh_news(theta: Theta, state: State, deficit: Floats) -> None:
+    """Fill ``deficit`` with what the rewards since the last time cost each model.
+
+    Not with a difference of sums: after a reward that a model rules out, these are infinite.
+    """
+    models, statistics = deficit.size, state.statistics.shape[1]
+    deficit.fill(0.0)
+    for pair in range(state.plays.size):
+        first = models + pair * (2 + statistics)
+        seen = state.extra[first : first + 2 + statistics]
+        plays, total = state.plays[pair] - seen[0], state.sums[pair] - seen[1]
+        if plays > 0:
+            for model in range(models):
+                level = theta.codes[pair, model]
+                if theta.by_law:
+                    deficit[model] += plays * theta.base[pair, level]
+                    for k in range(statistics):
+                        news = state.statistics[pair, k] - seen[2 + k]
+                        deficit[model] += news * theta.cost[pair, level, k]
+                else:
+                    deficit[model] += total * theta.win[pair, level]
+                    deficit[model] += (plays - total) * theta.loss[pair, level]
+            seen[0], seen[1] = state.plays[pair], state.sums[pair]
+            for k in range(statistics):
+                seen[2 + k] = state.statistics[pair, k]
+
+
+@jitted
+def _move(chain: Floats, beliefs: Floats, room: Floats) -> None:
+    """Move beliefs by one play; ``room`` is to work in."""
+    models = room.size
+    room.fill(0.0)
+    for model in range(models):
+        if beliefs[model] > 0:
+            for to in range(models):
+                room[to] += beliefs[model] * chain[model, to]
+    for model in range(models):
+        beliefs[model] = room[model]

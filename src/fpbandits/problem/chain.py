@@ -1,0 +1,113 @@
+"""A truth that moves from play to play, by a chain of known probabilities.
+
+Let P(θ, φ) be the probability that the truth moves from θ to φ between a play and the next. The
+belief b_t in the truth of play t, before its reward, is the filter of a hidden Markov chain:
+
+    b_1 = π,    b_{t+1}(φ) = Σ_θ b_t(θ)·P_{i_t}(r_t; θ)·P(θ, φ) / Σ_θ b_t(θ)·P_{i_t}(r_t; θ),
+
+π the prior. A play whose reward never comes has no factor P_{i_t}(r_t; θ).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fpbandits.core.arrays import Floats, Ints
+from fpbandits.core.shares import Transitions
+from fpbandits.errors import ConflictError, InputError
+from fpbandits.families.information import IMPOSSIBLE
+
+if TYPE_CHECKING:
+    from fpbandits.problem.problem import Problem
+
+_MANY = 50
+
+SLOWEST = 1e-12
+"""The least rate of forgetting: some chains never forget where they began."""
+
+
+class Filter:
+    """The belief in a truth that moves; rewards are counted in the order of plays.
+
+    Attributes
+    ----------
+    play
+        The play whose truth `belief` is about, from 0 on.
+    belief
+        How likely each model is the truth of that play, by the rewards counted so far.
+    """
+
+    __slots__ = ("_weights", "belief", "play")
+
+    def __init__(self, problem: Problem, play: int = 0, belief: Floats | None = None) -> None:
+        self._weights, self.play = problem.weights, play
+        self.belief: Floats = self._weights.prior if belief is None else belief
+
+    def count(self, play: int, pair: int, reward: float, statistics: tuple[float, ...]) -> None:
+        """Take in the reward of a play, on [0, 1], and what the family keeps of it."""
+        belief, cost = self.at(play), self._weights.cost_of(pair, reward, statistics)
+        cost = np.where(belief > 0, cost, IMPOSSIBLE)
+        least = cost.min()
+        if least >= IMPOSSIBLE / 2:
+            raise ConflictError(
+                "there is no posterior: no model that the truth may have moved to allows the "
+                "rewards, so the models or the transitions are wrong"
+            )
+        weights = belief * np.exp(least - cost)
+        self.play, self.belief = play, weights / weights.sum()
+
+    def move_back(self) -> None:
+        """Let what was counted so far be of one play earlier: history comes before play 0."""
+        self.play -= 1
+
+    def at(self, play: int) -> Floats:
+        """Return the belief in the truth of this play or a later one."""
+        belief, moves, plays = self.belief, self._weights.moves, play - self.play
+        if plays > _MANY * len(belief):  # few products of matrices, and not many with a vector
+            belief, plays = belief @ np.linalg.matrix_power(moves, plays), 0
+        for _ in range(plays):
+            belief = belief @ moves
+        return belief / belief.sum()
+
+
+def filter_of(kept: Any, problem: Problem, plays: int) -> Filter:
+    """Return the filter of which play and belief were kept; ValueError if there can be none.
+
+    So many plays were made.
+    """
+    play, belief = int(kept[0]), np.array(kept[1], np.float64)
+    if not -1 <= play <= plays:
+        raise ValueError("a belief is about a play that was never made")
+    if belief.shape != (len(problem.models),) or not belief.min() >= 0:
+        raise ValueError("a belief has no number for every model")
+    if abs(belief.sum() - 1) > 1e-6:
+        raise ValueError("a belief does not add up to 1")
+    return Filter(problem, play, belief)
+
+
+def forgetting_rate(problem: Problem) -> float:
+    """Return 1 − |λ|, λ the second largest eigenvalue of the chain: how fast its past fades.
+
+    It is h for the chain that is drawn anew from the prior with probability h.
+    """
+    sizes = np.sort(np.abs(np.linalg.eigvals(np.array(problem.transitions))))
+    return max(1 - float(sizes[-2]), SLOWEST) if len(sizes) > 1 else SLOWEST
+
+
+def reordered_transitions(transitions: Transitions | None, models: Ints) -> Transitions | None:
+    """Return the chain with models in another order."""
+    if transitions is None:
+        return None
+    return tuple(tuple(transitions[row][column] for column in models) for row in models)
+
+
+def refuse_moving(problem: Problem, what: str) -> None:
+    """Refuse a problem whose truth moves, for ``what`` is about one that stays."""
+    if problem.transitions is not None:
+        raise InputError(
+            f"the truth of {problem.name} moves by its transitions, and {what} is for a truth that "
+            "stays: leave out transitions, or simulate it",
+            about=("transitions",),
+        )

@@ -1,0 +1,50 @@
+"""The path of a truth that moves by a chain: which model is true from which play on.
+
+A path does not depend on what is played, so it is drawn before a run begins: for how long the truth
+stays, and where it moves then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fpbandits.core.arrays import Counts, Floats
+from fpbandits.core.streams import path_stream
+from fpbandits.errors import InputError
+from fpbandits.problem.problem import Problem
+
+MOST_MOVES = 20_000_000
+"""Moves of a path, at the most, on average: it is kept in memory."""
+
+
+def check_length(problem: Problem, horizon: int) -> None:
+    """Refuse a horizon in which the truth may move too often."""
+    if problem.transitions is not None:
+        leaving = 1 - np.diag(problem.transitions).min()
+        if horizon * leaving > MOST_MOVES:
+            raise InputError(
+                f"the truth of {problem.name} moves about {horizon * leaving:,.0f} times in "
+                f"{horizon:,} plays: with transitions, horizon may be "
+                f"{int(MOST_MOVES / leaving):,} at most",
+                about=("horizon",),
+            )
+
+
+def path(problem: Problem, begins: int, horizon: int, seed: int, run: int) -> tuple[Counts, Counts]:
+    """Return when each stage of a run's truth begins, and which model is true then."""
+    if problem.transitions is None:
+        return np.array([0]), np.array([begins])
+    moves, random = np.array(problem.transitions), path_stream(seed, run)
+    leaving = 1 - np.diag(moves)
+    np.fill_diagonal(moves, 0.0)
+    upto: Floats = np.cumsum(moves, axis=1)
+    starts, rows, start, model = [0], [begins], 0, begins
+    while leaving[model] > 0 and upto[model, -1] > 0:
+        start += int(random.geometric(min(leaving[model], 1.0)))
+        if start >= horizon:
+            break
+        drawn = random.random() * upto[model, -1]
+        model = int(np.searchsorted(upto[model], drawn, side="right"))
+        starts.append(start)
+        rows.append(model)
+    return np.array(starts), np.array(rows)

@@ -1,0 +1,174 @@
+"""Beliefs in a truth that changes, against the filter of a hidden chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hidden import DENSE, SPARSE, beliefs, tenths
+
+from fpbandits import (
+    Agent,
+    BeliefGreedy,
+    Frugal,
+    InputError,
+    Optimist,
+    Problem,
+    ThompsonTheta,
+    simulate,
+)
+from fpbandits.core.arrays import Floats
+from fpbandits.engine.contract import Ahead
+from fpbandits.engine.policy import Policy
+
+
+@pytest.mark.parametrize("prior", [None, {"x": 5.0, "y": 0.5}])
+@pytest.mark.parametrize(
+    "policy", [ThompsonTheta(change_rate=0.05), Optimist(change_rate=0.05)], ids=str
+)
+def test_beliefs_leak_as_those_of_a_chain_that_is_drawn_anew(policy: Any, prior: Any) -> None:
+    """Against the forward filter of a hidden chain that leaves for the prior before each play."""
+    means = np.array([[0.9, 0.5], [0.2, 0.5], [0.4, 0.3]])
+    problem = Problem.bernoulli(means, models=["x", "y", "z"], prior=prior)
+    start = np.array([5, 0.5, 1]) / 6.5 if prior else np.full(3, 1 / 3)
+    agent, generator = Agent(problem, policy), np.random.default_rng(3)
+    belief = start
+    for _ in range(60):
+        decision = agent.ask()
+        found = np.exp(-np.array(agent.state()["beliefs"][:3]))
+        np.testing.assert_allclose(found / found.sum(), belief, rtol=1e-9)
+        reward = int(generator.random() < 0.5)
+        arm = problem.arms.index(decision.arm)
+        agent.tell(decision.id, reward)
+        belief = belief * (means[:, arm] if reward else 1 - means[:, arm])
+        belief = 0.95 * belief / belief.sum() + 0.05 * start
+
+
+def test_late_rewards_leak_once_for_each() -> None:
+    """Plans without news change no belief; three rewards at once leak as three plays do."""
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]])
+    agent = Agent(problem, ThompsonTheta(change_rate=0.1), late="any")
+    decisions = [agent.ask() for _ in range(4)]
+    before = agent.state()["beliefs"]
+    assert before[:2] == [0, 0]
+    for decision in decisions[:3]:
+        agent.tell(decision.id, 1)
+    agent.ask()
+    plays = [agent.plays["arm1"], agent.plays["arm2"]]
+    likelihood = np.array([0.9, 0.2]) ** plays[0] * 0.5 ** plays[1]
+    belief = 0.9**3 * likelihood / likelihood.sum() + (1 - 0.9**3) / 2
+    found = np.exp(-np.array(agent.state()["beliefs"][:2]))
+    np.testing.assert_allclose(found / found.sum(), belief / belief.sum(), rtol=1e-9)
+
+
+def test_leaking_beliefs_follow_a_truth_that_changes() -> None:
+    """Seeds fixed; what forgets loses a twentieth of what does not, with a wide margin."""
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], models=["loyal", "thrifty"])
+    policies = [
+        Optimist(),
+        Optimist(change_rate=1e-4),
+        ThompsonTheta(),
+        ThompsonTheta(change_rate=1e-4),
+    ]
+    result = simulate(
+        problem, policies, truth={0: "loyal", 5000: "thrifty"}, horizon=10**4, runs=30
+    )
+    for name in ("optimist", "thompson-theta"):
+        forgetful = result.final_regret(f"{name}:change_rate=0.0001").mean()
+        assert forgetful < 0.05 * result.final_regret(name).mean()
+    again = Agent(problem, ThompsonTheta(change_rate=0.01))
+    for reward in (1, 0, 1):
+        again.tell(again.ask().id, reward)
+    other = Agent.from_state(again.state(), problem)
+    assert [again.ask().arm for _ in range(5)] == [other.ask().arm for _ in range(5)]
+
+
+@pytest.mark.parametrize("kind", [Optimist, ThompsonTheta])
+def test_a_change_is_no_more_than_certain(kind: Any) -> None:
+    assert kind(change_rate=1).change_rate == 1
+    with pytest.raises(
+        InputError, match="change_rate is 2: it is the probability of a change before"
+    ):
+        kind(change_rate=2)
+    with pytest.raises(InputError, match="it must be 0 or more"):
+        kind(change_rate=-0.1)
+
+
+FOLLOWING = [Frugal(), Optimist(), ThompsonTheta(), BeliefGreedy()]
+
+
+def played(policy: Policy, problem: Problem, rewards: Floats) -> tuple[list[int], Any]:
+    """Play in plain Python, as a simulation does, where ``rewards[play, arm]`` are paid.
+
+    Return the arms, and the policy's extra numbers after each plan.
+    """
+    prepared, state = policy.prepare(problem), policy.new_state(problem)
+    workspace, random = policy.workspace(prepared, problem.pairs), np.random.default_rng(0)
+    arms, extra = [], []
+    for t, paid in enumerate(rewards):
+        with np.errstate(all="ignore"):
+            policy.plan(prepared, state, workspace, Ahead(None, 1, t, None), random)
+        arm = int(workspace.cycle[0])
+        arms.append(arm)
+        extra.append(state.extra.copy())
+        if problem.rewards.statistics:
+            state.statistics[arm] += problem.rewards.statistics_of(arm, paid[arm])
+        policy.observe(prepared, state, arm, 1, paid[arm], random)
+    return arms, extra
+
+
+@pytest.mark.parametrize("policy", FOLLOWING, ids=str)
+@pytest.mark.parametrize("chain", [SPARSE, DENSE])
+def test_beliefs_that_follow_a_chain_are_sums_over_all_paths(policy: Any, chain: Any) -> None:
+    """Discrete rewards, some of which some models rule out."""
+    laws = ((9, 1, 0), (2, 3, 5), (0, 5, 5), (4, 4, 2), (0, 0, 10))
+    table = [[row, row[::-1]] for row in (tuple(n / 10 for n in law) for law in laws)]
+    transitions = [[float(p) for p in row] for row in tenths(chain)]
+    problem = Problem.discrete(table, support=[0, 0.5, 1], transitions=transitions)
+    random, plays = np.random.default_rng(2), 12 if chain is SPARSE else 6
+    rewards = random.choice([0, 0.5, 1], (plays, 2))
+    arms, extra = played(policy, problem, rewards)
+    exact_laws, told = tenths(laws), list[Any]()
+    for play, arm in enumerate(arms):
+        exact = beliefs(tenths([[2] * 5])[0], tenths(chain), told)
+        found = np.exp(-extra[play][:5])
+        np.testing.assert_allclose(found / found.sum(), [float(p) for p in exact], atol=1e-12)
+        value = round(2 * rewards[play, arm])
+        told.append([law[value if arm == 0 else 2 - value] for law in exact_laws])
+    assert len(set(arms)) == 2
+
+
+@pytest.mark.parametrize("kind", [Frugal, Optimist, ThompsonTheta, BeliefGreedy])
+@pytest.mark.parametrize("rate", [0.02, 0.3])
+def test_a_chain_that_leaks_to_the_prior_decides_as_a_change_rate_does(
+    kind: Any, rate: float
+) -> None:
+    means = [[0.9, 0.5, 0.1], [0.2, 0.5, 0.4], [0.4, 0.3, 0.8]]
+    prior = {"theta1": 0.5, "theta2": 0.3, "theta3": 0.2}
+    leaking = (1 - rate) * np.eye(3) + rate * np.array([0.5, 0.3, 0.2])
+    plain = Problem.bernoulli(means, prior=prior)
+    moving = Problem.bernoulli(means, prior=prior, transitions=leaking)
+    rewards = (np.random.default_rng(5).random((200, 3)) < 0.5).astype(float)
+    ours, _ = played(kind(), moving, rewards)
+    theirs, _ = played(kind(change_rate=rate), plain, rewards)
+    assert ours == theirs
+    # A rate counts in place of the problem's own chain.
+    assert theirs == played(kind(change_rate=rate), moving, rewards)[0]
+    agents = Agent(moving, kind(), seed=1), Agent(plain, kind(change_rate=rate), seed=1)
+    for paid in rewards[:100]:
+        first, second = (agent.ask() for agent in agents)
+        assert first == second
+        for agent in agents:
+            agent.tell(first.id, paid[plain.arms.index(first.arm)])
+
+
+def test_what_a_chain_takes_no_part_in_is_refused_in_a_line() -> None:
+    problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], transitions=[[0.9, 0.1], [0.1, 0.9]])
+    for policy, said in [
+        (Frugal(false_alarm=0.1), "takes no likelihood=means and no false_alarm"),
+        (Optimist(likelihood="means"), "takes no likelihood=means and no false_alarm"),
+        (ThompsonTheta(prior={"theta1": 1}), "begins by its own prior: leave out prior="),
+    ]:
+        with pytest.raises(InputError, match=said):
+            Agent(problem, policy)
