@@ -110,8 +110,10 @@ def served(store: str) -> Iterator[str]:
     with subprocess.Popen(start, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
-            # The first line is "serving at http://127.0.0.1:PORT from …".
-            yield next(word for word in server.stderr.readline().split() if "://" in word)
+            said = server.stderr.readline()
+            if "http://" not in said:  # it is "serving at http://127.0.0.1:PORT from …"
+                raise SystemExit(said)
+            yield next(word for word in said.split() if word.startswith("http://"))
         finally:
             server.terminate()
             server.stderr.read()
