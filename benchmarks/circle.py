@@ -1,13 +1,12 @@
 """How often `evaluate` on the exported log of a service holds what policies truly earn.
 
-An argument is the number of logs. In each, 200 new users of three types come twelve times each; an
+An argument is the number of logs. In each, 150 new users of three types come ten times each; an
 experiment decides, and its log is exported and evaluated. What is true comes from `simulate`.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +24,7 @@ from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Tell
 from fpbandits.service.store import Store, open_store
 
-USERS, VISITS = 200, 12
+USERS, VISITS = 150, 10
 PRICING = Problem.bernoulli(
     [[0.9, 0.8, 0.7], [0.6, 0.5, 0.3], [0.5, 0.2, 0.05]],
     value=[9, 12, 15],
@@ -77,32 +76,42 @@ def earned(policy: str) -> Floats:
     return found
 
 
-def coverage(logs: int, definition: dict[str, Any], by_decision: dict[str, Floats]) -> None:
-    """Count how often the intervals hold the truth: of as many decisions as are accepted."""
-    found: dict[str, list[tuple[bool, float]]] = {policy: [] for policy in POLICIES}
-    start = time.process_time()
+def held(
+    store: Store, folder: Path, seed: int, definition: dict[str, Any], true: dict[str, Floats]
+) -> list[bool]:
+    """Tell for each policy whether its interval holds the truth, of as many as are accepted."""
+    log = folder / "log.csv"
+    export(store, serve(store, seed, definition), log)
+    result = evaluate(log, PRICING, POLICIES, **ROLES)
+    accepted = binom.sf(np.arange(VISITS), VISITS, result.least_propensity)
+    found = []
+    for policy in POLICIES:
+        value = float(accepted @ true[policy] / accepted.sum())
+        mean = result.policies[policy].mean
+        found.append(mean.low <= value <= mean.high)
+    return found
+
+
+def main(logs: int) -> None:
+    """Count how often the intervals hold the truth."""
+    true = {policy: earned(policy) for policy in POLICIES}
+    found: list[list[list[bool]]] = [[] for _ in SERVED]
     with TemporaryDirectory() as folder:
-        log = Path(folder) / "log.csv"
-        store = open_store(str(Path(folder) / "store.db"), make=True)
+        stores = [open_store(f"{folder}/{number}.db", make=True) for number in range(len(SERVED))]
         for seed in range(logs):
-            export(store, serve(store, seed, definition), log)
-            result = evaluate(log, PRICING, POLICIES, **ROLES)
-            accepted = binom.sf(np.arange(VISITS), VISITS, result.least_propensity)
-            for policy in POLICIES:
-                value = float(accepted @ by_decision[policy] / accepted.sum())
-                mean = result.policies[policy].mean
-                found[policy].append((mean.low <= value <= mean.high, mean.value - value))
-        store.close()
-    print(f"served by {definition}: {time.process_time() - start:.0f} CPU s")
-    for policy, each in found.items():
-        held, off = np.mean(each, axis=0)
-        print(f"  {policy}: mean error {off:+.4f} EUR")
-        claim("    95 % intervals that hold the truth, %", 100 * held, 90, at_least=True)
-        claim("    … and not more than", 100 * held, 98)
+            for definition, store, own in zip(SERVED, stores, found, strict=True):
+                own.append(held(store, Path(folder), seed, definition, true))
+            if sys.stderr.isatty() or seed % 10 == 9:
+                counts = [np.sum(own, axis=0).tolist() for own in found]
+                sys.stderr.write(f"{seed + 1} logs of each: {counts}\n")
+        for store in stores:
+            store.close()
+    for definition, own in zip(SERVED, found, strict=True):
+        print(f"served by {definition}")
+        for policy, share in zip(POLICIES, np.mean(own, axis=0), strict=True):
+            claim(f"  {policy}: intervals that hold the truth, %", 100 * share, 90, at_least=True)
+            claim("    … and not more than", 100 * share, 98)
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    true = {policy: earned(policy) for policy in POLICIES}
-    for served in SERVED:
-        coverage(number, served, true)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)

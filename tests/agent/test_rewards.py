@@ -58,6 +58,21 @@ def test_fractions_are_welcome_where_rewards_are_in_0_to_1() -> None:
         assert sum(agent.plays.values()) == 1
 
 
+@pytest.mark.parametrize("policy", ["frugal", "ucb1"])
+def test_models_that_were_fitted_to_zeros_and_ones_are_told_nothing_between(policy: str) -> None:
+    problem = Problem.bernoulli([[6, 3]], range=(0, 12), fitted_units=("0" * 12,))
+    agent = Agent(problem, policy)
+    decision = agent.ask()
+    for reward in (0, 12.0):
+        agent.observe("arm1", reward)
+    for refused in (0.5, 6):
+        with pytest.raises(InputError, match=rf"decision 0: .* {refused} is neither 0 nor 12, as"):
+            agent.tell(decision, refused)
+    with pytest.raises(InputError, match="is neither 0 nor 12"):
+        agent.observe("arm1", 3)
+    agent.tell(decision, 12)
+
+
 def test_a_reward_outside_the_range_is_told_what_would_be_right() -> None:
     agent = Agent(load_problem("paper:two"))
     with pytest.raises(

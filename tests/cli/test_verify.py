@@ -66,7 +66,7 @@ def test_an_exported_log_is_fit(tmp_path: Path, capsys: pytest.CaptureFixture[st
     code, _, said = run(capsys, "export", str(path), str(out), "--experiment", "e")
     assert (code, said) == (0, f"wrote 160 rewards to {out}\n")
     header, first, *_ = out.read_text().splitlines()
-    assert header == "unit,arm,reward,propensity,time,told,decision,key,inherited"
+    assert header == "unit,arm,reward,propensity,among,time,told,decision,key,inherited"
     assert first.split(",")[:4] == ["u0", "a", "1.0", "1.0"]
     words = ("--unit", "unit", "--arm", "arm", "--reward", "reward", "--types", "1", "--json")
     code, found, _ = run(capsys, "fit", str(out), *words)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stores import one, put
+from stores import ahead, one, put
 
 from fpbandits.lab import following
 from fpbandits.lab.following import Follower
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Forget, Tell
+from fpbandits.service.migrate import migrate
 from fpbandits.service.store import Store, open_store
 
 
@@ -97,3 +98,32 @@ def test_spans_grow_with_time_and_lose_nothing(store: Store) -> None:
     assert sum(span.events["decision"] for span in follow.spans.values()) == 100
     assert len(follow.spans) <= 120
     assert follow.seconds == 4096  # the least power of two that 120 spans cover 99 hours with
+
+
+def test_how_it_is_going_is_the_mean_reward_and_the_shares_of_arms(store: Store) -> None:
+    """What was inherited is counted, and is no reward of this experiment."""
+    old = put(store, "old", policy="ucb1", reward_wait=100, default_reward=0.0)
+    for number, reward in enumerate((1.0, 0.0, 1.0)):
+        one(store, old, Ask("u"))
+        one(store, old, Tell(("u", number), reward))
+    one(store, old, Ask("u"))
+    with ahead(store, 200):
+        one(store, old, Ask("u"))
+    migrate(store, "old", "new", {})
+    for name, inherited, rewards, total, arms in (
+        ("old", 0, 4, 2.0, Counter(a=3, b=2)),
+        ("new", 4, 0, 0.0, Counter()),
+    ):
+        kept = store.experiment(name)
+        assert kept is not None
+        follow = Follower(store, kept)
+        follow.read()
+        assert follow.events["observed"] == inherited
+        assert (follow.rewards.rewards, follow.rewards.total) == (rewards, total)
+        assert follow.arms == arms
+        assert (follow.spans == {}) == (name == "new")
+        assert follow.latest == ["u"]
+        assert follow.agent("nobody") is None
+        agent = follow.agent("u")
+        assert agent is not None
+        assert sum(agent.plays.values()) == 4

@@ -359,9 +359,12 @@ def test_what_cannot_be_played_is_told_and_what_plays_can_be_stopped(new_tab: Ne
     policies.fill("ucb2")
     tab.keyboard.press("Enter")
     tab.keyboard.press("Escape")
-    play.click()
     expect(notice(tab, "Play")).to_contain_text("unknown policy 'ucb2'")
     tab.locator(".q-chip", has_text="ucb2").get_by_role("button").click()
+    # What was typed and left without Enter is not dropped in silence.
+    policies.fill("frugle")
+    tab.get_by_label("seed").click()
+    expect(notice(tab, "Play")).to_contain_text("did you mean 'frugal'?")
     play.click()
     expect(notice(tab, "Play")).to_contain_text(re.compile(r"playing … \d+ of 1,000,000 runs"))
     tab.get_by_role("button", name="Stop").click()
@@ -488,11 +491,22 @@ NAMELESS = """() => [...document.querySelectorAll("input, button, [role=slider],
     .map(each => each.outerHTML.slice(0, 200))"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1300, "dark")])
+CUT_OFF = """() => [...document.querySelectorAll("section .words, section figure > div")]
+    .filter(each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1)
+    .map(each => `${each.textContent.trim().slice(0, 60)}: ${each.scrollWidth}`)"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
 def test_it_fits_can_be_read_and_everything_has_a_name(
     width: int, scheme: Literal["light", "dark"], new_tab: NewTab
 ) -> None:
     tab = new_tab(width, scheme)
+    choose(tab, "pricing")
+    prior = tab.locator(".grid .ag-cell.prior").first.bounding_box()
+    whole = tab.locator(".grid").bounding_box()
+    assert prior is not None
+    assert whole is not None
+    assert prior["x"] + prior["width"] <= whole["x"] + whole["width"], "three arms and the prior"
     for part in ("Models", "Play", "Watch"):
         tab.get_by_role("tab", name=part, exact=True).click()
         expect(tab.get_by_role("heading", name=part, exact=True)).to_be_visible()
@@ -561,6 +575,17 @@ def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Pa
     )
     expect(live.locator("tr").filter(has=tab.get_by_text("x", exact=True))).to_contain_text("1")
     expect(live.locator("rect").first).to_be_attached()
+    going = live.locator("tr").filter(has=tab.get_by_text("mean reward", exact=True))
+    expect(going).to_contain_text("of 40 rewards that count")
+    expect(live.locator("tr").filter(has=tab.get_by_text("a", exact=True))).to_contain_text("%")
+    asked = tab.get_by_label("look up a unit")
+    asked.fill("user-9")
+    expect(live).to_contain_text("There is no unit 'user-9'")
+    asked.fill("user-1")
+    expect(live.get_by_role("heading", name="user-1")).to_be_visible()
+    expect(live).to_contain_text("Posterior, the likeliest first: x")
+    expect(live.locator("circle").first).to_be_attached()
+    assert tab.evaluate(CUT_OFF) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert tab.evaluate(FAINT) == []
     store.close()

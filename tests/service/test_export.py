@@ -44,6 +44,7 @@ def test_a_row_has_the_callers_key_and_the_times_of_decision_and_reward(
         "arm": "a",
         "reward": "1.0",
         "propensity": "1.0",
+        "among": "",
         "time": str(events["decision", 0].time),
         "told": str(events["reward", 0].time),
         "decision": "0@u",
@@ -75,9 +76,11 @@ def test_what_a_pending_decision_blocks_is_left_out(
 def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_path: Path) -> None:
     experiment = put(store, policy="thompson-theta")
     for number in range(4):
-        one(store, experiment, Ask("u", f"k{number}"))
+        some = ["b", "a"] if number == 2 else None
+        one(store, experiment, Ask("u", f"k{number}", None, some))
         one(store, experiment, Tell(("u", number), float(number % 2)))
     before = exported(store, "e", tmp_path / "log.csv")
+    assert [row["among"] for row in before] == ["", "", "b|a", ""]
     migrate(store, "e", "f", {"problem": PROBLEM.replace("0.2", "0.3")})
     new = put(store, "f", PROBLEM.replace("0.2", "0.3"), policy="thompson-theta")
     one(store, new, Ask("u", "k9"))
@@ -87,7 +90,7 @@ def test_inherited_history_is_in_the_next_export_and_marked(store: Store, tmp_pa
         rows = exported(store, name, tmp_path / f"{name}.csv")
         assert [row["inherited"] for row in rows] == ["True"] * (len(rows) - own) + ["False"] * own
         for row, old in zip(rows, before, strict=False):
-            same = ("unit", "arm", "reward", "propensity", "time")
+            same = ("unit", "arm", "reward", "propensity", "among", "time")
             assert [row[column] for column in same] == [old[column] for column in same]
             assert (row["key"], row["decision"], row["told"]) == ("", "", "")
     assert len(rows) == 5

@@ -74,6 +74,20 @@ def test_regret_is_not_flattened_by_bounds_far_above() -> None:
     assert all(height > bottom + (top - bottom) / 5 for height in y[:2])
 
 
+@pytest.mark.parametrize(("times", "scale"), [(9, "linear"), (11, "log")])
+def test_regret_is_not_flattened_by_a_policy_that_loses_ten_times_as_much(
+    times: int, scale: str
+) -> None:
+    result = simulate("paper:two", FPUCB(), truth="theta2", horizon=1000, runs=3)
+    pulls = result.pulls["fp-ucb"]
+    figure = replace(result, pulls={"one": pulls, "other": times * pulls}).plot()
+    (axes,) = figure.axes
+    assert axes.get_yscale() == scale
+    ends = [float(np.asarray(line.get_ydata(), float)[-1]) for line in axes.lines]
+    bottom, top = axes.get_ylim()
+    assert bottom < min(ends) < max(ends) < top
+
+
 def test_lines_can_be_told_apart_when_colours_run_out() -> None:
     policies = [FPUCB(slack=number / 100) for number in range(14)]
     lines = simulate("paper:two", policies, horizon=5, runs=1).plot().axes[0].lines

@@ -1,9 +1,11 @@
 """Rewards as an agent is told them: put on [0, 1], or refused; odd ones get a remark.
 
 What counts is a reward's mean, so any reward within the range is taken in: on [0, 1] a Bernoulli
-problem may well be told 0.5. A policy that weighs models by their laws must be told what some law
-allows. Where a problem is in units of its own, a reward that no model can pay is taken in with a
-warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten something.
+problem may well be told 0.5. Not if it was fitted to a log of zeros and ones: there it would be a
+mistake, and `fit` would refuse the next log. A policy that weighs models by their laws must be told
+what some law allows. Where a problem is in units of its own, a reward that no model can pay is
+taken in with a warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten
+something.
 """
 
 from __future__ import annotations
@@ -25,6 +27,16 @@ def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
     """Return a reward on [0, 1], or say why it cannot be one; ``place`` is where it came from."""
     rewards = ready.problem.rewards
     unit = problem_reward(rewards, reward, *place)
+    if (
+        ready.problem.fitted_units
+        and rewards.all_or_nothing
+        and abs(unit - round(unit)) > TOLERANCE
+    ):
+        low, high = map(number_text, ready.problem.range)
+        raise InputError(
+            f"the reward {quote(reward)} is neither {low} nor {high}, as were all rewards that the "
+            "models were fitted to"
+        ).at(*place)
     if ready.looks_at_laws:
         try:
             rewards.statistics_of(arm, unit)

@@ -63,8 +63,8 @@ def export(
 ) -> None:
     """Write a service's log as a file that fit reads.
 
-    A row per reward that counts: unit, arm, context, reward, propensity, time, told, decision, key,
-    inherited.
+    A row per reward that counts: unit, arm, context, reward, propensity, among, time, told,
+    decision, key, inherited.
     """
     from fpbandits.cli.output import print_json
     from fpbandits.core.storage import shown

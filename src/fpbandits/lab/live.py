@@ -137,7 +137,7 @@ def arms_table(follower: Follower) -> str:
         [arm, f"{decisions:,}", f"{decisions / made:.1%}"]
         for arm, decisions in follower.arms.most_common(_MOST_ROWS)
     ]
-    return html_table("Which arms are played", ["arm", "decisions", "share"], rows)
+    return html_table("Which arms are played", ["arm", "played", "share"], rows)
 
 
 def unit_table(follower: Follower, name: str) -> str:

@@ -119,7 +119,7 @@ class ModelsPart:
                     },
                     "cellDataType": "text",
                     "sortable": False,
-                    "minWidth": 96,
+                    "minWidth": 60,
                     "flex": 1,
                     "suppressMovable": True,
                 },
@@ -162,9 +162,9 @@ class ModelsPart:
         sheet, context = self._session.sheet, self._context
         start, arms = sheet.start(context), range(len(sheet.arms))
         columns: list[dict[str, Any]] = [
-            {"field": "name", "headerName": "model", "pinned": "left", "width": 150},
+            {"field": "name", "headerName": "model", "pinned": "left", "width": 120},
             *({"field": f"a{arm}", "headerName": f"arm {arm + 1}"} for arm in arms),
-            {"field": "prior", "headerName": "prior weight", "minWidth": 90, "cellClass": "prior"},
+            {"field": "prior", "headerName": "prior weight", "minWidth": 64, "cellClass": "prior"},
         ]
         rows: list[dict[str, Any]] = [
             {

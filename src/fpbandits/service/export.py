@@ -6,6 +6,7 @@ arm         what was played
 context     in which context; only where the problem has any
 reward      what counts: the reward that came, or the default in its stead
 propensity  how likely the policy was to choose this arm; empty where it cannot tell
+among       the arms that were eligible, as "9 EUR|12 EUR"; empty where all were
 time        when it was decided, in seconds since 1970
 told        when its reward came, or the default took its place
 decision    what the decision is called
@@ -50,6 +51,7 @@ _COLUMNS = {
     "context": str,
     "reward": float,
     "propensity": float,
+    "among": str,
     "time": float,
     "told": float,
     "decision": str,
@@ -120,6 +122,7 @@ def _row(unit: str, decision: Event) -> Row:
         "arm": decision.arm,
         "context": decision.context,
         "propensity": decision.probability,
+        "among": None if decision.eligible is None else "|".join(decision.eligible),
         "time": decision.time,
         "told": None,
         "decision": None,

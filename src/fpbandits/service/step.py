@@ -109,6 +109,10 @@ Due = deque[tuple[int, float]]
 """Pending decisions, and when each expires."""
 
 
+def _as_json(arms: list[str]) -> str:
+    return json.dumps(arms, ensure_ascii=False)
+
+
 def experiment_event(kind: str, revision: int, now: float) -> Event:
     """Return an event of an experiment."""
     nothing = None, None, None, None, None
@@ -199,7 +203,9 @@ class Unit:
         """Take in a reward of a decision that another experiment made; see `export`."""
         arm, context, reward = row["arm"], row["context"], row["reward"]
         self.agent.observe(arm, reward, context)
-        self._note(OBSERVED, number, row["time"], reward, (None, arm, context, row["propensity"]))
+        decided = None, arm, context, row["propensity"]
+        among = None if row["among"] is None else _as_json(row["among"].split("|"))
+        self._note(OBSERVED, number, row["time"], reward, decided, among)
 
     def _ask(self, request: Ask, now: float) -> Answer:
         if request.key is not None and request.key in self._decided:
@@ -221,7 +227,7 @@ class Unit:
         decision = self.agent.ask(request.context, request.among)
         self._pending += 1
         decided = request.key, decision.arm, request.context, decision.probability
-        among = None if request.among is None else json.dumps(request.among, ensure_ascii=False)
+        among = None if request.among is None else _as_json(request.among)
         event = self._note(DECISION, decision.id, now, None, decided, among)
         if request.key is not None:
             self._decided[request.key] = event
