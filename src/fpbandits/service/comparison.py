@@ -13,8 +13,9 @@ and p_i any prediction of m_i from the units before i in its group. For 0 ≤ λ
     E exp(λ(Δ̂ − Δ) − Σ_i ψ(λ b_i)(m_i − p_i)²) ≤ 1,
 
 and likewise for Δ − Δ̂ (Fan, Grama and Liu 2015, Lemma 4.1; Howard, Ramdas, McAuliffe and Sekhon
-2021, Theorem 4). The mean of such terms over some λ, chosen from the D_i alone, exceeds 2/α with
-probability at most α/2: that bounds |Δ̂ − Δ| at one look with error α.
+2021, Theorem 4). For few units, Σ_i (λ b_i)²/8 in place of the sum is better, for any λ (Hoeffding
+1963). The mean of such terms over some λ, chosen from the D_i alone, exceeds 2/α with probability
+at most α/2: that bounds |Δ̂ − Δ| at one look with error α.
 
 There is a look whenever the number of rewards has grown by a quarter, the first at `FIRST`. Look
 j = 1, 2, … has error α/(j(j + 1)); these sum to α, so with probability 1 − α the intervals of all
@@ -67,11 +68,12 @@ def half_width(groups: list[tuple[Floats, Floats]], error: float) -> float:
     """
     ranges = np.concatenate([decisions / decisions.sum() for decisions, _ in groups])
     squares = np.concatenate([_residuals(*group) ** 2 for group in groups])
-    spread = np.sqrt(2 * np.log(2 / error) / (_VARIANCES * (ranges**2).sum()))
-    rates = np.minimum(spread, 0.9 / ranges.max())
-    parts = np.outer(rates, ranges)
-    losses = (-np.log1p(-parts) - parts) @ squares
-    wanted = np.log(2 / error)
+    wanted, total = np.log(2 / error), (ranges**2).sum()
+    bernstein = np.minimum(np.sqrt(2 * wanted / (_VARIANCES * total)), 0.9 / ranges.max())
+    parts = np.outer(bernstein, ranges)
+    hoeffding = np.sqrt(8 * wanted / total)
+    rates = np.append(bernstein, hoeffding)
+    losses = np.append((-np.log1p(-parts) - parts) @ squares, hoeffding**2 * total / 8)
 
     def excess(width: float) -> float:
         return float(logsumexp(rates * width - losses) - np.log(len(rates)) - wanted)

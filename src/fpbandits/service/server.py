@@ -49,23 +49,23 @@ def run_server(
             "one), or serve on 127.0.0.1"
         )
     tokens = None if token_file is None else TokenFile(token_file)
-    settings = settings or Settings()
+    limits = settings or Settings()
     listening = _listening(host, port)
     with listening:
-        opened = open_store(store, make=True, patience=settings.store_patience)
-        app = make_app(opened, tokens, settings)
+        opened = open_store(store, make=True, patience=limits.store_patience)
+        app = make_app(opened, tokens, limits)
         log_to_stderr()
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
         config = uvicorn.Config(
             app,
-            http=limited_protocol(settings),
+            http=limited_protocol(limits),
             ws="none",
             proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
+            timeout_graceful_shutdown=math.ceil(limits.stop_seconds),
             lifespan="on",
         )
 
@@ -75,11 +75,11 @@ def run_server(
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
                 """Stop, after SIGTERM in a while, at the second signal at once."""
                 draining, app.state.backend.draining = app.state.backend.draining, True
-                if sig != signal.SIGTERM or draining or not settings.drain_seconds:
+                if sig != signal.SIGTERM or draining or not limits.drain_seconds:
                     super().handle_exit(sig, frame)
                     return
                 # A daemon: if another signal is quicker, nobody waits for it.
-                stop = Timer(settings.drain_seconds, super().handle_exit, (sig, frame))
+                stop = Timer(limits.drain_seconds, super().handle_exit, (sig, frame))
                 stop.daemon = True
                 stop.start()
 
