@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from command import COMMAND, refusal, run
-from waiting import LONG
+from waiting import LONG, wait_until
 
 import fpbandits as fpb
 
@@ -71,3 +72,18 @@ def test_what_cannot_be_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert "unknown role" in refusal(capsys, "token", str(tmp_path / "t"), "--role", "root")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sigterm_says_not_ready_first_and_then_stops(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("drain_seconds = 600\n")
+    with (
+        served(tmp_path, "--settings", str(settings)) as (address, process),
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        assert client.get("/ready").status_code == 200
+        os.kill(process.pid, signal.SIGTERM)
+        wait_until(lambda: client.get("/ready").status_code == 503)
+        assert client.get("/health").status_code == 200  # it goes on
+        os.kill(process.pid, signal.SIGTERM)  # the second one is meant
+        assert process.wait(LONG) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)

@@ -21,13 +21,14 @@ from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, Error, InputError, UnavailableError, UnknownError
 from fpbandits.logs.log import read_log
 from fpbandits.service import migrate as migrate_module
-from fpbandits.service import step as step_module
+from fpbandits.service import store as store_module
 from fpbandits.service.adopt import adopt, renew_states
 from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import MIGRATING, OPEN, Experiment, Stamp, checked_experiment
 from fpbandits.service.export import export
 from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell
 from fpbandits.service.migrate import migrate
+from fpbandits.service.report import report
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import Event, Unit
 from fpbandits.service.store import Change, StaleError, Store, Transaction, UnitKey, open_store
@@ -67,6 +68,13 @@ def one(store: Store, experiment: Experiment, request: Request) -> dict[str, Any
     if isinstance(outcome, Error):
         raise outcome
     return outcome
+
+
+def served(store: Store, experiment: Experiment, requests: list[Request]) -> list[dict[str, Any]]:
+    """Serve requests together; all of them must be right."""
+    outcomes = handle_together(store, [(experiment, each) for each in requests])
+    assert not [each for each in outcomes if isinstance(each, Error)]
+    return outcomes  # type: ignore[return-value]
 
 
 @contextmanager
@@ -265,6 +273,156 @@ class StoreContract:
         keys = [(unit, event.key) for unit, event in events(stores[0], experiment)]
         assert len(keys) == len(set(keys)) == len({key for found in answers for key in found})
         assert verify(stores[0]).differences == 0
+
+    def test_a_unit_that_is_erased_leaves_a_tombstone_and_its_numbers_go_on(
+        self, opened: Callable[[], Store], alter: Callable[[str], None]
+    ) -> None:
+        first, second = opened(), opened()
+        experiment = put(first, policy="thompson-theta", seed=3, reward_wait=100, default_reward=0)
+        for number in range(4):
+            one(first, experiment, Ask("u", f"k{number}"))
+        one(first, experiment, Tell(("u", 0), 1.0))
+        one(first, experiment, Ask("v", "k"))
+        erase = first.find_events((experiment.id, "u"))
+        assert len(erase.found) == 5
+        # What happens until it is erased goes, too, also by way of another server.
+        one(second, experiment, Tell(("u", 1), 1.0))
+        batch: list[Request] = [Ask("u", "new"), erase, Ask("u", "k0"), Tell(("u", 0), 1.0)]
+        outcomes = handle_together(first, [(experiment, each) for each in batch])
+        assert outcomes[1] == {"unit": "u", "status": "erased"}
+        assert isinstance(outcomes[2], dict)
+        assert outcomes[2]["decision"] == "5@u"
+        assert isinstance(outcomes[3], ConflictError)
+        with pytest.raises(ConflictError, match="'2@u' was erased"):
+            one(second, experiment, Forget(("u", 2)))
+        found = [
+            (unit, event.kind, event.number, event.step)
+            for unit, event in events(first, experiment)
+        ]
+        assert found == [
+            ("v", "decision", 0, 1),
+            ("u", "erased", 5, 8),
+            ("u", "decision", 5, 9),
+        ]
+        # It decides as an agent that knows nothing and has made five decisions.
+        agent = experiment.agent("u")
+        for _ in range(5):
+            agent.forget(agent.ask().id)
+        assert outcomes[2]["arm"] == agent.ask().arm
+        one(second, experiment, Tell(("u", 5), 1.0))
+        verified = verify(first)
+        assert (verified.differences, verified.erased, verified.decisions) == (0, 1, 2)
+        # Erased again it is as it was; unless something has happened since.
+        for _ in range(2):
+            one(first, experiment, first.find_events((experiment.id, "u")))
+        assert [event.kind for unit, event in events(first, experiment) if unit == "u"] == [
+            "erased"
+        ]
+        with pytest.raises(MissingError):
+            one(first, experiment, first.find_events((experiment.id, "nobody")))
+        # A tombstone accounts for what comes before it and for nothing else.
+        one(first, experiment, Ask("u"))
+        alter("UPDATE events SET step = step + 1 WHERE kind = 'decision' AND number = 6")
+        assert verify(first).shown == ["e: u: event 12 is numbered 13"]
+
+    def test_an_experiment_is_deleted_some_at_a_time(
+        self, opened: Callable[[], Store], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(store_module, "_AT_ONCE", 2)
+        store, other = opened(), opened()
+        experiment, stays = put(store), put(store, "stays")
+        for each in (experiment, stays):
+            handle_together(store, [(each, Ask(f"u{n}")) for n in range(3)])
+        kept = store.experiment("e")
+        assert kept is not None
+        store.change_experiment(kept, "deleting")
+        with pytest.raises(StaleError):
+            one(other, experiment, Ask("u0"))
+        with pytest.raises(ConflictError, match="is being deleted"):
+            adopt(store, "e")
+        assert [other.delete_some(kept.id) for _ in range(5)] == [True] * 4 + [False]
+        assert [each.name for each in store.experiments()] == ["stays"]
+        assert (len(events(store, experiment)), len(events(store, stays))) == (0, 3)
+        again = put(store)
+        assert again.id != experiment.id
+        assert one(store, again, Ask("u0"))["decision"] == "0@u0"
+        assert verify(store).decisions == 4
+
+    def test_keys_are_forgotten_by_their_age(
+        self, store: Store, alter: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(store_module, "_AT_ONCE", 2)
+        experiment = put(store)
+        for number in range(5):
+            one(store, experiment, Ask("u", f"k{number}"))
+        alter("UPDATE events SET time = number")
+        position, places = 0, []
+        while (found := store.forget_keys(position, before=3.0)) is not None:
+            position = found
+            places.append(found)
+        assert len(places) == 2
+        keys = [event.key for _, event in events(store, experiment)]
+        assert keys == [None, None, None, "k3", "k4"]
+        assert one(store, experiment, Ask("u", "k2"))["decision"] == "5@u"
+        assert one(store, experiment, Ask("u", "k3"))["decision"] == "3@u"
+        assert verify(store).differences == 0
+
+    def test_a_report_counts_what_the_log_holds(self, store: Store) -> None:
+        control = {"arm": "b", "share": 0.4}
+        experiment = put(store, control=control, policy="thompson-theta", seed=1)
+        random = np.random.default_rng(0)
+        for number in range(8):
+            asks: list[Request] = [Ask(f"u{n}") for n in range(30)]
+            arms = [each["arm"] for each in served(store, experiment, asks)]
+            tells: list[Request] = [
+                Tell((f"u{n}", number), float(random.random() < (0.9 if arm == "a" else 0.5)))
+                for n, arm in enumerate(arms)
+                if (n, number) not in ((3, 7), (4, 7))
+            ]
+            served(store, experiment, tells)
+        one(store, experiment, Forget(("u3", 7)))
+        found = report(store, "e")
+        in_control = {f"u{n}" for n in range(30) if experiment.control_arm(f"u{n}") == "b"}
+        assert 5 < len(in_control) < 20
+        arm_of, rewards = {}, []
+        for unit, event in events(store, experiment):
+            if event.kind == "decision":
+                arm_of[unit, event.number] = event.arm
+                assert unit not in in_control or (event.arm, event.probability) == ("b", 1.0)
+            elif event.kind == "reward":
+                rewards.append((unit, arm_of[unit, event.number], event.reward or 0.0))
+        assert (found["units"], found["decisions"], found["rewards"]) == (30, 240, 238)
+        assert (found["pending"], found["forgotten"]) == (1, 1)
+        for arm in "ab":
+            told = [reward for _, each, reward in rewards if each == arm]
+            assert found["arms"][arm]["rewards"] == len(told)
+            assert found["arms"][arm]["mean_reward"] == pytest.approx(np.mean(told))
+        assert sum(each["units"] for each in found["models"].values()) == 30
+        # Looks are at 100, 125, 156 and 195 rewards, in the order of the log.
+        assert [each["rewards"] for each in found["over_time"]] == [100, 125, 156, 195]
+        for look in found["over_time"]:
+            groups = [
+                [
+                    reward
+                    for unit, _, reward in rewards[: look["rewards"]]
+                    if (unit in in_control) is it
+                ]
+                for it in (False, True)
+            ]
+            means = [float(np.mean(group)) for group in groups]
+            assert [look["policy"], look["control"]] == pytest.approx(means)
+            low, high = look["interval"]
+            assert -1 <= low < means[0] - means[1] < high <= 1
+        last = found["over_time"][-1]
+        assert found["control"]["interval"] == last["interval"]
+        assert found["control"]["control"]["units"] == len(in_control)
+        assert found["control"]["sample_ratio"]["fits"]
+        assert verify(store).differences == 0
+        # What a report reads of units' states can be limited.
+        assert 0 < report(store, "e", most_units=4)["looked_at"] <= 8
+        # Who is in the control group follows from the name, and verify checks it.
+        with pytest.raises(InputError, match="unknown arm 'c'"):
+            put(store, "f", control={"arm": "c", "share": 0.4})
 
     def test_a_reward_counts_once(self, store: Store) -> None:
         experiment = put(store)
@@ -694,11 +852,8 @@ class StoreContract:
         assert experiment.agent("u", row.state).own_state() != row.state
         assert verify(store).shown == []
 
-    def test_a_unit_has_a_largest_number_of_pending_decisions(
-        self, store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(step_module, "MOST_PENDING", 3)
-        experiment = put(store, reward_wait=1000)
+    def test_a_unit_has_a_largest_number_of_pending_decisions(self, store: Store) -> None:
+        experiment = put(store, reward_wait=1000).limited(most_pending=3)
         for _ in range(3):
             one(store, experiment, Ask("u"))
         with pytest.raises(ConflictError, match="'u' has 3 pending decisions, the most"):

@@ -103,7 +103,7 @@ def test_what_gathers_while_one_is_under_way_is_the_next_transaction(gate: Gate)
         ]
         await until(lambda: batcher.waiting == 0)
 
-    with_batcher(gate, act, committed=lambda requests, seconds: commits.append(requests))
+    with_batcher(gate, act, committed=lambda requests, *_: commits.append(requests))
     assert gate.sizes == commits == [1, 20]
 
 
@@ -245,7 +245,7 @@ def test_a_long_list_of_slow_decisions_lets_others_in_between(
         await asyncio.gather(first, *others)
 
     sizes: list[int] = []
-    with_batcher(gate, act, committed=lambda requests, seconds: sizes.append(requests))
+    with_batcher(gate, act, committed=lambda requests, *_: sizes.append(requests))
     assert answered == ["quick"] * 3 + ["slow"]
     assert stepped.count("slow") == 100
     # One of each in turn, and six steps of 10 ms each are more than 50 ms.

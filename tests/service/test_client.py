@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -77,6 +78,27 @@ def test_eligible_arms_and_what_is_believed(client: fpb.Client) -> None:
     assert shown["why"]["policy"] == "ucb1"
     with pytest.raises(fpb.InputError, match=r"error is '2.0'"):
         client.unit("some", error=2.0)
+
+
+def test_a_fallback_is_played_when_no_answer_comes_and_its_reward_goes_nowhere(
+    client: fpb.Client,
+) -> None:
+    decision = client.ask_or("arm2", "hasty", within=LONG, key="k")
+    assert (decision.id, decision.arm, decision.is_fallback) == ("0@hasty", "arm1", False)
+    # A server that takes connections, and never answers.
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        fpb.Client(f"http://127.0.0.1:{silent.getsockname()[1]}", experiment="e") as waiting,
+    ):
+        fallback = waiting.ask_or("arm2", "hasty", within=0.05)
+    assert (fallback.arm, fallback.is_fallback) == ("arm2", True)
+    assert client.tell(fallback, 1.0) == "fallback"
+    for call in (client.forget, lambda each: client.tell_all([(each, 1.0)])):
+        with pytest.raises(fpb.InputError, match="it was the fallback"):
+            call(fallback)
+    assert [line["kind"] for line in client.log() if line["unit"] == "hasty"] == ["decision"]
+    with pytest.raises(fpb.InputError):
+        client.ask_or("arm2", "")
 
 
 def test_many_at_once(client: fpb.Client) -> None:

@@ -11,8 +11,10 @@ import pytest
 from serving import serving
 from waiting import LONG
 
-from fpbandits.service import connections
-from fpbandits.service.connections import LARGEST_HEAD, LimitedProtocol, most_connections
+from fpbandits.service.connections import LimitedProtocol, most_connections
+from fpbandits.service.settings import Settings
+
+LARGEST_HEAD = Settings.largest_head
 
 
 async def app(scope: dict[str, object], receive: object, send: object) -> None:
@@ -47,7 +49,7 @@ def answer(connection: socket.socket) -> bytes:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(LimitedProtocol, "settings", Settings(request_seconds=0.2))
 
 
 def test_a_head_has_a_largest_size() -> None:
@@ -111,5 +113,5 @@ def test_there_are_files_for_all_connections(monkeypatch: pytest.MonkeyPatch) ->
     limits = {"now": (256, 1000)}
     monkeypatch.setattr(resource, "getrlimit", lambda which: limits["now"])
     monkeypatch.setattr(resource, "setrlimit", lambda which, wanted: limits.update(now=wanted))
-    assert most_connections() == 800
+    assert most_connections(5000) == 800
     assert limits["now"] == (1000, 1000)

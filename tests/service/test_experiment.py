@@ -25,6 +25,7 @@ def test_a_definition_says_it_all() -> None:
         "late": "in-order",
         "default_reward": None,
         "explore": 0.0,
+        "control": None,
     }
 
 

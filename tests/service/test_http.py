@@ -22,17 +22,17 @@ from serving import serving
 from stores import CONTEXTS, PROBLEM
 from waiting import LONG, wait_until
 
+import fpbandits as fpb
 from fpbandits import __version__
-from fpbandits.errors import Error, StorageError, UnavailableError
+from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, UnknownError
 from fpbandits.service import backend, http, messages
-from fpbandits.service import experiment as experiment_module
-from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment, checked_experiment
 from fpbandits.service.http import make_app
-from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS, Ask
-from fpbandits.service.metrics import Metrics
+from fpbandits.service.logs import JsonFormatter
+from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
+from fpbandits.service.settings import Settings
 from fpbandits.service.store import Logged, open_store
-from fpbandits.service.tokens import add_token, read_tokens
+from fpbandits.service.tokens import TokenFile, add_token, read_tokens
 from fpbandits.service.verify import verify
 
 EXPERIMENT = {"problem": PROBLEM, "policy": "ucb1"}
@@ -363,7 +363,7 @@ def test_what_is_not_there_is_said(server: httpx.Client) -> None:
         assert answer.status_code == 404
         assert set(answer.json()) == {"error", "place"}
     assert post(server, "decisions", {"unit": "u"}, "none")[0] == 404
-    assert server.delete("/v1/experiments/e").status_code == 405
+    assert server.patch("/v1/experiments/e").status_code == 405
 
 
 def test_an_experiment_that_is_being_migrated_is_503_until_it_is_open(
@@ -437,12 +437,18 @@ def test_machines_are_told_all_of_it_and_pages_load_nothing(server: httpx.Client
 
 
 def test_every_endpoint_is_reached_and_none_is_hidden_by_another(server: httpx.Client) -> None:
-    post(server, "decisions", {"unit": "u"})
+    server.put("/v1/experiments/reached", json=EXPERIMENT)
+    post(server, "decisions", {"unit": "u"}, "reached")
     paths = server.get("/openapi.json").json()["paths"]
-    for path, methods in paths.items():
-        for method in methods:
-            answer = server.request(method, path.format(name="e", unit="u"), content="{")
-            assert answer.status_code == (400 if "requestBody" in methods[method] else 200)
+    all_methods = [(path, method) for path, methods in paths.items() for method in methods]
+    # What deletes comes last, the experiment after the unit.
+    last = {
+        ("/v1/experiments/{name}/units/{unit}", "delete"): 1,
+        ("/v1/experiments/{name}", "delete"): 2,
+    }
+    for path, method in sorted(all_methods, key=lambda each: last.get(each, 0)):
+        answer = server.request(method, path.format(name="reached", unit="u"), content="{")
+        assert answer.status_code == (400 if "requestBody" in paths[path][method] else 200)
     text = server.get("/metrics").text
     for path, methods in paths.items():
         for method in methods:
@@ -506,6 +512,77 @@ def test_a_log_that_cannot_be_read_on_breaks_off_without_a_traceback(
     assert [each.detail for each in caplog.records if hasattr(each, "detail")] == [
         "the database system is starting up"
     ]
+
+
+def test_a_request_has_an_id_and_is_logged_if_so_wanted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "fpbandits.service")
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    store.experiments = lambda *values: 1 / 0  # type: ignore
+    with (
+        serving(make_app(store, access_log=True)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        client.put("/v1/experiments/e", json=EXPERIMENT, headers={"x-request-id": "mine/1"})
+        caplog.clear()
+        own = client.get("/v1/experiments/e/units/who", headers={"x-request-id": "mine/2"})
+        made = [client.get("/health").headers["x-request-id"] for _ in range(2)]
+        wrong = client.get("/health", headers={"x-request-id": "a b" + 200 * "c"})
+        client.get("/v1/experiments", headers={"x-request-id": "mine/3"})
+    assert own.headers["x-request-id"] == "mine/2"
+    assert len(set(made)) == 2
+    assert len(wrong.headers["x-request-id"]) == len(made[0]) == 16
+    lines = [json.loads(JsonFormatter().format(each)) for each in caplog.records]
+    line = next(each for each in lines if each.get("request") == "mine/2")
+    assert (line["message"], line["status"]) == ("answered", 404)
+    assert (line["route"], line["experiment"]) == ("/v1/experiments/{name}/units/{unit:path}", "e")
+    assert "who" not in str(line)
+    (failed,) = [record for record in caplog.records if record.exc_info]
+    assert json.loads(JsonFormatter().format(failed))["request"] == "mine/3"
+
+
+def test_events_are_counted_by_experiment(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        for name in "ef":
+            client.put(f"/v1/experiments/{name}", json=EXPERIMENT)
+        post(client, "decisions", [{"unit": "u"}, {"unit": "v", "key": "k"}])
+        post(client, "decisions", {"unit": "v", "key": "k"})
+        post(client, "rewards", {"decision": "0@u", "reward": 1})
+        post(client, "decisions", {"unit": "u"}, "f")
+        text = client.get("/metrics").text
+    for name, kind, count in (("e", "decision", 2), ("e", "reward", 1), ("f", "decision", 1)):
+        assert f'fpbandits_events_total{{experiment="{name}",kind="{kind}"}} {count}.0' in text
+
+
+def test_a_token_for_one_experiment_opens_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    admin, metrics = add_token(file, "admin"), add_token(file, "metrics")
+    some = add_token(file, "admin", experiments=["e"])
+    store = open_store(str(tmp_path / "a.db"), make=True)
+
+    def statuses(client: httpx.Client, token: str) -> list[int]:
+        header = {"authorization": f"Bearer {token}"}
+        return [
+            client.put("/v1/experiments/e", json=EXPERIMENT, headers=header).status_code,
+            client.put("/v1/experiments/f", json=EXPERIMENT, headers=header).status_code,
+            client.get("/v1/experiments/e/log", headers=header).status_code,
+            client.get("/v1/experiments", headers=header).status_code,
+            client.get("/metrics", headers=header).status_code,
+        ]
+
+    with (
+        serving(make_app(store, TokenFile(file))) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        assert statuses(client, some) == [201, 403, 200, 403, 403]
+        assert statuses(client, metrics) == [403, 403, 403, 403, 200]
+        assert statuses(client, admin) == [200, 201, 200, 200, 200]
+        assert statuses(client, "none") == [401] * 5
 
 
 def test_a_method_that_there_is_not_is_405_and_says_which_there_are(server: httpx.Client) -> None:
@@ -772,48 +849,31 @@ def test_what_nobody_asks_for_expires_by_itself(server: httpx.Client) -> None:
     assert post(server, "rewards", {"decision": "0@u", "reward": 1}, "short")[1]["status"] == "late"
 
 
-def test_decisions_expire_whatever_else_cannot_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Units with spoiled states, and an experiment of an unknown policy, come first in a sweep."""
-    monkeypatch.setattr(backend, "PAGE", 3)
-    monkeypatch.setattr(backend, "_SWEEP", 0.01)
-    path, body = tmp_path / "a.db", {**EXPERIMENT, "reward_wait": 0.1}
-    with closing(open_store(str(path), make=True)) as store:
-        spoiled = [(name, f"u{n}") for name in "ab" for n in range(9)]
-        for name, unit in [*spoiled, ("c", "u")]:
-            wanted = checked_experiment(name, body)
-            kept, _ = store.add_experiment(name, wanted.definition, 1)
-            handle_together(store, [(Experiment.from_kept(kept), Ask(unit))])
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            connection.execute("UPDATE units SET state = '{}' WHERE name <> 'u'")
-            connection.execute(
-                "UPDATE experiments SET definition = replace(definition, 'ucb1', 'gone') "
-                "WHERE name = 'b'"
-            )
-    store = open_store(str(path))
-    with serving(make_app(store)):
-        kept_c = store.experiment("c")
-        assert kept_c is not None
-        wait_until(lambda: len(store.log(kept_c.id, 0, 9)) == 2)
-
-
-def test_a_sweep_ends_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "_SWEEP", 0.0)
-    sweeps = 0
-
-    class Stopping(backend.Backend):
-        async def read(self, call: Any, *values: Any) -> Any:
-            nonlocal sweeps
-            sweeps += 1
-            self._stopping = True
-            if sweeps > 1:
-                raise KeyboardInterrupt
-            return []
-
-    with closing(open_store(str(tmp_path / "a.db"), make=True)) as store:
-        asyncio.run(Stopping(store, 1.0, Metrics())._sweep())
-    assert sweeps == 1
+def test_an_experiment_and_a_unit_are_deleted_over_http(server: httpx.Client, path: Path) -> None:
+    definition = {**EXPERIMENT, "seed": 7}
+    assert server.put("/v1/experiments/gone", json=definition).status_code == 201
+    client = fpb.Client(str(server.base_url), experiment="gone", timeout=LONG)
+    first = client.ask("a/b", key="k")
+    client.tell(first, 1)
+    client.erase("a/b")
+    client.erase("a/b")
+    assert client.unit("a/b")["plays"] == {"a": 0, "b": 0}
+    assert [(each["kind"], each["unit"], each["number"]) for each in client.log()] == [
+        ("erased", "a/b", 1)
+    ]
+    assert client.ask("a/b", key="k").id == "1@a/b"
+    with pytest.raises(ConflictError, match="was erased"):
+        client.tell(first, 1)
+    with pytest.raises(UnknownError, match="unknown unit"):
+        client.erase("nobody")
+    client.delete()
+    for call in (client.delete, lambda: client.ask("u"), lambda: client.erase("a/b")):
+        with pytest.raises(UnknownError, match="unknown experiment"):
+            call()
+    # The name is free.
+    assert server.put("/v1/experiments/gone", json=EXPERIMENT).status_code == 201
+    assert client.ask("a/b", key="k").id == "0@a/b"
+    client.close()
 
 
 def test_ready_says_whether_the_store_can_be_written_to(
@@ -877,8 +937,7 @@ def test_experiments_are_listed_in_pages_and_without_their_problems(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MOST_LISTED", 2)
-    monkeypatch.setattr(backend, "MOST_EXPERIMENTS", 3)
-    app = make_app(open_store(str(tmp_path / "a.db"), make=True))
+    app = make_app(open_store(str(tmp_path / "a.db"), make=True), most_experiments=3)
     with serving(app) as address, httpx.Client(base_url=address, timeout=LONG) as client:
         for name in "cab":
             client.put(f"/v1/experiments/{name}", json=EXPERIMENT)
@@ -901,7 +960,7 @@ def test_experiments_that_take_long_to_make_do_not_keep_others_from_being_served
     with closing(open_store(str(path), make=True)) as store:
         store.add_experiment("old", checked_experiment("old", EXPERIMENT).definition, 1)
 
-    def slow(name: str, content: object) -> Experiment:
+    def slow(name: str, content: object, **limits: int) -> Experiment:
         made.append(name)
         assert may.wait(LONG)
         return checked_experiment(name, content)
@@ -926,11 +985,25 @@ def test_experiments_that_take_long_to_make_do_not_keep_others_from_being_served
     assert len(made) == 2
 
 
-def test_a_problem_has_a_largest_size(
-    server: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(experiment_module, "MOST_MEANS", 3)
-    answer = server.put("/v1/experiments/large", json=EXPERIMENT)
+def test_a_problem_has_a_largest_size_and_a_unit_so_many_pending_decisions(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    with (
+        serving(make_app(store, None, Settings(most_pending=2), most_means=4)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        for n in range(2):
+            assert (
+                client.put("/v1/experiments/e", json=EXPERIMENT).status_code == (200, 201)[n == 0]
+            )
+        statuses = [post(client, "decisions", {"unit": "u"})[0] for _ in range(3)]
+        assert statuses == [200, 200, 409]
+    store = open_store(str(tmp_path / "a.db"))
+    with serving(make_app(store, most_means=3, most_pending=3)) as address:
+        client = httpx.Client(base_url=address, timeout=LONG)
+        answer = client.put("/v1/experiments/large", json=EXPERIMENT)
+        statuses = [post(client, "decisions", {"unit": "u"})[0] for _ in range(2)]
+        client.close()
+    assert statuses == [200, 409]
     assert (answer.status_code, answer.json()["place"]) == (413, ["problem"])
     assert "2 models of 2 means each: at most 3" in answer.json()["error"]
 

@@ -14,6 +14,9 @@ from fpbandits.service import tokens
 from fpbandits.service.statuses import ForbiddenError
 from fpbandits.service.tokens import (
     FORWARDED,
+    Access,
+    Role,
+    Roles,
     TokenFile,
     Tokens,
     add_token,
@@ -21,6 +24,37 @@ from fpbandits.service.tokens import (
     is_loopback,
     read_tokens,
 )
+
+
+def role_of(known: Roles, token: str) -> str | None:
+    found = known.access(token)
+    return found and found.role
+
+
+def test_a_token_is_for_some_experiments_or_for_all(tmp_path: Path) -> None:
+    file, here = tmp_path / "tokens", "prix, été/100%"
+    some = add_token(file, "decide", "the shop", ["pricing", here])
+    every, watching = add_token(file, "admin"), add_token(file, "metrics")
+    known = read_tokens(file)
+    assert known.access(some) == Access("decide", frozenset({"pricing", here}))
+    assert known.access(every) == Access("admin")
+
+    def may(token: str, role: Role, experiment: str | None) -> bool:
+        try:
+            authorize(known, {"authorization": f"Bearer {token}"}, role, experiment)
+        except ForbiddenError:
+            return False
+        return True
+
+    assert all(may(some, "decide", name) for name in ("pricing", here))
+    assert not any(may(some, "decide", name) for name in ("other", "pricing,", "", None))
+    assert not may(some, "admin", "pricing")
+    assert not may(some, "metrics", None)  # they are of all experiments
+    roles: tuple[Role, ...] = ("decide", "admin", "metrics")
+    assert [may(every, role, None) for role in roles] == [True, True, True]
+    assert [may(watching, role, None) for role in roles] == [False, False, True]
+    with pytest.raises(InputError, match="not for single experiments"):
+        add_token(file, "metrics", experiments=["pricing"])
 
 
 def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
@@ -35,9 +69,9 @@ def test_a_token_is_known_by_its_hash(tmp_path: Path) -> None:
     assert len(decide) > 40
     assert decide != admin
     found = read_tokens(file)
-    assert [found.role(token) for token in (decide, admin)] == ["decide", "admin"]
+    assert [role_of(found, token) for token in (decide, admin)] == ["decide", "admin"]
     for wrong in ("", "x", decide[:-1], decide + "x", decide.upper(), "é", "\udcff"):
-        assert found.role(wrong) is None
+        assert role_of(found, wrong) is None
 
 
 def test_every_line_is_compared_whatever_is_given(
@@ -56,7 +90,7 @@ def test_every_line_is_compared_whatever_is_given(
     found = read_tokens(file)
     for token in (*known, "wrong", ""):
         compared.clear()
-        found.role(token)
+        role_of(found, token)
         assert compared == [hashlib.sha256(each.encode()).hexdigest() for each in known]
 
 
@@ -65,7 +99,7 @@ def test_every_line_is_compared_whatever_is_given(
     [
         (b"", "holds no token"),
         (b"# only a remark\n\n", "holds no token"),
-        (b"secret-token-itself\n", "row 1: a line begins with decide or admin"),
+        (b"secret-token-itself\n", "row 1: a line begins with decide, admin, metrics"),
         (b"\ndecide secret-token-itself\n", "row 2: after decide comes the SHA-256"),
         (b"admin\n", "row 1: after admin comes"),
         (b"\xff", "not UTF-8"),
@@ -101,16 +135,16 @@ def test_a_file_that_changes_is_read_again(
     first = add_token(file, "decide")
     monkeypatch.setattr(tokens, "_AGAIN", 0.0)
     known = TokenFile(file)
-    assert known.role(first) == "decide"
+    assert role_of(known, first) == "decide"
     second = add_token(file, "admin")
-    assert [known.role(each) for each in (first, second)] == ["decide", "admin"]
+    assert [role_of(known, each) for each in (first, second)] == ["decide", "admin"]
     file.write_text("\n".join(file.read_text().splitlines()[1:]))  # the first is revoked
-    assert [known.role(each) for each in (first, second)] == [None, "admin"]
+    assert [role_of(known, each) for each in (first, second)] == [None, "admin"]
     for wrong in ("not a line", ""):
         file.write_text(wrong)
-        assert known.role(second) == "admin"
+        assert role_of(known, second) == "admin"
     file.unlink()
-    assert known.role(second) == "admin"
+    assert role_of(known, second) == "admin"
     assert [record.levelname for record in caplog.records].count("ERROR") == 3
 
 
@@ -119,7 +153,7 @@ def test_tokens_made_at_the_same_time_are_all_there(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: add_token(file, "decide", str(n)), range(40)))
     known = read_tokens(file)
-    assert {known.role(token) for token in made} == {"decide"}
+    assert {role_of(known, token) for token in made} == {"decide"}
 
 
 def test_the_mode_of_a_file_stays_as_it_is(tmp_path: Path) -> None:
@@ -139,7 +173,7 @@ def test_the_hash_of_nothing_admits_nobody(tmp_path: Path) -> None:
     file.write_text(f"admin {nothing}\n")
     with pytest.raises(InputError, match="row 1"):
         read_tokens(file)
-    assert Tokens([("admin", nothing)]).role("") is None
+    assert Tokens([(Access("admin"), nothing)]).access("") is None
 
 
 @pytest.mark.parametrize("name", FORWARDED)

@@ -21,6 +21,10 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="API tokens; without it, only this machine may connect."),
     ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Limits and how long things may take, in TOML."),
+    ] = None,
 ) -> None:
     """Serve decisions over HTTP, until Ctrl-C.
 
@@ -28,6 +32,7 @@ def serve(
     a PostgreSQL database.
     """
     from fpbandits.service.server import run_server
+    from fpbandits.service.settings import read_settings
     from fpbandits.service.store import without_password
 
     run_server(
@@ -36,12 +41,17 @@ def serve(
         port,
         token_file,
         lambda address: _say(f"serving at {address} from {without_password(store)}"),
+        None if settings is None else read_settings(settings),
     )
 
 
 def token(
     file: Annotated[Path, typer.Argument(help="The file of tokens; created if it does not exist.")],
-    role: Annotated[str, typer.Option(metavar="ROLE", help="decide or admin.")] = "decide",
+    role: Annotated[str, typer.Option(metavar="ROLE", help="decide, admin or metrics.")] = "decide",
+    experiment: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only for this experiment; may be repeated."),
+    ] = None,
     remark: Annotated[str, typer.Option(metavar="TEXT", help="A note on whose token it is.")] = "",
 ) -> None:
     """Make an API token for a server.
@@ -50,7 +60,7 @@ def token(
     """
     from fpbandits.service.tokens import add_token
 
-    sys.stdout.write(f"{add_token(file, role, remark)}\n")
+    sys.stdout.write(f"{add_token(file, role, remark, experiment or ())}\n")
     _say(f"its hash is in {file}; the token itself is shown only now")
 
 

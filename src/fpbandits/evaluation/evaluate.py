@@ -29,11 +29,14 @@ from fpbandits.evaluation.thinning import (
 from fpbandits.logs.cost import less_cost
 from fpbandits.logs.log import Log, read_log
 from fpbandits.logs.sketch import share_within
-from fpbandits.logs.sources import Progress
+from fpbandits.logs.sources import Progress, has_column
 from fpbandits.policies.parsing import Policies, named_policies
 from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
+
+_CONTROL = "control"
+"""The column by which an exported log flags units of a control group, which always had one arm."""
 
 _FEWEST_DECISIONS, _FEWEST_UNITS = 30, 10
 """Below that an interval by units is not worth its name."""
@@ -69,7 +72,8 @@ def evaluate(
     Parameters
     ----------
     log
-        The path of a .csv, .csv.gz, .tsv or .parquet file, or a data frame; see `fit`.
+        The path of a .csv, .csv.gz, .tsv or .parquet file, or a data frame; see `fit`. Rows in
+        which a column "control" is true, as in the log that a service exports, are left out.
     problem
         The candidate models; or what `load_problem` takes. Fit them to other units than these, or
         the policies that use them look better than they are: a warning says so.
@@ -138,6 +142,7 @@ def evaluate(
         among=among,
         missing=missing,
         numbers=() if propensity is None else (propensity,),
+        without=_CONTROL if has_column(log, _CONTROL) else None,
         arms=problem.arms,
         contexts=problem.contexts,
         progress=tell,

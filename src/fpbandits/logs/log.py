@@ -129,16 +129,19 @@ def read_log(
     numbers: Sequence[str] = (),
     arms: Sequence[str] | None = None,
     contexts: Sequence[str] | None = None,
+    without: str | None = None,
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Log:
     """Read a log from a file's path or a data frame, and check every row.
 
     ``key`` names a column whose values must differ, ``among`` one of the arms that were eligible,
-    as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. ``arms``
+    as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. Rows in which the
+    column ``without`` is true are left out. ``arms``
     and ``contexts`` are those that there may be: by default all that appear. A data frame is
     anything whose columns are had by name: pandas, Polars, Arrow, a dict.
     """
+    numbers = [*numbers, *([] if without is None else [without])]
     roles = {"unit": unit, "arm": arm, "reward": reward}
     optional = {"context": context, "time": time, "key": key, "among": among}
     roles |= {role: name for role, name in optional.items() if name is not None}
@@ -164,7 +167,8 @@ def read_log(
             chunks = file_chunks(path, names, progress)
         else:
             chunks = frame_chunks(source, names)
-        return _collected(chunks, roles, tuple(numbers), known, missing == "drop", place)
+        drop = missing == "drop"
+        return _collected(chunks, roles, tuple(numbers), known, drop, place, without)
     except Error as error:
         raise _placed(error, place) or error.at(where) from None
 
@@ -176,6 +180,7 @@ def _collected(
     known: Mapping[str, Sequence[str] | None],
     drop: bool,
     place: Callable[[int], Place],
+    without: str | None = None,
 ) -> Log:
     """Turn chunks of columns into numbers."""
     labels = {role: Labels(role) for role in _LABELS if role in roles}
@@ -187,6 +192,9 @@ def _collected(
         for reader, values in zip(readers, chunk, strict=True):
             reader.add(values)
     kept = _present([reader for reader in readers if reader.role != "among"], drop)
+    dropped = int(len(kept) - kept.sum())
+    if without is not None:
+        kept &= reals[without].all() == 0
     rewards = reals["reward"].all()[kept]
     if not len(rewards):
         nothing = "in every row something is missing" if len(kept) else "there are no rows"
@@ -218,7 +226,7 @@ def _collected(
         rewards,
         {name: reals[name].all()[kept] for name in numbers},
         reals["time"].all()[kept] if "time" in reals else None,
-        len(kept) - len(rows),
+        dropped,
         place if len(rows) == len(kept) else lambda row: place(int(rows[row])),
         among,
         sets,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ import numpy as np
 
 from fpbandits.core.extras import needed_for
 from fpbandits.core.storage import cell_to_text
-from fpbandits.errors import InputError, StorageError, listed, quote, said, unknown
+from fpbandits.errors import Error, InputError, StorageError, listed, quote, said, unknown
 
 Progress = Callable[[str, float, float], None]
 
@@ -44,6 +45,18 @@ def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
             uneven = f"the column {quote(name)} has not one value per row"
             raise InputError(uneven, about=(("column", name),))
     yield parts
+
+
+def has_column(source: Any, name: str) -> bool:
+    """Tell whether a log, a file's path or a data frame, has a column of that name."""
+    try:
+        if isinstance(source, str | os.PathLike):
+            next(iter(file_chunks(Path(source), [name], None)), None)
+        else:
+            next(frame_chunks(source, [name]), None)
+    except Error:  # what else is wrong with it, whoever reads it will say
+        return False
+    return True
 
 
 def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:

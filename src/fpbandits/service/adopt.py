@@ -18,7 +18,16 @@ from itertools import groupby, islice
 from operator import itemgetter
 
 from fpbandits.errors import ConflictError, StorageError, quote
-from fpbandits.service.experiment import ADOPTING, CLOSED, MIGRATING, OPEN, STATES, Experiment, Kept
+from fpbandits.service.experiment import (
+    ADOPTING,
+    CLOSED,
+    DELETING,
+    MIGRATING,
+    OPEN,
+    STATES,
+    Experiment,
+    Kept,
+)
 from fpbandits.service.step import ADOPTED, packed
 from fpbandits.service.store import History, Rebuilt, Store
 from fpbandits.service.verify import Verification, experiments_of, follow
@@ -36,6 +45,8 @@ def adopt(store: Store, name: str, progress: Callable[[int], None] | None = None
     experiment = Experiment.from_kept(kept)
     if kept.status == MIGRATING:
         raise ConflictError(f"{quote(name)} is still being migrated: finish that first")
+    if kept.status == DELETING:
+        raise ConflictError(f"{quote(name)} is being deleted")
     if kept.status == CLOSED:
         raise ConflictError(f"{quote(name)} is closed: reopen it first")
     if experiment.is_current and kept.status == OPEN:

@@ -12,8 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from itertools import groupby
-from operator import itemgetter
+from functools import partial
 from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
@@ -23,32 +22,32 @@ from fpbandits.service.batches import Outcome
 from fpbandits.service.beliefs import beliefs
 from fpbandits.service.experiment import (
     CLOSED,
+    DELETING,
     OPEN,
     Experiment,
     Kept,
     checked_experiment,
     same_definition,
 )
-from fpbandits.service.messages import Ask, Expire, Request, decision_name, short_name
+from fpbandits.service.messages import Ask, Request, decision_name, short_name
 from fpbandits.service.metrics import Metrics
+from fpbandits.service.report import Report, report
+from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Unit
+from fpbandits.service.step import REOPENED, Answer, Unit
 from fpbandits.service.store import Logged, StaleError, Store
+from fpbandits.service.sweep import sweep
 
 PAGE = 1_000
-"""Events of the log, or units with expired decisions, that are read at once."""
-
-MOST_EXPERIMENTS = 1_000
-"""Experiments that a store may have."""
+"""Events of the log that are read at once."""
 
 _MOST_READING, _MOST_MAKING = 500, 8
 """Calls that may wait for the store, beside those that wait in the batcher; and experiments that
 may wait to be made."""
 
-_SWEEP, _SKIP, _MOST_SKIPPED = 1.0, 60.0, 100
-"""Seconds between two looks for decisions that have expired; seconds for which a unit that fails is
-left out; and how many units of an experiment may fail before all of it is left out."""
+_MOST_REPORTED, _REPORT_AGAIN = 2_000, 60.0
+"""Units whose states a report reads, and seconds for which it is shown again."""
 
 _READY, _READY_AGAIN = 1.5, 1.0
 """Seconds that writing may take in a server that is ready, and between two tests of it."""
@@ -65,14 +64,14 @@ class Backend:
     ----------
     store
         Where everything is kept.
-    patience
-        Seconds after which a call is given up.
+    settings
+        What is allowed, and how long a call may take.
     metrics
         Counts transactions, and watches the queue.
     """
 
-    def __init__(self, store: Store, patience: float, metrics: Metrics) -> None:
-        self.store, self._patience, self.metrics = store, patience, metrics
+    def __init__(self, store: Store, settings: Settings, metrics: Metrics) -> None:
+        self.store, self.metrics, self._settings = store, metrics, settings
         self._experiments: dict[str, Experiment] = {}
         self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._reading = set[asyncio.Future[Any]]()
@@ -80,65 +79,38 @@ class Backend:
         # experiments apart from old ones: a large one must not keep others from being served.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
         self._making = ThreadPoolExecutor(1, "fpbandits new rules")
+        self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
+        self._reports: dict[str, tuple[float, Report]] = {}
         self._to_make = 0
         self._tested = 0.0
         self._test: asyncio.Task[Any] | None = None
-        self._stopping = False
+        self.stopping = self.draining = False
         self.batcher: Batcher
 
     @asynccontextmanager
     async def running(self, app: object = None) -> AsyncIterator[None]:
         """Serve as long as the application runs; then finish what is under way."""
+        settings = self._settings
         self.batcher = Batcher(
-            self.store, patience=self._patience, committed=self.metrics.committed
+            self.store,
+            most_waiting=settings.most_waiting,
+            patience=settings.patience,
+            longest=settings.transaction_seconds,
+            committed=self.metrics.committed,
         )
         self.metrics.watch(lambda: self.batcher.waiting)
-        sweeping = asyncio.create_task(self._sweep())
+        sweeping = asyncio.create_task(sweep(self, settings.keep_keys_days * 86_400))
         try:
             yield
         finally:
-            self._stopping = True
+            self.stopping = True
             sweeping.cancel()
             with suppress(asyncio.CancelledError):
                 await sweeping
             await self.batcher.close()
-            for pool in (self._preparing, self._making):
+            for pool in (self._preparing, self._making, self._reporting):
                 pool.shutdown(wait=False, cancel_futures=True)
             self.store.close()
-
-    async def _sweep(self) -> None:
-        """Let decisions expire whose units nobody asks for."""
-        more, skipped = False, _Skipped()
-        # Cancelling is not enough: in Python 3.11, wait_for may lose it.
-        while not self._stopping:
-            await asyncio.sleep(0 if more else _SWEEP)
-            more = False
-            try:
-                left_out = skipped.at(asyncio.get_running_loop().time())
-                due = await self.read(self.store.due, PAGE, *left_out)
-                for name, some in groupby(sorted(due), itemgetter(0)):
-                    units = [unit for _, unit in some]
-                    if await self._expire(name, units, skipped):
-                        more = len(due) == PAGE
-            except Error:  # whoever asks gets the error; the next sweep tries again
-                pass
-            except Exception:
-                _logger.exception("a sweep failed")
-
-    async def _expire(self, name: str, units: list[str], skipped: _Skipped) -> bool:
-        """Let decisions of some units expire; return whether any could."""
-        try:
-            experiment = await self.experiment(name)
-            outcomes = await self.submit(experiment, list(map(Expire, units)))
-        except Error:
-            skipped.experiment(name)
-            return False
-        failed = [
-            unit for unit, each in zip(units, outcomes, strict=True) if isinstance(each, Error)
-        ]
-        for unit in failed:
-            skipped.unit(name, unit)
-        return len(failed) < len(units)
 
     async def submit(self, experiment: Experiment, requests: Sequence[Request]) -> list[Outcome]:
         """Serve requests of an experiment, and return an answer or an error for each.
@@ -170,7 +142,7 @@ class Backend:
     async def ready(self) -> None:
         """Raise an error unless the store can be written to, by the way that decisions take."""
         loop = asyncio.get_running_loop()
-        if self._stopping:
+        if self.stopping or self.draining:
             raise UnavailableError("the server is stopping")
         if self._test is None or (self._test.done() and loop.time() > self._tested + _READY_AGAIN):
             self._tested, self._test = loop.time(), asyncio.create_task(self.batcher.submit([]))
@@ -194,7 +166,7 @@ class Backend:
         """Wait for a while; what is late goes on, and nobody is told if it fails."""
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            return await asyncio.wait_for(asyncio.shield(work), patience or self._patience)
+            return await asyncio.wait_for(asyncio.shield(work), patience or self._settings.patience)
         except TimeoutError:
             raise UnavailableError(f"{late}: try again") from None
 
@@ -223,7 +195,8 @@ class Backend:
     async def _load(self, name: str) -> Experiment:
         kept = await self.read(self.kept, name)
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._preparing, _loaded, kept)
+        loaded = await loop.run_in_executor(self._preparing, _loaded, kept)
+        found = loaded.limited(self._settings.most_pending)
         if found.status in (OPEN, CLOSED):  # else it is about to change
             self._experiments[name] = found
         return found
@@ -243,10 +216,14 @@ class Backend:
         self._to_make += 1
         try:
             loop = asyncio.get_running_loop()
-            wanted = await loop.run_in_executor(self._making, checked_experiment, name, content)
+            most = self._settings.most_means
+            check = partial(checked_experiment, name, content, most_means=most)
+            wanted = await loop.run_in_executor(self._making, check)
         finally:
             self._to_make -= 1
         kept, new = await self.read(self._add, wanted)
+        if kept.status == DELETING:
+            raise ConflictError(f"{quote(name)} is being deleted: wait until that is done")
         if not new and not same_definition(kept.definition, wanted.definition):
             raise ConflictError(
                 f"{quote(name)} is another experiment, and experiments do not change: give the new "
@@ -255,17 +232,17 @@ class Backend:
         if new:
             _logger.info("new experiment", extra={"experiment": name})
         if kept.status == OPEN:
-            self._experiments.setdefault(name, wanted.stored(kept))
+            stored = wanted.stored(kept).limited(self._settings.most_pending)
+            self._experiments.setdefault(name, stored)
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
         kept = self.store.experiment(wanted.name)
         if kept is not None:
             return kept, False
-        if self.store.count_experiments() >= MOST_EXPERIMENTS:
-            raise ConflictError(
-                f"there are {MOST_EXPERIMENTS:,} experiments, the most there may be"
-            )
+        most = self._settings.most_experiments
+        if self.store.count_experiments() >= most:
+            raise ConflictError(f"there are {most:,} experiments, the most there may be")
         return self.store.add_experiment(wanted.name, wanted.definition, wanted.revision)
 
     async def change(self, name: str, what: str) -> Kept:
@@ -289,8 +266,61 @@ class Backend:
         return await self._once("adopted", name, work)
 
     def _go_on(self, units: int) -> None:
-        if self._stopping:
+        if self.stopping:
             raise UnavailableError("the server is stopping")
+
+    async def erase(self, name: str, unit: str) -> Answer:
+        """Erase a unit: nothing is left of it but how many decisions it had."""
+        experiment = await self.current(name)
+        experiment.check_serving()
+
+        async def work() -> Answer:
+            loop, unit_key = asyncio.get_running_loop(), (experiment.id, unit)
+            request = await loop.run_in_executor(self._making, self.store.find_events, unit_key)
+            (outcome,) = await self.submit(experiment, [request])
+            if isinstance(outcome, Error):
+                raise outcome
+            return outcome
+
+        if not _can_be(unit):
+            raise _unknown_unit(unit)
+        return await self._once("erased", f"{name}/{unit}", work)
+
+    async def delete(self, name: str) -> Answer:
+        """Delete an experiment with its log; if it is interrupted, the same again finishes it."""
+        await self.read(self.kept, name)
+        loop = asyncio.get_running_loop()
+
+        async def work() -> Answer:
+            await loop.run_in_executor(self._making, self._delete, name)
+            self._experiments.pop(name, None)
+            return {"name": name, "status": "deleted"}
+
+        return await self._once("deleted", name, work)
+
+    def _delete(self, name: str) -> None:
+        kept = self.kept(name)
+        if kept.status != DELETING:
+            kept = self.store.change_experiment(kept, DELETING)
+        while self.store.delete_some(kept.id):
+            self._go_on(0)
+        _logger.info("experiment deleted", extra={"experiment": name})
+
+    async def report(self, name: str) -> Report:
+        """Return a report on an experiment, not older than a minute."""
+        await self.read(self.kept, name)
+        loop = asyncio.get_running_loop()
+        made, found = self._reports.get(name, (-_REPORT_AGAIN, None))
+        if found is not None and loop.time() < made + _REPORT_AGAIN:
+            return found
+
+        async def work() -> Report:
+            call = partial(report, self.store, name, most_units=_MOST_REPORTED)
+            found = await loop.run_in_executor(self._reporting, call)
+            self._reports[name] = loop.time(), found
+            return found
+
+        return await self._once("reported", name, work)
 
     def unit(
         self, experiment: Experiment, name: str, context: str | None = None, error: float = 0.05
@@ -298,8 +328,7 @@ class Backend:
         """Return all that is known of a unit, as of its last event; see `beliefs`."""
         row = self.store.unit((experiment.id, name)) if _can_be(name) else None
         if row is None or row.state is None:
-            wrong = f"unknown unit {quote(name)}: nothing was decided for it yet"
-            raise MissingError(wrong, about=(("unit", name),))
+            raise _unknown_unit(name)
         agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
         return {
             "unit": name,
@@ -318,32 +347,6 @@ class Backend:
         return await self.read(self.store.log, id, after, PAGE)
 
 
-class _Skipped:
-    """Experiments and units that the sweep leaves out for a while, since they fail."""
-
-    def __init__(self) -> None:
-        self._experiments: dict[str, float] = {}
-        self._units: dict[tuple[str, str], float] = {}
-        self._now = 0.0
-
-    def at(self, now: float) -> tuple[list[str], list[tuple[str, str]]]:
-        """Return those that are left out now."""
-        self._now = now
-        self._experiments = {name: end for name, end in self._experiments.items() if end > now}
-        self._units = {unit: end for unit, end in self._units.items() if end > now}
-        return list(self._experiments), list(self._units)
-
-    def experiment(self, name: str) -> None:
-        """Leave an experiment out."""
-        self._experiments[name] = self._now + _SKIP
-
-    def unit(self, experiment: str, unit: str) -> None:
-        """Leave a unit out, and all of its experiment if there are many."""
-        self._units[experiment, unit] = self._now + _SKIP
-        if sum(name == experiment for name, _ in self._units) > _MOST_SKIPPED:
-            self.experiment(experiment)
-
-
 def _check(experiment: Experiment, requests: Sequence[Request]) -> None:
     """Raise an error if an experiment does not take such requests now."""
     experiment.check_serving()
@@ -351,6 +354,11 @@ def _check(experiment: Experiment, requests: Sequence[Request]) -> None:
         raise ConflictError(
             f"{quote(experiment.name)} is closed: it takes rewards, no new decisions"
         )
+
+
+def _unknown_unit(name: str) -> MissingError:
+    wrong = f"unknown unit {quote(name)}: nothing was decided for it yet"
+    return MissingError(wrong, about=(("unit", name),))
 
 
 def _can_be(name: str) -> bool:

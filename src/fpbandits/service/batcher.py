@@ -1,11 +1,11 @@
 """Group commit: requests that arrive together are one transaction, and are answered after it.
 
 `Batcher` is a queue, and a thread that takes from it. While one batch is committed, the next one
-gathers. Experiments take turns in a batch, and while others wait a batch ends after `SLICE` seconds
-of deciding: so a long list of slow decisions is spread over several transactions, and no other
-experiment waits for all of it.
+gathers. Experiments take turns in a batch, and while others wait a batch ends after so many seconds
+of deciding (``longest``): so a long list of slow decisions is spread over several transactions, and
+no other experiment waits for all of it.
 
-The queue is bounded, and so is the time that a request waits (`PATIENCE`): beyond either it is an
+The queue is bounded, and so is the time that a request waits (``patience``): beyond either it is an
 `UnavailableError`. A request that was given up may have been committed all the same; sent again
 with the same key, it gets the same answer.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,18 +24,12 @@ from threading import Thread
 
 from fpbandits.errors import Error, UnavailableError
 from fpbandits.service.batches import Outcome, Recent, Work, handle_together
+from fpbandits.service.settings import Settings
 from fpbandits.service.store import Store
 
-PATIENCE = 8.0
-"""Seconds that a request waits for its answer: longer than a store may take, see `store`."""
-
-MOST_WAITING = 20_000
 MOST_TOGETHER = 4_000
-"""Requests in the queue, and in one transaction: in a large one each costs less, since a unit is
-read and written once for all of its requests."""
-
-SLICE = 0.05
-"""Seconds of deciding, of CPU time, after which a transaction is committed if others wait."""
+"""Requests in one transaction: in a large one each costs less, since a unit is read and written
+once for all of its requests."""
 
 CROWD, LINGER = 8, 0.002
 """After a batch of at least CROWD submissions, wait LINGER seconds for the next."""
@@ -75,20 +69,24 @@ class Batcher:
         Where everything is kept; nobody else may write to this object of it.
     most_waiting, patience
         How many requests may wait, and for how many seconds.
+    longest
+        Seconds of deciding, of CPU time, after which a transaction is committed if others wait.
     committed
-        Is called with the number of requests of each transaction, and the seconds that it took.
+        Is called with the number of requests of each transaction, the seconds that it took, and
+        its events by experiment and kind.
     """
 
     def __init__(
         self,
         store: Store,
         *,
-        most_waiting: int = MOST_WAITING,
-        patience: float = PATIENCE,
-        committed: Callable[[int, float], None] = lambda requests, seconds: None,
+        most_waiting: int = Settings.most_waiting,
+        patience: float = Settings.patience,
+        longest: float = Settings.transaction_seconds,
+        committed: Callable[[int, float, Counter[tuple[str, str]]], None] = lambda *numbers: None,
     ) -> None:
         self._store, self._most_waiting, self._patience = store, most_waiting, patience
-        self._committed, self._recent = committed, Recent()
+        self._committed, self._recent, self._longest = committed, Recent(), longest
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
         # By experiment, in turn; and how many requests may be in the next transaction.
         self._turns: dict[int, deque[_Submission]] = {}
@@ -185,11 +183,10 @@ class Batcher:
 
     def _serve(self, batch: _Pairs) -> None:
         """Serve a batch, or the first part of it, in one transaction."""
-        began = self._loop.time()
+        began, counts = self._loop.time(), Counter[tuple[str, str]]()
+        work, enough = [work for _, work in batch], self._enough(batch)
         try:
-            outcomes = handle_together(
-                self._store, [work for _, work in batch], self._recent, self._enough(batch)
-            )
+            outcomes = handle_together(self._store, work, self._recent, enough, counts)
         except Exception as error:
             submissions = {id(submission): submission for submission, _ in batch}
             if len(submissions) > 1 and not isinstance(error, UnavailableError):
@@ -201,7 +198,7 @@ class Batcher:
             for submission in submissions.values():
                 submission.failure = failure
             return
-        self._committed(len(outcomes), self._loop.time() - began)
+        self._committed(len(outcomes), self._loop.time() - began, counts)
         for (submission, _), outcome in zip(batch, outcomes, strict=False):
             submission.outcomes.append(outcome)
         # Units beyond what the time allows would be locked in vain.
@@ -216,7 +213,7 @@ class Batcher:
         def enough() -> bool:
             nonlocal until
             if until is None:
-                until = time.thread_time() + SLICE
+                until = time.thread_time() + self._longest
             return time.thread_time() > until and (len(own) > 1 or not self._arrived <= own)
 
         return enough
@@ -243,12 +240,12 @@ class Batcher:
             self._loop.call_soon_threadsafe(_answer, finished)
 
 
-def logged(error: Exception) -> Error:
+def logged(error: Exception, request: str | None = None) -> Error:
     """Log a failure of the store or of the service; return what a caller is told of it."""
     if isinstance(error, Error):
         _logger.warning("store unavailable", extra={"detail": str(error)})
         return UnavailableError("the store does not answer: try again")
-    _logger.error("a request failed", exc_info=error)
+    _logger.error("a request failed", exc_info=error, extra={"request": request})
     return Error("this request failed inside; the server's log says how")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fpbandits.errors import Error, InputError, UnavailableError
@@ -56,12 +57,13 @@ def handle_together(
     work: Sequence[Work],
     recent: Recent | None = None,
     enough: Callable[[], bool] = lambda: False,
+    counts: Counter[tuple[str, str]] | None = None,
 ) -> list[Outcome]:
     """Serve requests in one transaction, and return an answer or an error for each.
 
     After each request ``enough`` says whether to serve no more: then only the first requests have
-    answers. An `UnavailableError` or `StorageError` of the store concerns
-    them all, and is raised.
+    answers. Once they are committed, events are added to ``counts``, by experiment and kind. An
+    `UnavailableError` or `StorageError` of the store concerns them all, and is raised.
     """
     recent = Recent() if recent is None else recent
     stamps = {experiment.stamp for experiment, _ in work}
@@ -86,7 +88,10 @@ def handle_together(
         changes = batch.changes()
         transaction.write(list(changes.values()))
     for unit_key, change in changes.items():
-        recent.keep(unit_key, change.state, batch.units[unit_key])
+        unit = batch.units[unit_key]
+        recent.keep(unit_key, change.state, unit)
+        if counts is not None:
+            counts.update((unit.experiment.name, event.kind) for event in change.events)
     return [
         batch.failed.get((experiment.id, request.unit), outcome)
         for (experiment, request), outcome in zip(work, outcomes, strict=False)

@@ -12,6 +12,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,11 +29,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Play ``arm`` for ``unit``, and tell its reward under ``id``."""
+    """Play ``arm`` for ``unit``, and tell its reward under ``id``.
+
+    Without an id it is a fallback: no service decided it, and its reward counts nowhere.
+    """
 
     id: str
     unit: str
     arm: str
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether it was not decided by a service; see `Client.ask_or`."""
+        return not self.id
 
 
 class Client:
@@ -96,6 +105,20 @@ class Client:
         body = _ask(unit, key, context, among)
         return _served(self._call("POST", self._path(experiment, "decisions"), body))
 
+    def ask_or(self, fallback: str, unit: str, *, within: float = 0.2, **asked: Any) -> Served:
+        """Ask, as `ask` does, but play ``fallback`` if no answer comes soon.
+
+        The service has ``within`` seconds for a connection, and as many for its answer; nothing is
+        sent again. It may have decided all the same: that decision stays pending, and expires if
+        the experiment has a ``reward_wait``. What is wrong with the request is raised.
+        """
+        hasty = copy(self)
+        hasty._patience, hasty._timeout = 0.0, within
+        try:
+            return hasty.ask(unit, **asked)
+        except UnavailableError:
+            return Served("", unit, fallback)
+
     def ask_all(
         self, asked: Sequence[Mapping[str, Any]], *, experiment: str | None = None
     ) -> list[Served | Error]:
@@ -110,7 +133,12 @@ class Client:
         ]
 
     def tell(self, decision: str | Served, reward: float, *, experiment: str | None = None) -> str:
-        """Tell the reward of a decision; return "told", or "late" if it can no longer count."""
+        """Tell the reward of a decision; return "told", or "late" if it can no longer count.
+
+        That of a fallback is not sent: "fallback".
+        """
+        if isinstance(decision, Served) and decision.is_fallback:
+            return "fallback"
         body = {"decision": _id(decision), "reward": reward}
         return str(self._call("POST", self._path(experiment, "rewards"), body)["status"])
 
@@ -138,7 +166,7 @@ class Client:
     ) -> dict[str, Any]:
         """Make an experiment; the same again is no change.
 
-        ``definition`` are policy, seed, late, reward_wait, default_reward and explore.
+        ``definition`` are policy, seed, late, reward_wait, default_reward, explore and control.
         """
         from fpbandits.problem.files import problem_to_toml, the_problem
 
@@ -166,6 +194,19 @@ class Client:
         path = self._path(experiment, "units", name) + (f"?{given}" if given else "")
         found: dict[str, Any] = self._call("GET", path)
         return found
+
+    def report(self, *, experiment: str | None = None) -> dict[str, Any]:
+        """Return how an experiment does, by arm and by likeliest model, and against its control."""
+        found: dict[str, Any] = self._call("GET", self._path(experiment, "report"))
+        return found
+
+    def erase(self, unit: str, *, experiment: str | None = None) -> None:
+        """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
+        self._call("DELETE", self._path(experiment, "units", unit))
+
+    def delete(self, *, experiment: str | None = None) -> None:
+        """Delete an experiment with its units and its log, for good."""
+        self._call("DELETE", self._path(experiment))
 
     def log(self, after: int = 0, *, experiment: str | None = None) -> Iterator[dict[str, Any]]:
         """Yield every event after a position in the log, in order; without retries."""
@@ -250,6 +291,8 @@ def _ask(
 
 
 def _id(decision: str | Served) -> str:
+    if isinstance(decision, Served) and decision.is_fallback:
+        raise InputError(f"no service decided to play {quote(decision.arm)}: it was the fallback")
     return decision.id if isinstance(decision, Served) else decision
 
 

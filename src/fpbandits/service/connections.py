@@ -12,32 +12,34 @@ from contextlib import suppress
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-LARGEST_HEAD = 2**16
-"""Bytes of a request before its body: its line and its headers."""
+from fpbandits.service.settings import Settings
 
-REQUEST_SECONDS = 30.0
-"""Seconds from a connection, or the first byte of its next request, until the request is there."""
-
-MOST_CONNECTIONS = 5_000
 _OTHER_FILES = 200
-"""Connections that may be open; and the files that a server has open beside them."""
+"""Files that a server has open beside its connections."""
 
 
-def most_connections() -> int:
+def limited_protocol(settings: Settings) -> type[LimitedProtocol]:
+    """Return the protocol with the limits of some settings, as far as the process allows."""
+    most = most_connections(settings.most_connections)
+    return type("Protocol", (LimitedProtocol,), {"settings": settings, "most_connections": most})
+
+
+def most_connections(most: int) -> int:
     """Let the process open as many files as it may; return how many connections that allows."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(1, min(MOST_CONNECTIONS, soft - _OTHER_FILES))
+        return most
+    return max(1, min(most, soft - _OTHER_FILES))
 
 
 class LimitedProtocol(HttpToolsProtocol):
     """Uvicorn's protocol with the limits of this module."""
 
-    most_connections = MOST_CONNECTIONS
+    settings = Settings()
+    most_connections = settings.most_connections
 
     _head: int | None = 0
     _timer: TimerHandle | None = None
@@ -60,7 +62,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
-        if self._head is not None and self._head > LARGEST_HEAD:
+        if self._head is not None and self._head > self.settings.largest_head:
             self._refuse(431)
 
     def on_message_begin(self) -> None:
@@ -82,7 +84,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _wait(self) -> None:
         if self._timer is None:
-            self._timer = self.loop.call_later(REQUEST_SECONDS, self._refuse, 408)
+            seconds = self.settings.request_seconds
+            self._timer = self.loop.call_later(seconds, self._refuse, 408)
 
     def _wait_no_longer(self) -> None:
         if self._timer is not None:

@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 from fpbandits.agent import state as agent_state
 from fpbandits.agent.agent import Agent, Late
+from fpbandits.core.checks import known_name
 from fpbandits.core.renamed import rename_old_options
 from fpbandits.engine.policy import Policy
 from fpbandits.errors import (
+    ConflictError,
     InputError,
     TooLargeError,
     UnavailableError,
@@ -38,16 +40,17 @@ from fpbandits.policies import DEFAULT
 from fpbandits.policies.parsing import package_policy
 from fpbandits.problem.files import problem_from_toml
 from fpbandits.problem.problem import Problem
+from fpbandits.service.control import Control
 from fpbandits.service.messages import DEFINITION, Definition, short_name
+from fpbandits.service.settings import Settings
 
 STATES = agent_state.SCHEMA
 """The schema of units' states, which are their agents' own."""
 
 OPEN, CLOSED, MIGRATING, ADOPTING = "open", "closed", "migrating", "adopting"
-"""Statuses: it takes requests; no more; not yet, while `migrate` or `adopt` is at work."""
-
-MOST_MEANS = 1_000_000
-"""Models × arms × contexts of an experiment."""
+DELETING = "deleting"
+"""Statuses: it takes requests; rewards only; not yet, while `migrate` or `adopt` is at work; never
+again."""
 
 
 class Stamp(NamedTuple):
@@ -103,6 +106,8 @@ class Experiment:
     reward_wait, default_reward
         After so many seconds, a decision without a reward counts as this reward, or is forgotten if
         there is none. None: its reward may come at any time.
+    control
+        Units that always get one arm, if there are any.
     definition
         All of it, as JSON.
     revision, states
@@ -110,6 +115,8 @@ class Experiment:
         units' states.
     status, stamp
         Whether it takes requests, and which experiment of a store it is.
+    most_pending
+        Pending decisions that a unit may have.
     """
 
     name: str
@@ -122,15 +129,18 @@ class Experiment:
     definition: str
     revision: int
     explore: float = 0.0
+    control: Control | None = None
     states: int = STATES
     status: str = OPEN
     stamp: Stamp = NOT_KEPT
+    most_pending: int = Settings.most_pending
 
     @classmethod
     def from_definition(cls, name: str, definition: str) -> Experiment:
         """Return the experiment that a definition describes, with the rule's present revision."""
         fields = json.loads(definition)
         fields["problem"] = problem_from_toml(fields["problem"], name)
+        fields["control"] = Control.of(definition)
         policy = fields["policy"] = package_policy(rename_old_options(fields["policy"]))
         return cls(name=name, definition=definition, revision=policy.revision, **fields)
 
@@ -157,6 +167,8 @@ class Experiment:
     def check_serving(self) -> None:
         """Raise an error unless this version may change the experiment's units."""
         who = quote(self.name)
+        if self.status == DELETING:
+            raise ConflictError(f"{who} is being deleted")
         if self.status in (MIGRATING, ADOPTING):
             raise UnavailableError(f"{who} is {self.status}, and takes requests when that is done")
         if not self.is_current:
@@ -169,13 +181,35 @@ class Experiment:
 
     def stored(self, kept: Kept) -> Experiment:
         """Return the same experiment as a store keeps it; what is prepared is shared."""
-        found = replace(self, **kept.changing())
+        return self._changed(**kept.changing())
+
+    def limited(self, most_pending: int) -> Experiment:
+        """Return the same experiment with another limit; what is prepared is shared."""
+        return self._changed(most_pending=most_pending)
+
+    def _changed(self, **changes: Any) -> Experiment:
+        found = replace(self, **changes)
         vars(found)["_first"] = self._first
         return found
 
     def agent(self, unit: str, own_state: str | None = None) -> Agent:
         """Return the agent of a unit: one that knows nothing yet, or as its state says."""
         return self._first.another(seed=self.seed_of(unit), own_state=own_state)
+
+    def agent_after(self, unit: str, decisions: int) -> Agent:
+        """Return the agent of a unit that was erased: it knows nothing, and its numbers go on."""
+        state = json.loads(self.agent(unit).own_state())
+        return self.agent(unit, json.dumps({**state, "next": decisions}))
+
+    def control_arm(self, unit: str, among: Sequence[str] | None = None) -> str | None:
+        """Return the arm that a unit of the control group gets; None for other units.
+
+        Also None where not all arms are eligible, and that one is not: then the policy decides.
+        """
+        control = self.control
+        if control is None or (among is not None and control.arm not in among):
+            return None
+        return control.arm if control.has(unit) else None
 
     def seed_of(self, unit: str) -> int:
         """Return the seed of a unit's agent."""
@@ -223,7 +257,9 @@ class Experiment:
         return Agent(self.problem, self.policy, late=self.late, explore=self.explore)
 
 
-def checked_experiment(name: object, body: object) -> Experiment:
+def checked_experiment(
+    name: object, body: object, *, most_means: int = Settings.most_means
+) -> Experiment:
     """Return the experiment that someone asks for, or say what is wrong with it.
 
     A decision is made and every default reward is observed once, so that what cannot work is
@@ -241,7 +277,10 @@ def checked_experiment(name: object, body: object) -> Experiment:
     definition = asked._replace(policy=str(policy))._asdict()
     with within("problem"):
         experiment = Experiment.from_definition(title, json.dumps(definition))
-        _check_size(experiment.problem)
+        _check_size(experiment.problem, most_means)
+    if experiment.control is not None:
+        with within("control"):
+            known_name("arm", experiment.control.arm, experiment.problem.arms)
     _try(experiment)
     return experiment
 
@@ -256,11 +295,11 @@ def _complete(definition: str) -> dict[str, Any]:
     return {**fields, "policy": rename_old_options(fields["policy"])}
 
 
-def _check_size(problem: Problem) -> None:
+def _check_size(problem: Problem, most: int) -> None:
     means = len(problem.models) * problem.pairs
-    if means > MOST_MEANS:
+    if means > most:
         sizes = f"{len(problem.models):,} models of {problem.pairs:,} means each"
-        raise TooLargeError(f"{sizes}: at most {MOST_MEANS:,} means are served")
+        raise TooLargeError(f"{sizes}: at most {most:,} means are served")
 
 
 def _try(experiment: Experiment) -> None:

@@ -12,6 +12,7 @@ told        when its reward came, or the default took its place
 decision    what the decision is called
 key         the caller's key, if there was one
 inherited   whether an earlier experiment decided it; see `migrate`
+control     whether the unit belongs to the control group; only where there is one
 ==========  ================================================================================
 
 Rows are unit by unit, in the order in which rewards count. Decisions that are pending or forgotten
@@ -57,6 +58,7 @@ _COLUMNS = {
     "decision": str,
     "key": str,
     "inherited": bool,
+    "control": bool,
 }
 
 Row = dict[str, Any]
@@ -140,11 +142,19 @@ def export(store: Store, experiment: str, path: Path, progress: Progress | None 
         ).at(shown(path))
     (kept,) = experiments_of(store, experiment)
     found = Experiment.from_kept(kept)
-    columns = [name for name in _COLUMNS if name != "context" or found.problem.contexts]
+    control = found.control
+    left_out = {"context"} if not found.problem.contexts else set[str]()
+    if control is None:
+        left_out.add("control")
+    columns = [name for name in _COLUMNS if name not in left_out]
     write = _write_parquet if ending == ".parquet" else _write_csv
     rewards = Rewards(found.late)
     with store.history(kept.id) as history, written_aside(path) as file:
-        rows = ([row[name] for name in columns] for row in rewards.rows(history.events()))
+        flagged = (
+            row | {"control": control is not None and control.has(row["unit"])}
+            for row in rewards.rows(history.events())
+        )
+        rows = ([row[name] for name in columns] for row in flagged)
         write(file, columns, rows, progress or (lambda rows: None))
     return rewards
 

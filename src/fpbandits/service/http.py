@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeVar
@@ -26,13 +27,16 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batcher import PATIENCE, logged
+from fpbandits.service.batcher import logged
 from fpbandits.service.batches import Outcome
+from fpbandits.service.control import Control
 from fpbandits.service.experiment import Experiment
+from fpbandits.service.logs import log_answer, request_id
 from fpbandits.service.messages import DEFINITION, EXPERIMENT, QUERY
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
 from fpbandits.service.openapi import JSON, Endpoint, html_page, openapi
 from fpbandits.service.schema import Body, parse_json
+from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import UnreadableError, status_of
 from fpbandits.service.step import Answer
 from fpbandits.service.store import Logged, Store
@@ -53,9 +57,18 @@ _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _endpoints: list[Endpoint] = []
 
 
-def make_app(store: Store, tokens: Roles | None = None, *, patience: float = PATIENCE) -> Any:
-    """Return the service as an ASGI application; without tokens, for this machine alone."""
-    backend = Backend(store, patience, Metrics())
+def make_app(
+    store: Store,
+    tokens: Roles | None = None,
+    settings: Settings | None = None,
+    **changes: Any,
+) -> Any:
+    """Return the service as an ASGI application; without tokens, for this machine alone.
+
+    ``changes`` are settings that differ from the others, or from the defaults.
+    """
+    limits = replace(settings or Settings(), **changes)
+    backend = Backend(store, limits, Metrics())
 
     async def missed(request: Request, error: Exception) -> Response:
         """Answer a path, or a method of it, that there is not."""
@@ -65,32 +78,41 @@ def make_app(store: Store, tokens: Roles | None = None, *, patience: float = PAT
         return _json({"error": words, "place": []}, error.status_code, error.headers)
 
     app = Starlette(
-        routes=[_Route(each, backend, tokens) for each in _endpoints],
+        routes=[_Route(each, backend, tokens, limits.access_log) for each in _endpoints],
         exception_handlers={HTTPException: missed},
         lifespan=backend.running,
     )
     app.router.redirect_slashes = False
+    app.state.backend = backend
     return app
 
 
 class _Route(Route):
-    """The way to an endpoint: who may call it, what goes wrong, how long it takes."""
+    """The way to an endpoint: who may call it, what goes wrong, how long it takes.
 
-    def __init__(self, endpoint: Endpoint, backend: Backend, tokens: Roles | None) -> None:
+    Every answer has the header X-Request-Id: the caller's own, or a new one.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, logs: bool
+    ) -> None:
         super().__init__(endpoint.path, endpoint.handler, methods=[endpoint.method])
-        self._endpoint, self._backend, self._tokens = endpoint, backend, tokens
+        self._endpoint, self._backend, self._tokens, self._logs = endpoint, backend, tokens, logs
         self.app = self._answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, endpoint, request = perf_counter(), self._endpoint, Request(scope, receive)
+        identity = request_id(request.headers.get("x-request-id"))
         try:
             if endpoint.role is not None:
-                authorize(self._tokens, request.headers, endpoint.role)
+                name = request.path_params.get("name")
+                authorize(self._tokens, request.headers, endpoint.role, name)
             response = await endpoint.handler(self._backend, request, **request.path_params)
         except Error as error:
             response = _failure(error)
         except Exception as error:
-            response = _failure(logged(error))
+            response = _failure(logged(error, identity))
+        response.headers["x-request-id"] = identity
         try:
             # Of an answer that was begun, only that it breaks off tells that it is not complete.
             with suppress(UnavailableError):
@@ -98,6 +120,9 @@ class _Route(Route):
         finally:
             measured = response.status_code, perf_counter() - began
             self._backend.metrics.answered(endpoint.path, endpoint.method, *measured)
+            if self._logs:
+                name = request.path_params.get("name")
+                log_answer(identity, endpoint.method, endpoint.path, name, *measured)
 
 
 def _failure(error: Error) -> Response:
@@ -249,6 +274,26 @@ async def _adopt(backend: Backend, request: Request, name: str) -> Response:
 _UNIT = f"{_EXPERIMENT}/units/{{unit:path}}"
 
 
+@_endpoint("DELETE", _EXPERIMENT, 404, 503, role="admin", answer=messages.DELETED)
+async def _delete(backend: Backend, request: Request, name: str) -> Response:
+    """Delete an experiment with its units and its log, for good."""
+    return _json(await backend.delete(name))
+
+
+@_endpoint(
+    "DELETE",
+    _UNIT,
+    404,
+    409,
+    503,
+    role="admin",
+    answer=messages.ERASED,
+)
+async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
+    """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
+    return _json(await backend.erase(name, unit))
+
+
 @_endpoint("GET", _UNIT, 404, 503, query=messages.BELIEFS, answer=messages.UNIT)
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
     """Show what is known of a unit, what it believes, and why it decides as it does."""
@@ -260,15 +305,22 @@ async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Res
     return _json(await backend.read(backend.unit, experiment, unit, context, error))
 
 
+@_endpoint("GET", f"{_EXPERIMENT}/report", 404, 503, role="admin", answer=messages.REPORT)
+async def _report(backend: Backend, request: Request, name: str) -> Response:
+    """Report how an experiment does, by arm and by likeliest model, and against its control."""
+    return _json(await backend.report(name))
+
+
 @_endpoint("GET", f"{_EXPERIMENT}/log", 404, 503, role="admin", query=QUERY, media_type=_LINES)
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
     after = QUERY["after"].check("after", request.query_params.get("after", "0"))
     experiment = await backend.read(backend.kept, name)
+    control = Control.of(experiment.definition)
 
     async def lines(logged: list[Logged]) -> AsyncIterator[bytes]:
         while logged:
-            yield "".join(_line(name, each) for each in logged).encode()
+            yield "".join(_line(name, control, each) for each in logged).encode()
             more = len(logged) == PAGE
             logged = await backend.log(experiment.id, logged[-1].seq) if more else []
 
@@ -276,10 +328,12 @@ async def _log(backend: Backend, request: Request, name: str) -> Response:
     return StreamingResponse(lines(await backend.log(experiment.id, after)), media_type=_LINES)
 
 
-def _line(experiment: str, logged: Logged) -> str:
+def _line(experiment: str, control: Control | None, logged: Logged) -> str:
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
     line["among"] = event.eligible
+    if control is not None:
+        line["control"] = unit is not None and control.has(unit)
     return json.dumps(line) + "\n"
 
 
@@ -296,7 +350,7 @@ async def _ready(backend: Backend, request: Request) -> Response:
     return _json({"status": "ok", "version": __version__})
 
 
-@_endpoint("GET", "/metrics", media_type="text/plain")
+@_endpoint("GET", "/metrics", role="metrics", media_type="text/plain")
 async def _metrics(backend: Backend, request: Request) -> Response:
     """Return numbers for Prometheus."""
     return Response(backend.metrics.text(), media_type=CONTENT_TYPE)

@@ -1,13 +1,32 @@
-"""The server's own log: one JSON per line, on standard error. Tokens and bodies are not in it."""
+"""The server's own log: one JSON per line, on standard error. Tokens and bodies are not in it.
+
+Nor are names of units: an answer is logged by the pattern of its path.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
+import secrets
 import sys
 import time
 
-_EXTRA = ("experiment", "detail", "address")
+_EXTRA = (
+    "request",
+    "method",
+    "route",
+    "experiment",
+    "status",
+    "milliseconds",
+    "detail",
+    "address",
+)
+
+_ID = re.compile(r"[!-~]{1,128}")
+"""What is taken for the id of a request: printable and short."""
+
+_logger = logging.getLogger("fpbandits.service")
 
 
 class JsonFormatter(logging.Formatter):
@@ -20,10 +39,25 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        line |= {name: getattr(record, name) for name in _EXTRA if hasattr(record, name)}
+        extra = ((name, getattr(record, name, None)) for name in _EXTRA)
+        line |= {name: value for name, value in extra if value is not None}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line)
+
+
+def request_id(given: str | None) -> str:
+    """Return the id that the caller gave a request, or a new one if that will not do."""
+    return given if given and _ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def log_answer(
+    request: str, method: str, route: str, experiment: str | None, status: int, seconds: float
+) -> None:
+    """Log an answer."""
+    extra = {"request": request, "method": method, "route": route, "experiment": experiment}
+    took = {"status": status, "milliseconds": round(seconds * 1000, 1)}
+    _logger.info("answered", extra={**extra, **took})
 
 
 def log_to_stderr() -> None:

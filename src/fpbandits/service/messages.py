@@ -6,6 +6,7 @@ A field's rule says how it is checked, and what OpenAPI says of it; see `schema`
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, get_args
 
 from fpbandits.agent.agent import Late
@@ -109,6 +110,15 @@ def _share(field: str, value: object) -> float:
     return share
 
 
+def _control(field: str, value: object) -> object:
+    if not isinstance(value, dict) or value.keys() != {"arm", "share"}:
+        raise wrong_type(field, value, 'an object such as {"arm": "9 EUR", "share": 0.1}')
+    share = number(value["share"], "share")
+    if not 0 < share < 1:
+        raise wrong_value("share", share, "be above 0 and below 1").at(field)
+    return {"arm": _text("arm", value["arm"]), "share": share}
+
+
 def _late(field: str, value: object) -> object:
     if value not in get_args(Late):
         raise wrong_value(field, value, f"be one of {', '.join(get_args(Late))}")
@@ -147,6 +157,8 @@ SEED = Rule(_integer, _INTEGER)
 LATE = Rule(_late, {"enum": list(get_args(Late))})
 SHARE = Rule(_share, {"type": "number", "minimum": 0, "maximum": 1})
 WAIT = Rule(_wait, {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT})
+_SHARE = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+CONTROL = Rule(_control, object_schema(arm=_TEXT, share=_SHARE))
 QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
 NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
 """Parameters of addresses: after which event, or which name, to begin."""
@@ -194,7 +206,15 @@ class Expire(NamedTuple):
     unit: str
 
 
-Request = Ask | Tell | Forget | Expire
+class Erase(NamedTuple):
+    """Erase a unit: delete the events found, and those of the unit after a position in the log."""
+
+    unit: str
+    found: Sequence[int]
+    after: int
+
+
+Request = Ask | Tell | Forget | Expire | Erase
 
 
 class Definition(NamedTuple):
@@ -207,6 +227,7 @@ class Definition(NamedTuple):
     reward_wait: Annotated[float | None, WAIT] = None
     default_reward: Annotated[float | None, NUMBER] = None
     explore: Annotated[float, SHARE] = 0.0
+    control: Annotated[dict[str, Any] | None, CONTROL] = None
 
 
 ASK = Body(Ask, largest=LARGEST_BODY, most_items=MOST_ITEMS)
@@ -214,12 +235,15 @@ TELL = Body(Tell, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 FORGET = Body(Forget, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 DEFINITION = Body(Definition, largest=LARGEST_DEFINITION)
 
-_OBJECT, _OR_NOTHING = {"type": "object"}, {"type": ["object", "null"]}
+_OBJECT, _NULL = {"type": "object"}, {"type": "null"}
+_OR_NOTHING = {"type": ["object", "null"]}
 
 # Answers:
 DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
 RESOLVED = object_schema(decision=DECISION.schema, status={"enum": ["told", "forgotten", "late"]})
-_STATUSES = {"enum": ["open", "closed", "migrating", "adopting"]}
+ERASED = object_schema(unit=NAME.schema, status={"enum": ["erased"]})
+DELETED = object_schema(name=NAME.schema, status={"enum": ["deleted"]})
+_STATUSES = {"enum": ["open", "closed", "migrating", "adopting", "deleting"]}
 _CHANGING: dict[str, Schema] = {
     "created": NUMBER.schema,
     "status": _STATUSES,
@@ -245,6 +269,17 @@ UNIT = object_schema(
     best_arm=_OR_NOTHING,
     verdict={"type": ["string", "null"]},
     why=_OR_NOTHING,
+)
+_COUNTED = "units decisions rewards pending expired forgotten late erased looked_at misfits blocked"
+REPORT = object_schema(
+    experiment=NAME.schema,
+    status=_STATUSES,
+    **dict.fromkeys(_COUNTED.split(), _INTEGER),
+    mean_reward={"anyOf": [NUMBER.schema, _NULL]},
+    arms=_OBJECT,
+    models=_OBJECT,
+    control={"anyOf": [_OBJECT, _NULL]},
+    over_time={"type": "array", "items": _OBJECT},
 )
 _FAILED: dict[str, Schema] = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
 FAILURE = object_schema(**_FAILED)

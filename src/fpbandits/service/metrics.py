@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -12,6 +12,10 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 _REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+
+
+Kind = tuple[str, str]
+"""An experiment's name, and a kind of event."""
 
 
 class Metrics:
@@ -44,6 +48,12 @@ class Metrics:
             buckets=_SECONDS,
             registry=own,
         )
+        self._events = Counter(
+            "fpbandits_events",
+            "Events that this server added to the log.",
+            ("experiment", "kind"),
+            registry=own,
+        )
         self._waiting = Gauge(
             "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=own
         )
@@ -62,10 +72,12 @@ class Metrics:
         """Ask for the length of the queue whenever it is looked at."""
         self._waiting.set_function(waiting)
 
-    def committed(self, requests: int, seconds: float) -> None:
-        """Count a transaction."""
+    def committed(self, requests: int, seconds: float, events: Mapping[Kind, int]) -> None:
+        """Count a transaction, and its events by experiment and kind."""
         self._together.observe(requests)
         self._transactions.observe(seconds)
+        for (experiment, kind), count in events.items():
+            self._events.labels(experiment, kind).inc(count)
 
     def text(self) -> bytes:
         """Return all of it as Prometheus reads it."""

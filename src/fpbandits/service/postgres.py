@@ -40,7 +40,6 @@ from fpbandits.service.store import (
     Change,
     History,
     Keys,
-    Logged,
     Rebuilt,
     StaleError,
     Store,
@@ -200,15 +199,18 @@ class PostgresStore(Store):
         left_out = list(without), *_columns(list(without_units), 2)
         return [(experiment, unit) for experiment, unit in self._read("due", *left_out, most)]
 
-    def log(self, experiment: int, after: int, most: int) -> list[Logged]:
+    def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
         with self._reader_at_work() as reader:
             # In this order: what is written after the first question has larger numbers, and what
             # was finished before the second is there for the third.
             ((last,),) = reader.execute(SQL["last"]).fetchall()
             ((complete,),) = reader.execute(SQL["complete"]).fetchall()
             upto = last if complete is None else min(last, complete)
-            rows = reader.execute(SQL["log"], (experiment, after, upto, most)).fetchall()
-        return [Logged(seq, unit, Event(*event)) for seq, unit, *event in rows]
+            return reader.execute(SQL[name], (experiment, after, upto, most)).fetchall()
+
+    def _change(self, name: str, *values: Any) -> int:
+        with self._reader_at_work() as reader:
+            return reader.execute(SQL[name], values).rowcount
 
     def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._reader_at_work() as reader:
@@ -303,6 +305,10 @@ class _PostgresTransaction(Transaction):
             for event in change.events
         ]
         with self._writer.pipeline():
+            for change in self._changes:
+                if change.erase is not None:
+                    erased = list(change.erase.found), change.experiment, change.erase.after
+                    self._writer.execute(SQL["erase"], (*erased, change.id))
             if states:
                 self._writer.execute(SQL["change_units"], _columns(states, 4))
             if events:
@@ -326,13 +332,13 @@ class _PostgresHistory(History):
         self._connection, self._id = connection, id
 
     def events(self) -> Iterator[tuple[str, Event]]:
-        for unit, *event in self._streamed("by_unit"):
+        for unit, *event in self.rows("by_unit"):
             yield unit, Event(*event)
 
     def states(self) -> Iterator[tuple[str, int, str | None]]:
-        return ((name, steps, state) for name, steps, state in self._streamed("states"))
+        return self.rows("states")
 
-    def _streamed(self, name: str) -> Iterator[tuple[Any, ...]]:
+    def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         with self._connection.cursor(name) as cursor:
             cursor.itersize = 10_000
-            yield from cursor.execute(SQL[name], (self._id,))
+            yield from cursor.execute(SQL[name], (self._id, *values))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
+from types import FrameType
 
 from fpbandits.core.extras import needed_for
 from fpbandits.errors import InputError, quote
+from fpbandits.service.settings import Settings
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import TokenFile, is_loopback
-
-GRACE = 10
-"""Seconds that requests under way have to finish when the server is stopped."""
 
 YOUNG = 50_000
 """New objects after which Python's garbage collector runs. Requests leave no cycles behind, and at
@@ -22,13 +24,22 @@ Python's default of 700 a tenth of a server's time went into looking for some.""
 
 
 def run_server(
-    store: str, host: str, port: int, token_file: Path | None, ready: Callable[[str], None]
+    store: str,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    ready: Callable[[str], None],
+    settings: Settings | None = None,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; ``ready`` is called with the address."""
+    """Serve until Ctrl-C or SIGTERM; ``ready`` is called with the address.
+
+    After SIGTERM the server goes on for a while, and says that it is not ready: so whoever shares
+    out requests has sent them elsewhere before it stops.
+    """
     with needed_for("serving", "serve"):
         import uvicorn
 
-        from fpbandits.service.connections import LimitedProtocol, most_connections
+        from fpbandits.service.connections import limited_protocol
         from fpbandits.service.http import make_app
     from fpbandits.service.logs import log_to_stderr
 
@@ -38,29 +49,45 @@ def run_server(
             "one), or serve on 127.0.0.1"
         )
     tokens = None if token_file is None else TokenFile(token_file)
-    LimitedProtocol.most_connections = most_connections()
+    limits = settings or Settings()
     listening = _listening(host, port)
     with listening:
-        app = make_app(open_store(store, make=True), tokens)
+        opened = open_store(store, make=True, patience=limits.store_patience)
+        app = make_app(opened, tokens, limits)
         log_to_stderr()
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
         config = uvicorn.Config(
             app,
-            http=LimitedProtocol,
+            http=limited_protocol(limits),
             ws="none",
             proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=math.ceil(limits.stop_seconds),
             lifespan="on",
         )
+
+        class Server(uvicorn.Server):
+            """A server that is not ready for a while before it stops."""
+
+            def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+                """Stop, after SIGTERM in a while, at the second signal at once."""
+                draining, app.state.backend.draining = app.state.backend.draining, True
+                if sig != signal.SIGTERM or draining or not limits.drain_seconds:
+                    super().handle_exit(sig, frame)
+                    return
+                # A daemon: if another signal is quicker, nobody waits for it.
+                stop = Timer(limits.drain_seconds, super().handle_exit, (sig, frame))
+                stop.daemon = True
+                stop.start()
+
         ready(address)
         gc.set_threshold(YOUNG)
         gc.freeze()  # what is there by now stays: it need not be looked through again and again
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            Server(config).run(sockets=[listening])
         finally:
             logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
 

@@ -28,7 +28,6 @@ from fpbandits.service.store import (
     Change,
     History,
     Keys,
-    Logged,
     Rebuilt,
     StaleError,
     Store,
@@ -274,10 +273,13 @@ class SqliteStore(Store):
             values = {"now": now, "most": most, **left_out}
             return self._reader.execute(self._sql["due"], values).fetchall()
 
-    def log(self, experiment: int, after: int, most: int) -> list[Logged]:
+    def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
         # Whoever writes is alone: what is committed later has a larger number.
-        rows = self._read("log", experiment, after, most)
-        return [Logged(seq, unit, Event(*event)) for seq, unit, *event in rows]
+        return self._read(name, experiment, after, most)
+
+    def _change(self, name: str, *values: Any) -> int:
+        with self._administering() as writer:
+            return writer.execute(self._sql[name], values).rowcount
 
     def _read(self, name: str, *values: Any) -> list[Any]:
         with _failing(self._path), self._reading:
@@ -344,6 +346,12 @@ class _SqliteTransaction(Transaction):
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.erase is not None:
+                found = ((seq,) for seq in change.erase.found)
+                self._writer.executemany(self._sql["delete_event"], found)
+                since = change.experiment, change.erase.after, change.id
+                self._writer.execute(self._sql["delete_since"], since)
         self._writer.executemany(
             self._sql["change_unit"],
             [(change.steps, change.state, change.due, change.id) for change in changes],
@@ -367,4 +375,7 @@ class _SqliteHistory(History):
             yield unit, Event(*event)
 
     def states(self) -> Iterator[tuple[str, int, str | None]]:
-        yield from self._connection.execute(self._sql["states"], (self._id,))
+        return self.rows("states")
+
+    def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        yield from self._connection.execute(self._sql[name], (self._id, *values))

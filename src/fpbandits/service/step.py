@@ -14,6 +14,7 @@ expired  ``reward_wait`` had passed: the default reward counts, or it is forgott
 late     its reward came after that, and does not count
 observed history that another experiment decided; see `migrate`
 clock    the database's clock had gone back: pending decisions expire ``reward_wait`` from now
+erased   all events before it were deleted, and the unit knows nothing; its numbers go on
 ======== ======================================================================================
 
 Decisions of a unit are numbered from 0, its events from 1. A decision expires at the first touch of
@@ -33,10 +34,10 @@ from fpbandits import __version__
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError, InputError, Place, UnknownError, quote
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.messages import Ask, Expire, Forget, Request, Tell, decision_name
+from fpbandits.service.messages import Ask, Erase, Expire, Forget, Request, Tell, decision_name
 from fpbandits.service.statuses import MissingError
 
-DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK = KINDS = (
+DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK, ERASED = KINDS = (
     "decision",
     "reward",
     "forgot",
@@ -44,12 +45,12 @@ DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK = KINDS = (
     "late",
     "observed",
     "clock",
+    "erased",
 )
 ADOPTED, CLOSED, REOPENED = EXPERIMENT_KINDS = "adopted", "closed", "reopened"
 """What happens to an experiment: another revision of its rule, no more requests, requests again."""
 
-MOST_PENDING = 10_000
-"""Pending decisions of a unit: each is read and written whenever the unit is touched."""
+_ERASED = "was erased: its reward can no longer count"
 
 CLOCK_TOLERANCE = 1.0
 """Seconds by which a clock may go back without a remark."""
@@ -65,8 +66,8 @@ class Event(NamedTuple):
     kind
         What happened.
     number
-        The decision concerned. Of what was observed, its index in the history; of a change of
-        revision, the new one.
+        The decision concerned. Of what was observed, its index in the history; of a unit that was
+        erased, how many decisions it had had; of a change of revision, the new one.
     key, arm, context, probability
         Of a decision: why the same request gets the same one, and what was decided; of what was
         observed, what another experiment decided. The
@@ -175,6 +176,7 @@ class Unit:
     ) -> None:
         """Begin a transaction: there are no events of this one yet."""
         self.events: list[Event] = []
+        self.erase: Erase | None = None
         self._decided, self._resolutions = decided, resolutions
 
     def packed(self) -> str:
@@ -198,6 +200,8 @@ class Unit:
                 return self._forget(request.decision[1], now)
             case Expire():
                 return {}
+            case Erase():
+                return self._erase(request, now)
 
     def observe(self, row: Mapping[str, Any], number: int) -> None:
         """Take in a reward of a decision that another experiment made; see `export`."""
@@ -218,15 +222,21 @@ class Unit:
                     about=("key",),
                 )
             return self._decision(event)
-        if self._pending >= MOST_PENDING:
+        if self._pending >= self.experiment.most_pending:
             full = (
                 f"{quote(self.name)} has {self._pending:,} pending decisions, the most there may be"
             )
             advice = "send their rewards, forget them, or define reward_wait"
             raise ConflictError(f"{full}: {advice}", about=(("unit", self.name),))
-        decision = self.agent.ask(request.context, request.among)
+        control = self.experiment.control_arm(self.name, request.among)
+        if control is None:
+            decision = self.agent.ask(request.context, request.among)
+            arm, probability = decision.arm, decision.probability
+        else:
+            decision = self.agent.follow(control, request.context, request.among)
+            arm, probability = control, 1.0
         self._pending += 1
-        decided = request.key, decision.arm, request.context, decision.probability
+        decided = request.key, arm, request.context, probability
         among = None if request.among is None else _as_json(request.among)
         event = self._note(DECISION, decision.id, now, None, decided, among)
         if request.key is not None:
@@ -259,6 +269,8 @@ class Unit:
         if first is not None and first.reward != reward:
             before = f"has the reward {first.reward!r} already, and now came {reward!r}"
             raise self._conflict(number, f"{before}: the first one stays")
+        if not earlier:
+            raise self._conflict(number, _ERASED)
         if FORGOT in earlier:
             raise self._conflict(number, "was forgotten: its reward can no longer count")
         if first is None:
@@ -276,6 +288,8 @@ class Unit:
             raise self._unknown(number) from None
         except ConflictError:
             earlier = self._resolutions_of(number)
+            if not earlier:
+                raise self._conflict(number, _ERASED) from None
             if REWARD in earlier:
                 rewarded = "has its reward already: it cannot be forgotten"
                 raise self._conflict(number, rewarded) from None
@@ -283,6 +297,20 @@ class Unit:
         self._resolve(number)
         self._note(FORGOT, number, now)
         return self._status(number, "forgotten")
+
+    def _erase(self, request: Erase, now: float) -> Answer:
+        if not self.steps:
+            unknown = f"unknown unit {quote(self.name)}: nothing was decided for it yet"
+            raise MissingError(unknown, about=(("unit", self.name),))
+        decisions = json.loads(self.agent.own_state())["next"]
+        empty = self.experiment.agent_after(self.name, decisions)
+        # A unit that was erased and has not been asked for since has one event, its tombstone.
+        if len(request.found) > 1 or self.agent.own_state() != empty.own_state():
+            self.agent, self._due, self._pending = empty, deque(), 0
+            self.erase, self._decided, self._resolutions = request, {}, lambda number: ()
+            self.events = []
+            self._note(ERASED, decisions, now)
+        return {"unit": self.name, "status": "erased"}
 
     def _expire(self, now: float) -> None:
         wait = self.experiment.reward_wait

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -24,11 +25,15 @@ from urllib.parse import urlsplit
 from fpbandits.core.checks import checked_path
 from fpbandits.errors import InputError, StorageError, UnavailableError, quote
 from fpbandits.service.experiment import OPEN, Kept, Stamp
+from fpbandits.service.messages import Erase
 from fpbandits.service.step import Event, Unit
 
 KIND, SCHEMA = "fpbandits store", 3
 PATIENCE = 3.0
 """Seconds that a store waits for a database or for a lock, before it is unavailable."""
+
+_AT_ONCE = 5_000
+"""Events that are looked through or deleted in one transaction."""
 
 EVERY = 1_000_000
 """More experiments than any store has."""
@@ -61,11 +66,13 @@ class Change(NamedTuple):
     state: str
     due: float | None
     events: Sequence[Event]
+    erase: Erase | None = None
 
     @classmethod
     def of(cls, id: int, unit: Unit) -> Change:
         """Return what became of the unit with this number."""
-        return cls(unit.experiment.id, id, unit.steps, unit.packed(), unit.due, unit.events)
+        packed = unit.packed(), unit.due
+        return cls(unit.experiment.id, id, unit.steps, *packed, unit.events, unit.erase)
 
 
 class Logged(NamedTuple):
@@ -127,7 +134,8 @@ class Store(ABC):
       experiments, in this process or another. Units are locked in the order of their keys, so there
       is no deadlock.
     - A key of a unit has one decision at the most, and a decision one event of each other kind.
-    - Events are never changed. ``seq`` grows with every event of a unit, and whoever has read the
+    - Events are never changed, but for keys that are forgotten, and deleted only with their unit or
+      experiment. ``seq`` grows with every event of a unit, and whoever has read the
       log up to some ``seq`` will never find an event before it that is new.
     - Whatever the database does, a call ends: with a result, or with an `UnavailableError` after
       some `PATIENCE`. After that the store may be used again.
@@ -203,8 +211,46 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[tuple[Any, ...]]:
+        """Return rows of an experiment's log after a position, as far as it is complete."""
+
     def log(self, experiment: int, after: int, most: int) -> list[Logged]:
         """Return the events of an experiment after a position in the log, in order."""
+        rows = self._read_log("log", experiment, after, most)
+        return [Logged(seq, unit, Event(*event)) for seq, unit, *event in rows]
+
+    def find_events(self, unit_key: UnitKey) -> Erase:
+        """Find the events of a unit, to be erased: a pass over the experiment's log."""
+        unit, found, after = self.unit(unit_key), list[int](), 0
+        while unit and (page := self._read_log("log_units", unit_key[0], after, _AT_ONCE)):
+            found += [seq for seq, owner in page if owner == unit.id]
+            after = page[-1][0]
+        return Erase(unit_key[1], found, after)
+
+    @abstractmethod
+    def _change(self, name: str, *values: Any) -> int:
+        """Run a statement beside the thread that writes; return how many rows it changed."""
+
+    def delete_some(self, experiment: int) -> bool:
+        """Delete some of an experiment that takes no requests; return whether more is left."""
+        for name in ("delete_events", "delete_units"):
+            if self._change(name, experiment, _AT_ONCE):
+                return True
+        self._change("delete_experiment", experiment)
+        return False
+
+    def forget_keys(self, after: int, before: float) -> int | None:
+        """Forget some keys of decisions made ``before`` a time, from a position in the log on.
+
+        Returns the position to go on from, or None where there are no such decisions any more.
+        """
+        times = self._read("times", after, _AT_ONCE)
+        old = list(takewhile(lambda row: row[1] < before, times))
+        if not old:
+            return None
+        upto = int(old[-1][0])
+        self._change("forget_keys", after, upto)
+        return upto
 
     @abstractmethod
     def history(self, experiment: int) -> AbstractContextManager[History]:
@@ -225,6 +271,10 @@ class History(ABC):
     @abstractmethod
     def states(self) -> Iterator[tuple[str, int, str | None]]:
         """Yield units, how many events they had, and their states, in the order of `events`."""
+
+    @abstractmethod
+    def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a statement about the experiment."""
 
 
 def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> Store:

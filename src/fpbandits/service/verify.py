@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import isclose
 from operator import itemgetter
@@ -23,6 +23,7 @@ from fpbandits.service.messages import decision_name
 from fpbandits.service.step import (
     CLOCK,
     DECISION,
+    ERASED,
     EXPIRED,
     FORGOT,
     KINDS,
@@ -48,6 +49,8 @@ class Verification:
     ----------
     decisions, units, events
         How many there are.
+    erased
+        Units whose first event is that all before it were deleted.
     unchecked
         Decisions of another revision of the rule than this version has.
     differences, shown
@@ -59,6 +62,7 @@ class Verification:
     decisions: int = 0
     unchecked: int = 0
     units: int = 0
+    erased: int = 0
     events: int = 0
     differences: int = 0
     impossible: int = 0
@@ -156,6 +160,11 @@ def follow(
     agent, due, count = experiment.agent(unit), Due(), 0
     wait = experiment.reward_wait
     for event in events:
+        if event.kind == ERASED:
+            if count:
+                found.differs(f"{experiment.name}: {unit}: it was erased, and has earlier events")
+            agent, count = experiment.agent_after(unit, event.number), event.step - 1
+            found.erased += 1
         count += 1
         found.events += 1
         if event.step != count:
@@ -181,6 +190,9 @@ def _take(
     if event.kind == DECISION:
         found.decisions += 1
         decision = agent.follow(event.arm or "", event.context, event.eligible)
+        control = experiment.control_arm(unit, event.eligible)
+        if control is not None:
+            decision = replace(decision, arm=control, probability=1.0)
         where = f"{experiment.name}: {decision_name(unit, event.number)}"
         if event.revision != experiment.policy.revision:
             found.unchecked += 1

@@ -149,3 +149,52 @@ WHERE events.experiment = %s ORDER BY unit, step
 
 -- name: states
 SELECT name, steps, state FROM fpbandits.units WHERE experiment = %s ORDER BY id
+
+-- name: log_units
+SELECT seq, unit FROM fpbandits.events
+WHERE experiment = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s
+
+-- name: erase
+DELETE FROM fpbandits.events
+WHERE seq = ANY(%s::bigint[]) OR (experiment = %s AND seq > %s AND unit = %s)
+
+-- name: delete_events
+DELETE FROM fpbandits.events
+WHERE seq IN (SELECT seq FROM fpbandits.events WHERE experiment = %s LIMIT %s)
+
+-- name: delete_units
+DELETE FROM fpbandits.units
+WHERE id IN (SELECT id FROM fpbandits.units WHERE experiment = %s LIMIT %s)
+
+-- name: delete_experiment
+DELETE FROM fpbandits.experiments WHERE id = %s
+
+-- name: times
+SELECT seq, time FROM fpbandits.events WHERE seq > %s ORDER BY seq LIMIT %s
+
+-- name: forget_keys
+UPDATE fpbandits.events SET key = NULL WHERE seq > %s AND seq <= %s AND key IS NOT NULL
+
+-- name: names
+SELECT id, name FROM fpbandits.units WHERE experiment = %s ORDER BY id
+
+-- name: some_states
+SELECT name, state FROM fpbandits.units WHERE experiment = %s AND state IS NOT NULL AND id %% %s = 0
+
+-- name: count_kinds
+SELECT kind, count(*) FROM fpbandits.events WHERE experiment = %s GROUP BY kind
+
+-- name: by_unit_and_arm
+SELECT decided.unit, decided.arm, count(*), count(told.reward), coalesce(sum(told.reward), 0)
+FROM fpbandits.events AS decided LEFT JOIN fpbandits.events AS told
+    ON told.unit = decided.unit AND told.number = decided.number AND told.kind <> 'decision'
+    AND told.kind IN ('reward', 'expired')
+WHERE decided.experiment = %s AND decided.kind = 'decision'
+GROUP BY decided.unit, decided.arm
+
+-- name: rewards_since
+SELECT unit, count(*), sum(reward), max(seq), max(time) FROM (
+    SELECT unit, reward, seq, time FROM fpbandits.events
+    WHERE experiment = %s AND seq > %s AND kind IN ('reward', 'expired') AND reward IS NOT NULL
+    ORDER BY seq LIMIT %s
+) AS newer GROUP BY unit

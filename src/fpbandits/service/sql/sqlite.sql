@@ -86,3 +86,51 @@ WHERE events.experiment = ? ORDER BY unit, step
 
 -- name: states
 SELECT name, steps, state FROM units WHERE experiment = ? ORDER BY id
+
+-- name: log_units
+SELECT seq, unit FROM events WHERE experiment = ? AND seq > ? ORDER BY seq LIMIT ?
+
+-- name: delete_event
+DELETE FROM events WHERE seq = ?
+
+-- name: delete_since
+DELETE FROM events WHERE experiment = ? AND seq > ? AND unit = ?
+
+-- name: delete_events
+DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE experiment = ? LIMIT ?)
+
+-- name: delete_units
+DELETE FROM units WHERE id IN (SELECT id FROM units WHERE experiment = ? LIMIT ?)
+
+-- name: delete_experiment
+DELETE FROM experiments WHERE id = ?
+
+-- name: times
+SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?
+
+-- name: forget_keys
+UPDATE events SET key = NULL WHERE seq > ? AND seq <= ? AND key IS NOT NULL
+
+-- name: names
+SELECT id, name FROM units WHERE experiment = ? ORDER BY id
+
+-- name: some_states
+SELECT name, state FROM units WHERE experiment = ? AND state IS NOT NULL AND id % ? = 0
+
+-- name: count_kinds
+SELECT kind, count(*) FROM events WHERE experiment = ? GROUP BY kind
+
+-- name: by_unit_and_arm
+SELECT decided.unit, decided.arm, count(*), count(told.reward), coalesce(sum(told.reward), 0)
+FROM events AS decided LEFT JOIN events AS told
+    ON told.unit = decided.unit AND told.number = decided.number AND told.kind <> 'decision'
+    AND told.kind IN ('reward', 'expired')
+WHERE decided.experiment = ? AND decided.kind = 'decision'
+GROUP BY decided.unit, decided.arm
+
+-- name: rewards_since
+SELECT unit, count(*), sum(reward), max(seq), max(time) FROM (
+    SELECT unit, reward, seq, time FROM events
+    WHERE experiment = ? AND seq > ? AND kind IN ('reward', 'expired') AND reward IS NOT NULL
+    ORDER BY seq LIMIT ?
+) AS newer GROUP BY unit
