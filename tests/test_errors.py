@@ -165,8 +165,8 @@ def test_of_very_many_names_the_nearest_are_named_and_all_are_counted() -> None:
     assert str(near).endswith("? There are 50,000")
     assert str(far).endswith("'user 6', 'user 7', … (50,000 in all)")
     assert max(len(str(near)), len(str(far))) < 200
-    assert str(unknown("model", "?", known[:20])).endswith("'user 18', 'user 19'")
-    assert str(unknown("model", "?", known[:21])).endswith("'user 7', … (21 in all)")
+    assert str(unknown("model", "?", known[:24])).endswith("'user 22', 'user 23'")
+    assert str(unknown("model", "?", known[:25])).endswith("'user 7', … (25 in all)")
 
 
 def test_names_that_do_not_fit_are_left_out() -> None:

@@ -30,7 +30,7 @@ from difflib import SequenceMatcher
 from itertools import islice
 from typing import Self
 
-_MOST_LISTED = 20
+_MOST_LISTED = 24
 """If there are more choices than this, a message gives the nearest and the number of all."""
 
 RENAMED = {

@@ -20,7 +20,7 @@ def test_policies_are_listed_on_one_screen(
         assert f"\n{name} " in out
     assert "frugal (default)" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
-    assert len(out.splitlines()) <= 33
+    assert len(out.splitlines()) <= 34
     rows = json.loads(run(capsys, "policies", "--json")[1])
     assert {row["name"] for row in rows} == {*POLICIES, *SMALL}
     assert [row["name"] for row in rows if row["default"]] == ["frugal"]

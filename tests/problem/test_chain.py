@@ -53,7 +53,7 @@ def test_plays_without_a_reward_move_the_truth_too() -> None:
     first, second = likelihoods([(0, 1), (1, 0)])
     exact = beliefs(PRIOR, tenths(DENSE), [nothing, first, nothing, second, nothing])
     np.testing.assert_allclose(filtered.at(5), [float(p) for p in exact], rtol=1e-12)
-    later = filtered.belief @ np.linalg.matrix_power(problem.transitions, 2000)
+    later = filtered.belief @ np.linalg.matrix_power(np.array(problem.transitions), 2000)
     np.testing.assert_allclose(filtered.at(2003), later, rtol=1e-9)
     kept = filter_of([filtered.play, filtered.belief.tolist()], problem, 5)
     assert kept.at(7).tolist() == filtered.at(7).tolist()

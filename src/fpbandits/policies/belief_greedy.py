@@ -66,7 +66,7 @@ class BeliefGreedy(LikelihoodPolicy):
     eligible = Eligible.MARKED
     leaps = False
     prepared_type = BeliefGreedyData
-    guarantee = "none: linear regret where playing well tells nothing"
+    guarantee = "none"
 
     def workspace(self, prepared: BeliefGreedyData, pairs: int) -> BeliefGreedyWork:
         fit = new_fit(prepared.theta)

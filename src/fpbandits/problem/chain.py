@@ -69,7 +69,8 @@ class Filter:
             belief, plays = belief @ np.linalg.matrix_power(moves, plays), 0
         for _ in range(plays):
             belief = belief @ moves
-        return belief / belief.sum()
+        total: float = belief.sum()  # 1, but for rounding
+        return belief / total
 
 
 def filter_of(kept: Any, problem: Problem, plays: int) -> Filter:
