@@ -85,7 +85,9 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     write_log(tmp_path / "log.csv", 60_000)
     (tmp_path / "models.toml").write_text(MODELS)
     files = [str(tmp_path / name) for name in ("log.csv", "models.toml")]
-    words = ["evaluate", *files, *WORDS, "--uniform", "--policy", "thompson-theta"]
+    # The first is interrupted; the others would take long, so that none is at its end by then.
+    names = ("thompson-theta", "ids-theta", "fp-llr", "optimist", "kl-ucb", "thompson")
+    words = ["evaluate", *files, *WORDS, "--uniform", *(f"--policy={name}" for name in names)]
     ours, theirs = pty.openpty()
     with subprocess.Popen([*COMMAND, *words], stderr=theirs, stdout=subprocess.PIPE) as process:
         os.close(theirs)
