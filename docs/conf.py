@@ -20,6 +20,7 @@ extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_design"]
 exclude_patterns = ["figures"]
 source_suffix = {".md": "myst-nb"}
 
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True

@@ -153,9 +153,8 @@ def http() -> str:
             if any("anyOf" in each["schema"] for each in body.values()):
                 parts.append("Or a list of such objects.")
             answer = operation["responses"]["200"]["content"]
-            rows = [row[:2] for row in _fields(answer)]
-            if rows:
-                parts.append(_table(("comes out", ""), rows))
+            if fields := [row[:2] for row in _fields(answer)]:
+                parts.append(_table(("comes out", ""), fields))
             parts.append(f"Statuses: {', '.join(operation['responses'])}.")
     return "\n\n".join(parts) + "\n"
 
@@ -209,7 +208,7 @@ def python() -> dict[str, str]:
     def folder(name: str) -> str:
         return str(getattr(fpbandits, name).__module__).split(".")[1]
 
-    names = sorted(fpbandits.__all__, key=folder)
+    names = sorted(dir(fpbandits), key=folder)
     return {key: _python_page(key, list(group)) for key, group in groupby(names, folder)}
 
 

@@ -1,9 +1,8 @@
 """What the commands on a page print: run, compared and refreshed.
 
-In a block of the kind ``console`` every line that begins with ``$ `` is a command, and the lines
-below it are its output; ``…`` there stands for the rest of a line or of a number. A block of the
-kind ``toml`` whose first line is ``# NAME.toml`` is saved under that name before. Commands run in an
-empty folder, in order.
+In a block that begins with ``$ `` every such line is a command, and the lines below it are its
+output; ``…`` there stands for the rest of a line or of a number. A block of the kind ``toml`` whose
+first line is ``# NAME.toml``, on any page, is a file in the folder where commands run, in order. A block of the kind ``text`` is only shown.
 
     python docs/outputs.py [PAGE …]        refresh the outputs of these pages, or of all
 """
@@ -24,10 +23,10 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(?:console)?\n(\$ .*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"^```toml\n(# (\S+\.toml)\n.*?)^```$", re.DOTALL | re.MULTILINE)
 _SERVER = "localhost:8000"
-"""The server that commands of curl and `fpb.Client` call."""
+"""The server that commands of curl call."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ class Command:
 
 
 def commands(text: str) -> Iterator[Command]:
-    """Find the commands of a page.
+    r"""Find the commands of a page.
 
-    >>> [(each.line, each.expected) for each in commands("```console\\n$ a\\nb\\n$ c\\n```\\n")]
-    [('a', 'b\\n'), ('c', '')]
+    >>> [(each.line, each.expected) for each in commands("```console\n$ a\nb\n$ c\n```\n")]
+    [('a', 'b\n'), ('c', '')]
     """
     for block in _BLOCK.finditer(text):
         found = list(re.finditer(r"^\$ (.*)\n", block[1], re.MULTILINE))
@@ -54,16 +53,17 @@ def commands(text: str) -> Iterator[Command]:
             yield Command(each[1], text[start:stop], start, stop)
 
 
-def save_files(text: str, folder: Path) -> None:
-    """Save the problem files of a page."""
-    for block in _FILE.finditer(text):
-        (folder / block[2]).write_text(block[1])
+def save_files(folder: Path) -> None:
+    """Save the problem files that pages show."""
+    for page in PAGES:
+        for block in _FILE.finditer(page.read_text()):
+            (folder / block[2]).write_text(block[1])
 
 
 def agrees(expected: str, printed: str) -> bool:
-    """Say whether a command printed what stands below it.
+    r"""Say whether a command printed what stands below it.
 
-    >>> agrees("1.2… s\\n", "1.234 s\\n"), agrees("1.2 s\\n", "1.234 s\\n")
+    >>> agrees("1.2… s\n", "1.234 s\n"), agrees("1.2 s\n", "1.234 s\n")
     (True, False)
     """
     return re.fullmatch(re.escape(expected).replace("…", ".*?"), printed) is not None
@@ -72,7 +72,10 @@ def agrees(expected: str, printed: str) -> bool:
 def run(line: str, folder: Path, server: str = _SERVER) -> str:
     """Run a command in a folder, and return what it prints."""
     line = line.replace(_SERVER, server)
-    python, paths = shlex.quote(sys.executable), f"{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}"
+    python, paths = (
+        shlex.quote(sys.executable),
+        f"{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}",
+    )
     line = re.sub(r"^(\.venv/bin/)?fpbandits\b", f"{python} -m fpbandits", line)
     line = re.sub(r"^python3? (examples/)?", lambda found: _python(python, found[1]), line)
     done = subprocess.run(
@@ -109,7 +112,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 def refreshed(text: str, folder: Path, server: str) -> str:
     """Return a page with the outputs that its commands have now."""
-    save_files(text, folder)
+    save_files(folder)
     parts, end = [], 0
     for command in commands(text):
         printed = run(command.line, folder, server)

@@ -41,7 +41,7 @@ def test_every_command_and_option_is_there(pages: dict[str, str]) -> None:
 def test_every_public_name_is_there_once(pages: dict[str, str]) -> None:
     text = "".join(page for name, page in pages.items() if name.startswith("python-"))
     named = re.findall(r"^\.\. auto(?:class|function):: fpbandits\.(\w+)$", text, re.M)
-    assert sorted(named) == sorted(fpbandits.__all__)
+    assert sorted(named) == dir(fpbandits)
     assert all(getattr(fpbandits, name).__doc__ for name in named)
 
 
