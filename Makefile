@@ -42,6 +42,17 @@ bench: .venv/installed-test
 docs: .venv/installed-docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
+outputs: .venv/installed-test
+	$(BIN)/python docs/outputs.py
+
+# PYTHON=python3.13 tries what was built with that version.
+dist: .venv/installed-dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	.ci/try-dist dist/*.whl $(PYTHON)
+	.ci/try-dist dist/*.tar.gz $(PYTHON)
+
 .venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fpbandits needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
@@ -66,6 +77,10 @@ docs: .venv/installed-docs
 	$(BIN)/pip install --quiet --editable '.[docs]'
 	@touch $@
 
+.venv/installed-dist: .venv/made constraints.txt
+	$(BIN)/pip install --quiet build twine
+	@touch $@
+
 # The browser of the lab's tests: on Debian, as root, it is installed if there is none. Elsewhere
 # these tests are skipped, and say so.
 chromium:
@@ -76,4 +91,4 @@ chromium:
 		fi
 
 clean:
-	rm -rf .venv report
+	rm -rf .venv report build dist docs/reference
