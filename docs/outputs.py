@@ -2,7 +2,8 @@
 
 In a block that begins with ``$ `` every such line is a command, and the lines below it are its
 output; ``…`` there stands for the rest of a line or of a number. A block of the kind ``toml`` whose
-first line is ``# NAME.toml``, on any page, is a file in the folder where commands run, in order. A block of the kind ``text`` is only shown.
+first line is ``# NAME.toml``, on any page, is a file in the folder where commands run, in order. A
+block of the kind ``text`` is only shown.
 
     python docs/outputs.py [PAGE …]        refresh the outputs of these pages, or of all
 """
@@ -21,7 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_ELSEWHERE = {"walk.md"}
+"""Pages whose commands need data that are not in this repository; examples/walk.py runs them."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in _ELSEWHERE),
+]
 
 _BLOCK = re.compile(r"^```(?:console)?\n(\$ .*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"^```toml\n(# (\S+\.toml)\n.*?)^```$", re.DOTALL | re.MULTILINE)
