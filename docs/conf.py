@@ -18,6 +18,7 @@ version = release = fpbandits.__version__
 
 extensions = ["myst_nb", "numpydoc", "sphinx.ext.autodoc", "sphinx_design"]
 exclude_patterns = ["figures"]
+default_role = "code"
 source_suffix = {".md": "myst-nb"}
 
 myst_enable_extensions = ["colon_fence"]
@@ -26,6 +27,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 240
 nb_execution_show_tb = True
+nb_output_stderr = "remove"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
