@@ -1,6 +1,6 @@
 """The README's figure: regret on the shop's problem, beside what no policy can avoid.
 
-The truth of each run is drawn from the prior. ``python benchmarks/record.py regret_figure`` draws
+The truth of each run is drawn from the prior. ``python benchmarks/keep.py regret_figure`` draws
 docs/figures/regret.png and records the numbers.
 """
 

@@ -1,6 +1,6 @@
 """Run a benchmark and keep what it prints, with version, date and machine, in benchmarks/results.
 
-``python benchmarks/record.py NAME [ARGUMENT …]``. Where prose is marked `<!-- measured: NAME -->`,
+``python benchmarks/keep.py NAME [ARGUMENT …]``. Where prose is marked `<!-- measured: NAME -->`,
 ``tests/test_docs.py`` looks for its numbers there.
 """
 
