@@ -1,11 +1,12 @@
 # make test: everything a change must pass.   make nightly: tests that take minutes.
 # make reproduce: the paper.   make bench: speeds.   make lab: a page to see it all.
+# make docs: the site, build/docs.   make outputs: what commands in the docs print.   make dist: a wheel, tried.
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: reproduce lab test types tests nightly bench chromium clean
+.PHONY: reproduce lab test types tests nightly bench docs outputs dist chromium clean
 
 reproduce: .venv/installed
 	$(BIN)/fpbandits reproduce
@@ -38,6 +39,20 @@ bench: .venv/installed-test
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/serve.py
 
+docs: .venv/installed-docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+outputs: .venv/installed-test
+	$(BIN)/python docs/outputs.py
+
+# PYTHON=python3.13 tries what was built with that version.
+dist: .venv/installed-dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	.ci/try-dist dist/*.whl $(PYTHON)
+	.ci/try-dist dist/*.tar.gz $(PYTHON)
+
 .venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "fpbandits needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
@@ -58,6 +73,14 @@ bench: .venv/installed-test
 	$(BIN)/pip install --quiet --editable '.[test]'
 	@touch $@
 
+.venv/installed-docs: .venv/made pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+.venv/installed-dist: .venv/made constraints.txt
+	$(BIN)/pip install --quiet build twine
+	@touch $@
+
 # The browser of the lab's tests: on Debian, as root, it is installed if there is none. Elsewhere
 # these tests are skipped, and say so.
 chromium:
@@ -68,4 +91,4 @@ chromium:
 		fi
 
 clean:
-	rm -rf .venv report
+	rm -rf .venv report build dist docs/reference

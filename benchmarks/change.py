@@ -1,4 +1,4 @@
-"""What a truth that changes costs: the table of docs/policies.md, "When the truth changes".
+"""What a truth that changes costs: the table of docs/changing.md.
 
 Mean regret at T = 10^5 if the truth changes halfway, and if it does not; so many runs as are asked
 for, 50 if nobody asks.

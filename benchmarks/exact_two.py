@@ -25,7 +25,7 @@ above where it was. It adds e^{−b} (R·t)^{−δ} (1 − 1/R), so all that fol
 
 With δ = 0 there is no limit: the plays grow by e^{−b} E₂[1 − 1/R]/E₂[ln R] per unit of ln T.
 
-``tuning.py`` prints the values for the table in docs/policies.md.
+``tuning.py`` prints the values for the table in docs/optimist.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What wrong models cost: the figures of "When the models are wrong" in docs/policies.md.
+"""What wrong models cost: the figures of docs/doubt.md.
 
 Every mean of a truth is off by 0.1, up or down: all 16 ways for four arms, each as often as the
 others, also those that are a model of Θ after all. So means are over every such truth, and standard

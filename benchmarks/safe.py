@@ -1,4 +1,4 @@
-"""What `frugal:false_alarm=0.001` protects from, and its price: figures of docs/policies.md.
+"""What `frugal:false_alarm=0.001` protects from, and its price: figures of docs/wrong-models.md.
 
 First the two examples in which a wrong model fits all that is played under it, to T = 10⁷, beside
 IMED and, with a tenth of the runs, beside the same without the option.

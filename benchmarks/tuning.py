@@ -1,4 +1,4 @@
-"""Every policy on the paper's five simulations: tables of docs/policies.md.
+"""Every policy on the paper's five simulations: tables of docs/optimist.md.
 
 What frugal and optimist lose under θ¹ of the two models is computed (see ``exact_two.py``): what
 simulation says of it is mostly luck. All else is mean regret over 4,000 runs.

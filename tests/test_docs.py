@@ -1,4 +1,7 @@
-"""The commands of docs/logs.md, the README and docs/service.md, typed in, do what stands there."""
+"""Commands of README and docs, typed in, print what stands there; measured numbers are on record.
+
+`docs/outputs.py` says what a command is, and refreshes the pages: ``make outputs``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ import importlib.util
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -19,6 +20,8 @@ import httpx
 import numpy as np
 import pytest
 from command import run
+from outputs import PAGES, ROOT, agrees, commands, save_files
+from outputs import run as run_line
 from scipy.stats import binom
 from serving import serving
 
@@ -28,68 +31,99 @@ from fpbandits.service.client import Served
 from fpbandits.service.http import make_app
 from fpbandits.service.store import open_store
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "logs.md"
-README = ROOT / "README.md"
+WITH_COMMANDS = [page for page in PAGES if any(commands(page.read_text()))]
+SLOW = re.compile(r"forecast|--runs 1000")
+"""Commands that play thousands of runs."""
+
+RESULTS = ROOT / "benchmarks" / "results"
+NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\d⁰¹²³⁴⁵⁶⁷⁸⁹])|(?<![\w.])\.\d+")
 
 
-def commands() -> list[tuple[str, list[str]]]:
-    """Return the commands of the page, each with the lines that it prints."""
-    found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```\n(.*?)```", PAGE.read_text(), re.DOTALL):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                found.append((line[2:], []))
-            else:
-                found[-1][1].append(line)
-    return found
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_every_command_prints_what_stands_there(page: Path, tmp_path: Path, served: str) -> None:
+    for command in commands(page.read_text()):
+        if "curl " in command.line and shutil.which("curl") is None:
+            pytest.skip("there is no curl here")
+        if not SLOW.search(command.line):
+            printed = run_line(command.line, tmp_path, served)
+            assert agrees(command.expected, printed), f"{command.line}\n{printed}"
+    if page.name == "logs.md":  # its Python reads what the commands wrote
+        failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+        assert (failed, tried > 5) == (0, True)
+        assert "spring: 3 types of units" in (tmp_path / "fit" / "report.html").read_text()
 
 
-def test_every_command_prints_what_stands_there(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for command, expected in commands():
-        program, *words = shlex.split(command)
-        if program == "fpbandits":
-            code, out, _ = run(capsys, *words)
-            assert code == 0
-        elif program == "python":
-            out = subprocess.check_output([sys.executable, ROOT / words[0], *words[1:]], text=True)
-        else:
-            out = subprocess.check_output([program, *words], text=True)
-        assert [line.rstrip() for line in out.splitlines()] == expected, command
-    failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
-    assert (failed, tried > 5) == (0, True)
-    page = (tmp_path / "fit" / "report.html").read_text()
-    assert "spring: 3 types of units" in page
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+def test_every_slow_command_prints_what_stands_there(page: Path, tmp_path: Path) -> None:
+    save_files(tmp_path)
+    for command in commands(page.read_text()):
+        if SLOW.search(command.line):
+            printed = run_line(command.line, tmp_path)
+            assert agrees(command.expected, printed), f"{command.line}\n{printed}"
+
+
+def test_no_command_is_shown_that_is_not_run() -> None:
+    for page in PAGES:
+        text = page.read_text()
+        shown = re.sub(r"^```text\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+        assert shown.count("\n$ ") == len(list(commands(text))), page.name
+
+
+def measured() -> Iterator[tuple[str, str, str]]:
+    """Return each block that is marked as measured: its page, its benchmark and its text."""
+    for page in PAGES:
+        for mark in re.finditer(
+            r"^<!-- measured: (\w+) -->\n(.+?)(?:\n\n|\Z)", page.read_text(), re.M | re.S
+        ):
+            yield page.name, mark[1], mark[2]
+
+
+def on_record(number: str, record: str) -> bool:
+    """Say whether a number is in a benchmark's record, perhaps with more digits.
+
+    >>> on_record("1.2", "1.234 s"), on_record("1.3", "1.234 s"), on_record("1,000", "1000")
+    (True, False, True)
+    """
+    digits = len(number.partition(".")[2])
+    value = float(number.replace(",", ""))
+    kept = (float(each.replace(",", "")) for each in NUMBER.findall(record))
+    return any(abs(each - value) <= 0.5 * 10**-digits + 1e-9 for each in kept)
+
+
+def test_numbers_that_are_marked_as_measured_are_on_record() -> None:
+    blocks = list(measured())
+    assert blocks
+    for page, benchmark, text in blocks:
+        record = (RESULTS / f"{benchmark}.txt").read_text()
+        prose = re.sub(r"`[^`]*`", "", text)
+        missing = [each for each in NUMBER.findall(prose) if not on_record(each, record)]
+        assert missing == [], f"{page}: not in benchmarks/results/{benchmark}.txt"
+
+
+def test_links_of_the_pages_outside_the_site_lead_somewhere() -> None:
+    for page in ROOT.glob("*.md"):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (ROOT / link).exists(), f"{page.name}: {link}"
+
+
+def test_pages_are_short() -> None:
+    """A README is read in minutes; an explanation in ten. Proofs may take longer."""
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
+    limits = dict.fromkeys(
+        ("policies", "verdicts", "floor", "contexts", "simulation", "changing"), 1200
+    )
+    for name, most in {**limits, "wrong-models": 1200, "default": 1500}.items():
+        assert len((ROOT / "docs" / f"{name}.md").read_text().split()) <= most, name
 
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server whose store is fpbandits.db, beside the README's pricing.toml."""
+    """A server whose store is fpbandits.db, beside pricing.toml."""
     monkeypatch.chdir(tmp_path)
-    problem = re.search(r'```toml\n(name = "pricing".*?)```', README.read_text(), re.DOTALL)
-    assert problem is not None
-    Path("pricing.toml").write_text(problem[1])
+    save_files(tmp_path)
     with serving(make_app(open_store("fpbandits.db", make=True))) as address:
         yield address
-
-
-def test_the_lines_of_curl_decide_reward_and_look_at_a_unit(served: str) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("there is no curl here")
-    _, _, section = README.read_text().partition("## How do I run it for a million users?")
-    section = section.partition("\n## ")[0].replace("localhost:8000", served)
-    (put,) = re.findall(r"^python3 .*", section, re.MULTILINE)
-    subprocess.check_call(put.replace("python3", sys.executable, 1), shell=True)
-    lines = re.findall(r"^\$ (curl .*)\n(.*)", section, re.MULTILINE)
-    assert len(lines) == 3
-    for command, expected in lines:
-        out = subprocess.check_output(shlex.split(command), text=True)
-        # " …" leaves out the rest of an answer, "…" the rest of a number.
-        wanted = re.escape(expected).replace("\\ …", ".*").replace("…", "[0-9]*")
-        assert re.fullmatch(wanted, out), out
 
 
 VISITS, USERS = 8, 120

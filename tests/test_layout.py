@@ -62,6 +62,7 @@ OF_NO_MODULE = {
     "test_conftest.py",
     "test_docs.py",
     "test_layout.py",
+    "test_reference.py",
     "test_hostile.py",
     "test_old_files.py",
     "test_walk.py",

@@ -99,7 +99,7 @@ def test_the_exact_mean_is_that_of_many_runs(delta: float, offset: float, horizo
 
 
 def test_means_of_the_table_where_luck_decides_simulations() -> None:
-    """The values of docs/policies.md; and what they say of its rows."""
+    """The values of docs/optimist.md; and what they say of its rows."""
     at = {
         (delta, offset): [mean_regret(T, delta, offset) for T in (1e5, 1e12, math.inf)]
         for delta, offset in ((0.05, 0.0), (0.1, 0.7), (0.1, 1.2))
@@ -171,7 +171,7 @@ def test_with_one_best_arm_and_nothing_to_confuse_it_with_regret_stays() -> None
 
 
 def gamma_tail(x: float, arms: int) -> float:
-    """e^{−x} Σ_{j < arms} x^j/j!, the bound of docs/policies.md for late rewards."""
+    """e^{−x} Σ_{j < arms} x^j/j!, the bound of docs/optimist.md for late rewards."""
     return math.exp(-x) * sum(x**j / math.factorial(j) for j in range(arms))
 
 

@@ -64,7 +64,7 @@ class FPLLR(LikelihoodPolicy):
 
     References
     ----------
-    This package's own; docs/policies.md has its proof.
+    This package's own; docs/optimist.md has its proof.
     """
 
     name = "fp-llr"

@@ -79,14 +79,14 @@ def policy_page(row: Row, definition: str) -> RenderableType:
     for name, default in row["options"].items():
         meaning.add_row(name, Text(str(default)), Text(row["meaning"].get(name, "")))
     middle = ["", meaning, ""] if row["options"] else [""]
-    rule = Text(_reflowed(_rule(definition.strip())))
+    rule = Text(_reflowed(rule_of(definition)))
     return Group(_policy_name(row), Text(row["description"]), table, *middle, rule)
 
 
-def _rule(definition: str) -> str:
-    """Return what the rule is, without how it is simulated, and without marks of emphasis."""
+def rule_of(definition: str) -> str:
+    """Return the rule from a module's docstring, without marks and without how it is simulated."""
     told = []
-    for paragraph in definition.split("\n\n"):
+    for paragraph in definition.strip().split("\n\n"):
         if paragraph.startswith(_SIMULATED):
             break
         told.append(paragraph)

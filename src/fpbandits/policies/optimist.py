@@ -9,7 +9,7 @@ of them, play the one that carries the most posterior mass of those models (all 
 best under a model carry its mass; the first of equals).
 
 e^{ℓ(θ) − ℓ(θ°)} is a martingale of mean 1 under θ°, so the truth is implausible at time t or later
-with probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/policies.md`` has the
+with probability at most Σ_θ e^{−c(t)}, which is summable for δ > 0; ``docs/optimist.md`` has the
 proof that regret is then bounded where B(θ°) is empty, if θ° has a unique best arm, and else
 logarithmic. With several best arms under θ° it can grow although B(θ°) is empty, where FP-UCB's
 does not. Its tail can be heavy, of index 1 + δ: then its variance is infinite, and means over runs
@@ -107,7 +107,7 @@ class Optimist(LikelihoodPolicy):
 
     References
     ----------
-    This package's own; docs/policies.md has its proof.
+    This package's own; docs/optimist.md has its proof.
     """
 
     delta: float = 0.1

@@ -9,7 +9,7 @@ another best arm i, with α = α(θ) > 0,
 
 **Proposition 1** bounds E[n_i(T)] for i ∈ A \ C(θ°), i ≠ 1, by C_i = 1 + 4|A| + k_i(θ) + K_i(θ).
 Arm i is played while *any* θ with a*(θ) = i fits, so the bound must take the largest k_i + K_i; the
-paper takes the smallest, and its bound is false (`docs/theory.md` has a counterexample).
+paper takes the smallest, and its bound is false (`docs/paper.md` has a counterexample).
 
 **Proposition 2** bounds E[n_i(T)] for i ∈ C(θ°) by 2 + 4|A| + 12 ln T/β_i². The models
 *outside* B(θ°) with a*(θ) = i bring arm i into play as well: corrected, the largest k_i + K_i among
@@ -132,7 +132,7 @@ def optimist_bound(structure: Structure, truth: int) -> float | None:
     that give 1 the same law and under which a is a best arm and 1 is not; they are in B(θ°).
     Then lim sup E[R(T)]/ln T ≤ (1 + δ) Σ_a Δ_a/D_a, and regret is bounded if that is 0.
 
-    *Proof.* By the proof in ``docs/policies.md``, all but finitely many of a's plays, in
+    *Proof.* By the proof in ``docs/optimist.md``, all but finitely many of a's plays, in
     expectation, are on behalf of such a θ with ℓ(θ°) − ℓ(θ) ≤ c(T) = (1 + δ) ln T + b. Arm 1 adds
     nothing to that difference; the arms but 1 and a take at most X from it, whenever, where
     P(X ≥ x) ≤ e^{−x} (Ville); and n plays of a bring at least n(1 − ε)D_a, but for finitely many

@@ -16,7 +16,7 @@ which are then given up (`fpbandits.policies.shared.giving_up`).
 The condition is that of KL-UCB, but from t₀ on: until then the models are trusted. Each arm adds to
 the cost of doubt, so with more arms doubt begins later. It costs at most some
 Δ_i ln(T/t₀)/kl(μ_i, v + ½/ln T) per arm, and with it regret is polylogarithmic whatever the truth
-is (``docs/policies.md``).
+is (``docs/doubt.md``).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ models share:
 * by means: n·kl(S/n, q), with S the sum of rewards, q the mean and kl the divergence of Bernoulli
   laws. For 0/1 rewards this is −ln of the likelihood at mean q over its maximum, so it is the law.
   For other rewards in [0, 1] it is what the inequality behind the guarantees needs (see
-  ``docs/policies.md``) and takes nothing but means: ``likelihood="means"``, for rewards whose law
+  ``docs/optimist.md``) and takes nothing but means: ``likelihood="means"``, for rewards whose law
   is not to be trusted.
 
 Of what a reward costs the models only differences count. So over a stretch of plays, the difference
