@@ -73,6 +73,7 @@ def played(
         random,
         np.array([horizon]),
         np.array([0]),
+        np.array([0]),
         envelope,
         longest,
         np.ones(1),
