@@ -5,7 +5,7 @@ successes, so a Bayes regret of 40 − 38.5623… = 1.4377, as the better of two
 average. Here the policies know 31 × 31 models, means (k + ½)/31, and the truth is drawn from the
 continuous uniform distribution, so that it is hardly ever one of them.
 
-Run by hand, ``python benchmarks/uniform_arms.py [TRUTHS]``: that many truths, one run of each.
+Run by hand, ``python benchmarks/others/uniform_arms.py [TRUTHS]``: that many truths, a run of each.
 """
 
 from __future__ import annotations
