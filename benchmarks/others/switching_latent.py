@@ -167,9 +167,10 @@ def their_regret(problem: Problem, name: str, times: list[int], runs: int) -> Fl
     """Return the regret, [run, time], of one of their methods, on the paths of all others."""
     horizon, gaps = times[-1], problem.means.max(axis=1, keepdims=True) - problem.means
     begins = truths(problem, "prior", SEED, range(runs))
+    assert begins is not None  # truths are drawn
     regret = np.zeros((runs, len(times)))
     for run in range(runs):
-        starts, rows = path(problem, int(begins[run]), horizon, SEED, run)  # type: ignore[index]
+        starts, rows = path(problem, int(begins[run]), horizon, SEED, run)
         states = np.repeat(rows, np.diff([*starts, horizon]))
         arms = THEIRS[name](problem, states, np.random.default_rng([SEED, run]))
         regret[run] = gaps[states, arms].cumsum()[np.array(times) - 1]
