@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Python keeps the bytecode of what is imported; that of all other modules takes half a minute.
+export PIP_COMPILE := 0
 
 .PHONY: reproduce lab test types tests nightly bench docs outputs dist chromium clean
 

@@ -189,9 +189,11 @@ def information_value(
     theta, (posterior, _, value), stake, told = prepared.theta, belief, work.stake, work.told
     for model in range(stake.size):
         stake[model] = 0.0
-        for context in range(prepared.shares.size):
-            pair = context * theta.arms + work.leaders[context]
-            stake[model] += posterior[model] * prepared.shares[context] * gap(theta, pair, model)
+        if posterior[model] > 0:
+            for context in range(prepared.shares.size):
+                pair = context * theta.arms + work.leaders[context]
+                weight = posterior[model] * prepared.shares[context]
+                stake[model] += weight * gap(theta, pair, model)
     rivals = 0
     if pending is not None:  # else the rest of it is not even compiled
         rivals = _rivals(posterior, hat, pending, work.rivals)
