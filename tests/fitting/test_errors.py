@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from logs import added_up, drawn, matched
+from scipy.special import log_softmax, logsumexp
 
 from fpbandits.fitting import errors as module
 from fpbandits.fitting.em import Sample
@@ -54,6 +56,30 @@ def test_the_share_of_types_that_anyone_can_tell_apart() -> None:
     _, _, _, errors = fitted(2, "gaussian", 2, units=4000, means=[[0, 9, 5], [9, 0, 5]])
     wanted = math.sqrt(0.6 * 0.4 / 4000)
     np.testing.assert_allclose(errors.shares, wanted, rtol=0.05)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "gaussian", "beta"])
+def test_information_adds_up_the_squares_of_units_gradients(family: str) -> None:
+    """By central differences of each unit's log-likelihood, written out again here."""
+    _, sample, mixture, _ = fitted(4, family, 2, units=60)
+    cells, shape = sample.cells, mixture.parameters.shape
+    inner = mixture.parameters.size, mixture.parameters.size + len(mixture.common)
+
+    def log_likelihoods(numbers: np.ndarray) -> np.ndarray:
+        parameters, common, odds = np.split(numbers, inner)
+        base, cost = sample.estimator.laws(parameters.reshape(shape), common)
+        of_cells = cells.plays[:, None] * base[cells.pair]
+        of_cells += np.einsum("ck,ctk->ct", cells.sums, cost[cells.pair])
+        own = [cells.members[a:b] for a, b in pairwise(cells.starts)]
+        of_types = -np.array([of_cells[members].sum(axis=0) for members in own])
+        return logsumexp(of_types + log_softmax(odds), axis=1)
+
+    here = np.concatenate([mixture.parameters.ravel(), mixture.common, mixture.log_shares])
+    steps = 1e-4 * np.eye(len(here))
+    slopes = np.array([log_likelihoods(here + s) - log_likelihoods(here - s) for s in steps]) / 2e-4
+    wanted = (slopes * sample.weights) @ slopes.T + module._of_penalty(sample, mixture, len(here))
+    found = module._information(sample, mixture)
+    np.testing.assert_allclose(found, wanted[:-1, :-1], rtol=1e-4, atol=1e-4 * wanted.max())
 
 
 def test_drawing_units_again_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
