@@ -41,7 +41,9 @@ class LimitedProtocol(HttpToolsProtocol):
     settings = Settings()
     most_connections = settings.most_connections
 
-    _head: int | None = 0
+    _head_bytes = 0
+    """Bytes received of a head that is not complete, or behind the body, where trailers may be."""
+
     _timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -58,29 +60,39 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read some bytes, and give up on a head that is too large."""
-        if self._head is not None:
-            self._head += len(data)
+        """Parse bytes as they come, and refuse a head that is too large before it is complete."""
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._head is not None and self._head > self.settings.largest_head:
+        if self._head_bytes > self.settings.largest_head:
             self._refuse(431)
 
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self._head = 0
         self._wait()
 
     def on_headers_complete(self) -> None:
-        """End a request's head."""
-        self._head = None
-        super().on_headers_complete()
+        """End a request's head, and refuse it if it is too large."""
+        # What was received with it may be its body, or the end of the request before.
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > self.settings.largest_head:
+            self._refuse(431)
+        if not self.transport.is_closing():
+            self._head_bytes = 0
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body, unless its request was refused."""
+        if not self.transport.is_closing():
+            self._head_bytes = 0
+            super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request."""
-        self._wait_no_longer()
-        self._head = 0
-        super().on_message_complete()
+        """End a request, unless it was refused."""
+        if not self.transport.is_closing():
+            self._wait_no_longer()
+            self._head_bytes = 0
+            super().on_message_complete()
 
     def _wait(self) -> None:
         if self._timer is None:
@@ -93,11 +105,18 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _refuse(self, status: int) -> None:
-        """Close the connection; say why if no answer was begun."""
+        """Close the connection; say why if this request's answer comes next and is not begun."""
         self._wait_no_longer()
         if self.transport.is_closing():
             return
-        if self.cycle is None or self.cycle.response_complete:
+        cycle = self.cycle
+        if cycle is None:
+            silent = False
+        elif cycle.scope is self.scope:  # the head of this request is complete
+            silent = cycle.response_started or bool(self.pipeline)
+        else:
+            silent = not cycle.response_complete
+        if not silent:
             closing = b"content-length: 0\r\nconnection: close\r\n\r\n"
             self.transport.write(STATUS_LINE[status] + closing)
         self.transport.close()
