@@ -676,7 +676,7 @@ def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_
 def test_questions_that_a_store_does_not_answer_do_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_MOST_READING", 3)
+    monkeypatch.setattr(backend, "_MOST_CALLS", 3)
     store = open_store(str(tmp_path / "a.db"), make=True)
     may, asked, experiments = Signal(), [], store.experiments
 

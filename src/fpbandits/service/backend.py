@@ -42,15 +42,27 @@ from fpbandits.service.sweep import sweep
 PAGE = 1_000
 """Events of the log that are read at once."""
 
-_MOST_READING, _MOST_MAKING = 500, 8
-"""Calls that may wait for the store, beside those that wait in the batcher; and experiments that
-may wait to be made."""
+_MOST_CALLS = 500
+"""Calls of the store that may be under way, beside those of the batcher."""
 
-_MOST_REPORTED, _REPORT_AGAIN = 2_000, 60.0
-"""Units whose states a report reads, and seconds for which it is shown again."""
+_MOST_MAKING = 8
+"""New experiments that may wait to be prepared."""
 
-_READY, _READY_AGAIN = 1.5, 1.0
-"""Seconds that writing may take in a server that is ready, and between two tests of it."""
+_MAKING_SECONDS = 100.0
+"""Seconds that preparing a new experiment may take: its policy may have to be compiled first. A
+client waits a little longer."""
+
+_MOST_REPORTED = 2_000
+"""Units whose states a report reads."""
+
+_REPORT_SECONDS = 60.0
+"""Seconds for which a report is shown again."""
+
+_READY_SECONDS = 1.5
+"""Seconds that a test write may take in a server that is ready."""
+
+_TEST_SECONDS = 1.0
+"""Seconds between two test writes."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -74,7 +86,7 @@ class Backend:
         self.store, self.metrics, self._settings = store, metrics, settings
         self._experiments: dict[str, Experiment] = {}
         self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
-        self._reading = set[asyncio.Future[Any]]()
+        self._calls = set[asyncio.Future[Any]]()
         # Apart from the threads that call the store: these may all be waiting for it. And new
         # experiments apart from old ones: a large one must not keep others from being served.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
@@ -144,19 +156,19 @@ class Backend:
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
             raise UnavailableError("the server is stopping")
-        if self._test is None or (self._test.done() and loop.time() > self._tested + _READY_AGAIN):
+        if self._test is None or (self._test.done() and loop.time() > self._tested + _TEST_SECONDS):
             self._tested, self._test = loop.time(), asyncio.create_task(self.batcher.submit([]))
-        await self._in_time(self._test, "the store cannot be written to", _READY)
+        await self._in_time(self._test, "the store cannot be written to", _READY_SECONDS)
 
-    async def read(self, call: Callable[..., _T], *arguments: Any) -> _T:
+    async def call_store(self, call: Callable[..., _T], *arguments: Any) -> _T:
         """Call the store in a thread, for a limited time; only so many calls may be under way."""
-        if len(self._reading) >= _MOST_READING:
-            raise UnavailableError(f"{_MOST_READING} wait for the store already: try again")
-        reading = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
-        self._reading.add(reading)  # a thread cannot be stopped: it counts until it is done
-        reading.add_done_callback(self._reading.discard)
+        if len(self._calls) >= _MOST_CALLS:
+            raise UnavailableError(f"{_MOST_CALLS} wait for the store already: try again")
+        calling = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
+        self._calls.add(calling)  # a thread cannot be stopped: it counts until it is done
+        calling.add_done_callback(self._calls.discard)
         try:
-            return await self._in_time(reading, "the store takes too long")
+            return await self._in_time(calling, "the store takes too long")
         except (UnavailableError, StorageError) as error:
             raise logged(error) from None
 
@@ -186,14 +198,14 @@ class Backend:
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
-        kept = await self.read(self.kept, name)
+        kept = await self.call_store(self.kept, name)
         known = self._experiments.get(name)
         if known is not None and known.stamp != kept.stamp:
             del self._experiments[name]
         return await self.experiment(name)
 
     async def _load(self, name: str) -> Experiment:
-        kept = await self.read(self.kept, name)
+        kept = await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
         loaded = await loop.run_in_executor(self._preparing, _loaded, kept)
         found = loaded.limited(self._settings.most_pending)
@@ -221,7 +233,7 @@ class Backend:
             wanted = await loop.run_in_executor(self._making, check)
         finally:
             self._to_make -= 1
-        kept, new = await self.read(self._add, wanted)
+        kept, new = await self.call_store(self._add, wanted)
         if kept.status == DELETING:
             raise ConflictError(f"{quote(name)} is being deleted: wait until that is done")
         if not new and not same_definition(kept.definition, wanted.definition):
@@ -248,16 +260,16 @@ class Backend:
     async def change(self, name: str, what: str) -> Kept:
         """Let an experiment take no more decisions, or take them again; the same again is fine."""
         status, event = (CLOSED, CLOSED_EVENT) if what == "close" else (OPEN, REOPENED)
-        kept = await self.read(self.kept, name)
+        kept = await self.call_store(self.kept, name)
         if kept.status not in (OPEN, CLOSED):
             raise ConflictError(f"{quote(name)} is {kept.status}: finish that first")
         if kept.status == status:
             return kept
-        return await self.read(self.store.change_experiment, kept, status, None, event)
+        return await self.call_store(self.store.change_experiment, kept, status, None, event)
 
     async def adopt(self, name: str) -> Kept:
         """Let this version's revision of the rule decide in an experiment."""
-        await self.read(self.kept, name)
+        await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
 
         async def work() -> Kept:
@@ -288,7 +300,7 @@ class Backend:
 
     async def delete(self, name: str) -> Answer:
         """Delete an experiment with its log; if it is interrupted, the same again finishes it."""
-        await self.read(self.kept, name)
+        await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
 
         async def work() -> Answer:
@@ -308,10 +320,10 @@ class Backend:
 
     async def report(self, name: str) -> Report:
         """Return a report on an experiment, not older than a minute."""
-        await self.read(self.kept, name)
+        await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
-        made, found = self._reports.get(name, (-_REPORT_AGAIN, None))
-        if found is not None and loop.time() < made + _REPORT_AGAIN:
+        made, found = self._reports.get(name, (-_REPORT_SECONDS, None))
+        if found is not None and loop.time() < made + _REPORT_SECONDS:
             return found
 
         async def work() -> Report:
@@ -344,7 +356,7 @@ class Backend:
 
     async def log(self, id: int, after: int) -> list[Logged]:
         """Return a page of an experiment's log."""
-        return await self.read(self.store.log, id, after, PAGE)
+        return await self.call_store(self.store.log, id, after, PAGE)
 
 
 def _check(experiment: Experiment, requests: Sequence[Request]) -> None:

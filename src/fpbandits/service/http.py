@@ -231,7 +231,7 @@ async def _put(backend: Backend, request: Request, name: str) -> Response:
 async def _list(backend: Backend, request: Request) -> Response:
     """List experiments by name, those after one if it is given; without their problems."""
     after = request.query_params.get("after", "")
-    page = await backend.read(backend.store.experiments, after, messages.MOST_LISTED)
+    page = await backend.call_store(backend.store.experiments, after, messages.MOST_LISTED)
     listed = [kept.shown() for kept in page]
     for each in listed:
         del each["problem"]
@@ -241,7 +241,7 @@ async def _list(backend: Backend, request: Request) -> Response:
 @_endpoint("GET", _EXPERIMENT, 404, 503, answer=EXPERIMENT)
 async def _show(backend: Backend, request: Request, name: str) -> Response:
     """Show an experiment."""
-    return _json((await backend.read(backend.kept, name)).shown())
+    return _json((await backend.call_store(backend.kept, name)).shown())
 
 
 for _what, _words in (
@@ -302,7 +302,7 @@ async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Res
     context = query.get("context")
     if context is not None:
         experiment.check_context(context)
-    return _json(await backend.read(backend.unit, experiment, unit, context, error))
+    return _json(await backend.call_store(backend.unit, experiment, unit, context, error))
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/report", 404, 503, role="admin", answer=messages.REPORT)
@@ -315,7 +315,7 @@ async def _report(backend: Backend, request: Request, name: str) -> Response:
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
     after = QUERY["after"].check("after", request.query_params.get("after", "0"))
-    experiment = await backend.read(backend.kept, name)
+    experiment = await backend.call_store(backend.kept, name)
     control = Control.of(experiment.definition)
 
     async def lines(logged: list[Logged]) -> AsyncIterator[bytes]:

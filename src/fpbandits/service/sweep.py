@@ -39,7 +39,7 @@ class Serving(Protocol):
     store: Store
     stopping: bool
 
-    async def read(self, call: Callable[..., Any], *arguments: Any) -> Any:
+    async def call_store(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Call the store in a thread."""
 
     async def experiment(self, name: str) -> Experiment:
@@ -61,7 +61,7 @@ async def sweep(serving: Serving, keep_keys: float) -> None:
             more = await sweeper.expire_some(now)
             if keep_keys and now >= forgot + _KEYS_EVERY:
                 old = time.time() - keep_keys
-                upto = await serving.read(serving.store.forget_keys, position, old)
+                upto = await serving.call_store(serving.store.forget_keys, position, old)
                 position, forgot = (position, now) if upto is None else (upto, forgot)
                 more = more or upto is not None
         except Error:  # whoever asks gets the error; the next sweep tries again
@@ -79,7 +79,7 @@ class _Sweeper:
     async def expire_some(self, now: float) -> bool:
         """Let some decisions expire; return whether there may be more."""
         more, left_out = False, self._skipped.at(now)
-        due = await self._serving.read(self._serving.store.due, PAGE, *left_out)
+        due = await self._serving.call_store(self._serving.store.due, PAGE, *left_out)
         for name, some in groupby(sorted(due), itemgetter(0)):
             if await self._expire(name, [unit for _, unit in some]):
                 more = len(due) == PAGE
