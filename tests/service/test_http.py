@@ -699,6 +699,35 @@ def test_questions_that_a_store_does_not_answer_do_not_pile_up(
         wait_until(lambda: client.get("/v1/experiments").status_code == 200)
 
 
+def test_who_makes_an_experiment_does_not_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that takes too long to prepare is a 503, and counts until its thread is done."""
+    may, check = Signal(), backend.checked_experiment
+
+    def slow(*values: Any, **options: Any) -> Experiment:
+        assert may.wait(LONG)
+        return check(*values, **options)
+
+    monkeypatch.setattr(backend, "checked_experiment", slow)
+    monkeypatch.setattr(backend, "_MAKING_SECONDS", 0.1)
+    monkeypatch.setattr(backend, "_MOST_MAKING", 2)
+    with (
+        serving(make_app(open_store(str(tmp_path / "a.db"), make=True))) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        answers = [client.put("/v1/experiments/e", json=EXPERIMENT) for _ in range(3)]
+        may.set()
+        assert [answer.status_code for answer in answers] == [503] * 3
+        late, _, full = (answer.json()["error"] for answer in answers)
+        assert (late, full) == (
+            "preparing takes too long: try again",
+            "2 experiments are being made: try again",
+        )
+        monkeypatch.setattr(backend, "_MAKING_SECONDS", LONG)
+        wait_until(lambda: client.put("/v1/experiments/e", json=EXPERIMENT).is_success)
+
+
 @pytest.mark.parametrize("kind", [UnavailableError, StorageError])
 def test_a_store_that_fails_is_503_and_its_words_are_not_told(
     tmp_path: Path, kind: type[Error]

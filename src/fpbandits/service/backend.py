@@ -93,7 +93,7 @@ class Backend:
         self._making = ThreadPoolExecutor(1, "fpbandits new rules")
         self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
         self._reports: dict[str, tuple[float, Report]] = {}
-        self._to_make = 0
+        self._to_make = set[asyncio.Future[Any]]()
         self._tested = 0.0
         self._test: asyncio.Task[Any] | None = None
         self.stopping = self.draining = False
@@ -223,16 +223,14 @@ class Backend:
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
         """Keep an experiment; return it, and whether it is new."""
-        if self._to_make >= _MOST_MAKING:
+        if len(self._to_make) >= _MOST_MAKING:
             raise UnavailableError(f"{_MOST_MAKING} experiments are being made: try again")
-        self._to_make += 1
-        try:
-            loop = asyncio.get_running_loop()
-            most = self._settings.most_means
-            check = partial(checked_experiment, name, content, most_means=most)
-            wanted = await loop.run_in_executor(self._making, check)
-        finally:
-            self._to_make -= 1
+        loop, most = asyncio.get_running_loop(), self._settings.most_means
+        check = partial(checked_experiment, name, content, most_means=most)
+        checking = loop.run_in_executor(self._making, check)
+        self._to_make.add(checking)  # a thread cannot be stopped: it counts until it is done
+        checking.add_done_callback(self._to_make.discard)
+        wanted = await self._in_time(checking, "preparing takes too long", _MAKING_SECONDS)
         kept, new = await self.call_store(self._add, wanted)
         if kept.status == DELETING:
             raise ConflictError(f"{quote(name)} is being deleted: wait until that is done")
