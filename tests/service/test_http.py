@@ -26,7 +26,7 @@ import fpbandits as fpb
 from fpbandits import __version__
 from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, UnknownError
 from fpbandits.service import backend, http, messages
-from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.experiment import Experiment, Kept, checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.logs import JsonFormatter
 from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
@@ -922,6 +922,29 @@ def test_ready_says_whether_the_store_can_be_written_to(
             assert client.get("/ready").status_code == 503
             other.execute("ROLLBACK")
         assert client.get("/ready").status_code == 200
+
+
+def test_a_change_that_another_server_anticipates_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    change = store.change_experiment
+
+    def anticipated(kept: Kept, *values: Any) -> Kept:
+        change(kept, "closed")
+        return change(kept, *values)
+
+    monkeypatch.setattr(store, "change_experiment", anticipated)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        client.put("/v1/experiments/e", json=EXPERIMENT)
+        answer = client.post("/v1/experiments/e/close")
+        assert answer.status_code == 503
+        told = "'e' was changed by another request meanwhile: try again"
+        assert answer.json()["error"] == told
+        assert client.post("/v1/experiments/e/close").json()["status"] == "closed"
 
 
 def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) -> None:

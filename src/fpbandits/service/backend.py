@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
 from fpbandits.service.adopt import adopt
-from fpbandits.service.batcher import Batcher, logged
+from fpbandits.service.batcher import Batcher, log_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.beliefs import beliefs
 from fpbandits.service.experiment import (
@@ -169,8 +169,10 @@ class Backend:
         calling.add_done_callback(self._calls.discard)
         try:
             return await self._in_time(calling, "the store takes too long")
+        except StaleError:  # the store has answered
+            raise
         except (UnavailableError, StorageError) as error:
-            raise logged(error) from None
+            raise log_failure(error) from None
 
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None

@@ -194,7 +194,7 @@ class Batcher:
                 for submission in submissions.values():
                     self._serve([each for each in batch if each[0] is submission])
                 return
-            failure = logged(error)
+            failure = log_failure(error)
             for submission in submissions.values():
                 submission.failure = failure
             return
@@ -223,7 +223,7 @@ class Batcher:
         try:
             self._store.check_writing()
         except Exception as error:
-            submission.failure = logged(error)
+            submission.failure = log_failure(error)
         with suppress(RuntimeError):  # the loop may be gone by now
             self._loop.call_soon_threadsafe(_answer, [submission])
 
@@ -240,7 +240,7 @@ class Batcher:
             self._loop.call_soon_threadsafe(_answer, finished)
 
 
-def logged(error: Exception, request: str | None = None) -> Error:
+def log_failure(error: Exception, request: str | None = None) -> Error:
     """Log a failure of the store or of the service; return what a caller is told of it."""
     if isinstance(error, Error):
         _logger.warning("store unavailable", extra={"detail": str(error)})

@@ -113,7 +113,7 @@ class _Batch:
         """Step a unit, and return the answer or the error."""
         unit_key = experiment.id, request.unit
         if experiment.id not in self._transaction.current:
-            return StaleError("the experiment has changed: try again")
+            return StaleError.of(experiment.name)
         if unit_key in self.failed:
             return self.failed[unit_key]
         try:

@@ -27,7 +27,7 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batcher import logged
+from fpbandits.service.batcher import log_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.control import Control
 from fpbandits.service.experiment import Experiment
@@ -111,7 +111,7 @@ class _Route(Route):
         except Error as error:
             response = _failure(error)
         except Exception as error:
-            response = _failure(logged(error, identity))
+            response = _failure(log_failure(error, identity))
         response.headers["x-request-id"] = identity
         try:
             # Of an answer that was begun, only that it breaks off tells that it is not complete.

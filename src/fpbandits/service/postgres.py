@@ -166,7 +166,7 @@ class PostgresStore(Store):
         with self._administering() as (writer, now):
             values = status, wanted, states, *kept.stamp
             if not writer.execute(SQL["change_experiment"], values).rowcount:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             if kind is not None:
                 row = kept.id, None, *experiment_event(kind, wanted, now)
                 writer.execute(SQL["add_events"], _columns([row], 13))
@@ -177,7 +177,7 @@ class PostgresStore(Store):
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         with self._administering() as (writer, _):
             if writer.execute(SQL["stamps"], ([kept.id],)).fetchone() != kept.stamp:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             rows = [(each.state, each.due, kept.id, each.unit) for each in units]
             writer.execute(SQL["rewrite_units"], _columns(rows, 4))
 

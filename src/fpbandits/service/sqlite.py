@@ -242,7 +242,7 @@ class SqliteStore(Store):
         with self._administering() as writer:
             values = status, wanted, states, *kept.stamp
             if not writer.execute(self._sql["change_experiment"], values).rowcount:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             if kind is not None:
                 ((now,),) = writer.execute(self._sql["now"])
                 event = experiment_event(kind, wanted, now)
@@ -254,7 +254,7 @@ class SqliteStore(Store):
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         with self._administering() as writer:
             if writer.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             rows = [(each.state, each.due, kept.id, each.unit) for each in units]
             writer.executemany(self._sql["rewrite_unit"], rows)
 

@@ -9,7 +9,7 @@
 413    more than is taken at once
 422    a value that cannot be: also a policy, a context or a field that is unknown
 500    a mistake of the server's own
-503    the store does not answer, or too many wait
+503    the store does not answer, too many wait, or an experiment was just changed
 =====  ===========================================================================
 """
 

@@ -46,7 +46,12 @@ Keys = Sequence[tuple[UnitKey, str]]
 
 
 class StaleError(UnavailableError):
-    """An experiment is not, or no longer, as this server knows it."""
+    """Another request or process has changed an experiment since this server read it."""
+
+    @classmethod
+    def of(cls, experiment: str) -> StaleError:
+        """Return the error for the experiment of this name."""
+        return cls(f"{quote(experiment)} was changed by another request meanwhile: try again")
 
 
 class UnitRow(NamedTuple):
