@@ -229,7 +229,7 @@ def test_a_list_is_answered_item_by_item(server: httpx.Client) -> None:
 def test_others_are_answered_while_a_long_list_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns, seen, read = 0, list[int](), http._read
+    turns, seen, read = 0, list[int](), http._checked
 
     def counting(*values: Any) -> Any:
         seen.append(turns)
@@ -255,7 +255,7 @@ def test_others_are_answered_while_a_long_list_is_checked(
             ticking.cancel()
             assert [each["status"] for each in answer.json()] == [422] * 1000
 
-    monkeypatch.setattr(http, "_read", counting)
+    monkeypatch.setattr(http, "_checked", counting)
     asyncio.run(all_of_it())
     assert max(Counter(seen).values()) == 50
 
@@ -703,11 +703,11 @@ def test_who_makes_an_experiment_does_not_wait_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that takes too long to prepare is a 503, and counts until its thread is done."""
-    may, check = Signal(), backend.checked_experiment
+    may = Signal()
 
     def slow(*values: Any, **options: Any) -> Experiment:
         assert may.wait(LONG)
-        return check(*values, **options)
+        return checked_experiment(*values, **options)
 
     monkeypatch.setattr(backend, "checked_experiment", slow)
     monkeypatch.setattr(backend, "_MAKING_SECONDS", 0.1)
@@ -908,7 +908,7 @@ def test_an_experiment_and_a_unit_are_deleted_over_http(server: httpx.Client, pa
 def test_ready_says_whether_the_store_can_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_READY_AGAIN", 0.0)
+    monkeypatch.setattr(backend, "_TEST_SECONDS", 0.0)
     path = tmp_path / "a.db"
     store = open_store(str(path), make=True, patience=0.1)
     with (
@@ -930,9 +930,9 @@ def test_a_change_that_another_server_anticipates_is_told_as_that(
     store = open_store(str(tmp_path / "a.db"), make=True)
     change = store.change_experiment
 
-    def anticipated(kept: Kept, *values: Any) -> Kept:
+    def anticipated(kept: Kept, *values: Any, **options: Any) -> Kept:
         change(kept, "closed")
-        return change(kept, *values)
+        return change(kept, *values, **options)
 
     monkeypatch.setattr(store, "change_experiment", anticipated)
     with (

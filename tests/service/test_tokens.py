@@ -133,7 +133,7 @@ def test_a_file_that_changes_is_read_again(
 ) -> None:
     file = tmp_path / "tokens"
     first = add_token(file, "decide")
-    monkeypatch.setattr(tokens, "_AGAIN", 0.0)
+    monkeypatch.setattr(tokens, "_CHECK_SECONDS", 0.0)
     known = TokenFile(file)
     assert role_of(known, first) == "decide"
     second = add_token(file, "admin")

@@ -1,7 +1,8 @@
-"""HTTP connections with limits: how many, how large a head, how long until a request is there.
+"""HTTP connections with limits: their number, the size of a head, the time for a whole request.
 
-A request's head is read before anybody's token is; so what a stranger can make the server hold is
-limited here. A connection that exceeds a limit is closed, with a status where HTTP has one.
+A request's head is read before its token is checked, so what a stranger can make the server store
+is limited here. A connection that exceeds a limit is closed, after an answer with a status if HTTP
+allows one.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from fpbandits.service.settings import Settings
 
 _OTHER_FILES = 200
-"""Files that a server has open beside its connections."""
+"""Files that a server may have open beside its connections."""
 
 
 def limited_protocol(settings: Settings) -> type[LimitedProtocol]:
-    """Return the protocol with the limits of some settings, as far as the process allows."""
+    """Return the protocol with these settings, as far as the process may open files."""
     most = most_connections(settings.most_connections)
     return type("Protocol", (LimitedProtocol,), {"settings": settings, "most_connections": most})
 
 
 def most_connections(most: int) -> int:
-    """Let the process open as many files as it may; return how many connections that allows."""
+    """Let the process open as many files as it may; return ``most``, or fewer if files are few."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -95,11 +96,13 @@ class LimitedProtocol(HttpToolsProtocol):
             super().on_message_complete()
 
     def _wait(self) -> None:
+        """Begin to wait for a whole request, for a limited time."""
         if self._timer is None:
             seconds = self.settings.request_seconds
             self._timer = self.loop.call_later(seconds, self._refuse, 408)
 
     def _wait_no_longer(self) -> None:
+        """Stop waiting: the request is there, or the connection ends."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
