@@ -156,6 +156,13 @@ def test_tokens_made_at_the_same_time_are_all_there(tmp_path: Path) -> None:
     assert {role_of(known, token) for token in made} == {"decide"}
 
 
+def test_a_file_that_another_process_has_just_made_is_no_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.touch()
+    token = add_token(file, "decide")
+    assert role_of(read_tokens(file), token) == "decide"
+
+
 def test_the_mode_of_a_file_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     add_token(file, "decide")

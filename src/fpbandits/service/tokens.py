@@ -182,10 +182,9 @@ def add_token(path: Path, role: str, remark: str = "", experiments: Sequence[str
     named = "/" + ",".join(escaped(name, safe="") for name in experiments) if experiments else ""
     if not remark.isprintable():
         raise InputError(f"the remark {quote(remark)} must be one line")
-    before = b""
-    if path.exists():
+    before = read_whole(path, _LARGEST_FILE) if path.exists() else b""
+    if before:  # else another process may have made the file, and is about to write
         read_tokens(path)
-        before = read_whole(path, _LARGEST_FILE)
     token = secrets.token_urlsafe(32)
     line = f"{role}{named} {_hash(token)} {remark}".rstrip()
     end = "\n" if before and not before.endswith(b"\n") else ""
