@@ -1,7 +1,7 @@
 """`report`: how an experiment is doing, and how its policy compares with the control group.
 
 Everything is as of one moment. Counts and sums come from the log, what units believe from their
-states. Rewards are those that count in the log: the reward that came, or the default in its stead.
+states. Rewards are those that count in the log: the reward that came, or the default instead.
 `fpbandits.service.comparison` has the theorem behind the interval.
 """
 

@@ -1,7 +1,7 @@
 """A store in one SQLite file: nothing to install, one machine.
 
 It is in WAL mode with ``synchronous=FULL``: a commit is on disk before it returns. A transaction
-begins IMMEDIATE: whoever writes is alone, so that no unit needs a lock of its own. Several
+begins IMMEDIATE: only one writes at a time, so that no unit needs a lock of its own. Several
 processes may share the file, one writing at a time.
 
 If the file is replaced by another one, as when a back-up is restored, the next call opens that one.

@@ -224,10 +224,7 @@ class Store(ABC):
         without: Collection[str] = (),
         without_units: Collection[tuple[str, str]] = (),
     ) -> list[tuple[str, str]]:
-        """Return at most so many units that have decisions to expire: experiment and unit, by name.
-
-        Experiments and units that cannot be served at present are left out: ``without``.
-        """
+        """Return units with decisions to expire, each as the names of its experiment and itself."""
 
     @abstractmethod
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[tuple[Any, ...]]:
@@ -381,7 +378,8 @@ def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:
             lines = file.read_text(encoding="utf-8").splitlines()
             # A comment may hold a semicolon.
             text = "\n".join(line.partition("--")[0].rstrip() for line in lines)
-            yield number, [each.strip() for each in text.split(";\n") if each.strip(" \n;")]
+            parts = (part.strip(" \n;") for part in text.split(";\n"))
+            yield number, [part for part in parts if part]
 
 
 def check_schema(schema: int) -> None:
