@@ -756,6 +756,34 @@ def test_a_store_that_fails_is_503_and_its_words_are_not_told(
             assert "secret" not in answer.text
 
 
+@pytest.mark.parametrize("kind", [UnavailableError, StorageError])
+def test_a_store_that_fails_in_long_work_is_503_and_its_words_are_not_told(
+    tmp_path: Path, kind: type[Error]
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+
+    def failing(*values: Any) -> Any:
+        raise kind("postgresql://me:secret@host")
+
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        experiment = "/v1/experiments/e"
+        client.put(experiment, json=EXPERIMENT)
+        client.post(f"{experiment}/decisions", json={"unit": "u"})
+        for name in ("experiments", "history", "find_events", "delete_some"):
+            setattr(store, name, failing)
+        for answer in (
+            client.get(f"{experiment}/report"),
+            client.post(f"{experiment}/adopt"),
+            client.delete(f"{experiment}/units/u"),
+            client.delete(experiment),
+        ):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert "secret" not in answer.text
+
+
 def test_many_at_once_are_all_as_logged(server: httpx.Client, path: Path) -> None:
     address = str(server.base_url)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from fpbandits.errors import ConflictError, Error, InputError, StorageError, Una
 from fpbandits.service.adopt import adopt
 from fpbandits.service.batcher import Batcher, log_failure
 from fpbandits.service.batches import Outcome
-from fpbandits.service.beliefs import beliefs
+from fpbandits.service.beliefs import beliefs, seen
 from fpbandits.service.experiment import (
     CLOSED,
     DELETING,
@@ -28,13 +28,13 @@ from fpbandits.service.experiment import (
     checked_experiment,
     same_definition,
 )
-from fpbandits.service.messages import Ask, Request, decision_name, short_name
+from fpbandits.service.messages import Ask, Request, short_name
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Answer, Unit
+from fpbandits.service.step import REOPENED, Answer, unpacked
 from fpbandits.service.store import Logged, StaleError, Store
 from fpbandits.service.sweep import sweep
 
@@ -66,6 +66,10 @@ _TEST_SECONDS = 1.0
 _logger = logging.getLogger("fpbandits.service")
 
 _T = TypeVar("_T")
+
+
+class _StoppingError(UnavailableError):
+    """The server is being stopped."""
 
 
 class Backend:
@@ -154,7 +158,7 @@ class Backend:
         """Raise an error unless the store can be written to, as decisions are: by the batcher."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
-            raise UnavailableError("the server is stopping")
+            raise _StoppingError("the server is stopping")
         if self._test is None or (
             self._test.done() and loop.time() > self._test_began + _TEST_SECONDS
         ):
@@ -169,12 +173,13 @@ class Backend:
         calling = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
         self._calls.add(calling)  # a thread cannot be stopped: it counts until it is done
         calling.add_done_callback(self._calls.discard)
-        try:
+        with _store_failures():
             return await self._in_time(calling, "the store takes too long")
-        except StaleError:  # the store has answered
-            raise
-        except (UnavailableError, StorageError) as error:
-            raise log_failure(error) from None
+
+    async def _work(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Do long work with the store in a thread of a pool."""
+        with _store_failures():
+            return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
 
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
@@ -278,17 +283,13 @@ class Backend:
     async def adopt(self, name: str) -> Kept:
         """Let this version's revision of the rule decide in an experiment."""
         await self.call_store(self.kept, name)
-        loop, call = asyncio.get_running_loop(), partial(adopt, self.store, name)
-
-        async def work() -> Kept:
-            return await loop.run_in_executor(self._making, call, self._stop_if_stopping)
-
-        return await self._once("adopted", name, work)
+        call = partial(adopt, self.store, name, self._stop_if_stopping)
+        return await self._once("adopted", name, lambda: self._work(self._making, call))
 
     def _stop_if_stopping(self, units: int = 0) -> None:
         """Raise an error in a long work if the server is being stopped."""
         if self.stopping:
-            raise UnavailableError("the server is stopping")
+            raise _StoppingError("the server is stopping")
 
     async def erase(self, name: str, unit: str) -> Answer:
         """Erase a unit: nothing is left of it but how many decisions it had."""
@@ -296,8 +297,8 @@ class Backend:
         experiment.check_serving()
 
         async def work() -> Answer:
-            loop, unit_key = asyncio.get_running_loop(), (experiment.id, unit)
-            request = await loop.run_in_executor(self._making, self.store.find_events, unit_key)
+            unit_key = experiment.id, unit
+            request = await self._work(self._making, self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
             if isinstance(outcome, Error):
                 raise outcome
@@ -310,10 +311,9 @@ class Backend:
     async def delete(self, name: str) -> Answer:
         """Delete an experiment with its log; if that is interrupted, another call finishes it."""
         await self.call_store(self.kept, name)
-        loop = asyncio.get_running_loop()
 
         async def work() -> Answer:
-            await loop.run_in_executor(self._making, self._delete, name)
+            await self._work(self._making, self._delete, name)
             self._experiments.pop(name, None)
             return {"name": name, "status": "deleted"}
 
@@ -339,7 +339,7 @@ class Backend:
 
         async def work() -> Report:
             call = partial(report, self.store, name, most_units=_MOST_REPORTED)
-            latest = await loop.run_in_executor(self._reporting, call)
+            latest = await self._work(self._reporting, call)
             self._reports[name] = loop.time(), latest
             return latest
 
@@ -348,26 +348,27 @@ class Backend:
     def unit(
         self, experiment: Experiment, name: str, context: str | None = None, error: float = 0.05
     ) -> dict[str, Any]:
-        """Return all that is known of a unit, as of its last event; see `beliefs`."""
+        """Return all that is known of a unit, as of its last event."""
         row = self.store.unit((experiment.id, name)) if _is_name(name) else None
         if row is None or row.state is None:
             raise _unknown_unit(name)
-        agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
-        return {
-            "unit": name,
-            "plays": agent.plays,
-            "plausible": agent.plausible(),
-            "spread_fits": agent.spread_fits,
-            "misfits": agent.misfits,
-            "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
-            "blocked": {arm: blocked.rewards for arm, blocked in agent.blocked.items()},
-            "events": row.steps,
-            **beliefs(agent, context, error),
-        }
+        agent, _ = unpacked(experiment, name, row.state)
+        return {**seen(agent, name), "events": row.steps, **beliefs(agent, context, error)}
 
     async def log(self, id: int, after: int) -> list[Logged]:
         """Return a page of an experiment's log."""
         return await self.call_store(self.store.log, id, after, PAGE)
+
+
+@contextmanager
+def _store_failures() -> Iterator[None]:
+    """Log a failure of the store, and raise an error without its words, which may be secret."""
+    try:
+        yield
+    except (StaleError, _StoppingError):  # these are not failures of the store
+        raise
+    except (UnavailableError, StorageError) as error:
+        raise log_failure(error) from None
 
 
 def _check_taken(experiment: Experiment, requests: Sequence[Request]) -> None:

@@ -1,4 +1,4 @@
-"""What a unit's agent believes, why it decides as it does, and its verdict, as HTTP shows them."""
+"""What a unit's agent has seen and believes, and why it decides as it does, as HTTP shows them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from typing import Any
 
 from fpbandits.agent.agent import Agent
 from fpbandits.errors import ConflictError
+from fpbandits.service.messages import decision_name
+
+
+def seen(agent: Agent, unit: str) -> dict[str, Any]:
+    """Return what an agent has played, and which models fit the rewards."""
+    return {
+        "unit": unit,
+        "plays": agent.plays,
+        "plausible": agent.plausible(),
+        "spread_fits": agent.spread_fits,
+        "misfits": agent.misfits,
+        "pending": {decision_name(unit, number): arm for number, arm in agent.pending.items()},
+        "blocked": {arm: blocked.rewards for arm, blocked in agent.blocked.items()},
+    }
 
 
 def beliefs(agent: Agent, context: str | None, error: float) -> dict[str, Any]:
