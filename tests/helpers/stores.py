@@ -284,7 +284,7 @@ class StoreContract:
         one(first, experiment, Tell(("u", 0), 1.0))
         one(first, experiment, Ask("v", "k"))
         erase = first.find_events((experiment.id, "u"))
-        assert len(erase.found) == 5
+        assert len(erase.events) == 5
         # What happens until it is erased goes, too, also by way of another server.
         one(second, experiment, Tell(("u", 1), 1.0))
         batch: list[Request] = [Ask("u", "new"), erase, Ask("u", "k0"), Tell(("u", 0), 1.0)]

@@ -139,6 +139,21 @@ def test_who_gave_up_waiting_is_found_by_the_key(gate: Gate) -> None:
     with_batcher(gate, act, patience=0.1)
 
 
+async def ask_beside_others(gate: Gate, batcher: Batcher, experiment: Experiment) -> Error:
+    """Ask for three units in one transaction, of which "bad" must fail alone; return its error."""
+    submitted = [
+        asyncio.create_task(batcher.submit([(experiment, Ask(name))]))
+        for name in ("good", "bad", "fine")
+    ]
+    await until(lambda: batcher.waiting == 3)
+    gate.may.set()
+    (good,), (bad,), (fine,) = await asyncio.gather(*submitted)
+    assert isinstance(good, dict)
+    assert isinstance(fine, dict)
+    assert type(bad) is Error
+    return bad
+
+
 def test_one_that_fails_inside_does_not_take_the_others_with_it(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,17 +168,7 @@ def test_one_that_fails_inside_does_not_take_the_others_with_it(
     monkeypatch.setattr(Unit, "step", failing)
 
     async def act(batcher: Batcher, experiment: Experiment) -> None:
-        names = ["good", "bad", "fine"]
-        submitted = [
-            asyncio.create_task(batcher.submit([(experiment, Ask(name))])) for name in names
-        ]
-        await until(lambda: batcher.waiting == 3)
-        gate.may.set()
-        (good,), (fine,) = await submitted[0], await submitted[2]
-        assert isinstance(good, dict)
-        assert isinstance(fine, dict)
-        (bad,) = await submitted[1]
-        assert type(bad) is Error
+        bad = await ask_beside_others(gate, batcher, experiment)
         assert "ZeroDivision" not in str(bad)
         units = [unit for unit, _ in events(gate.store, experiment)]
         assert sorted(map(str, units)) == ["fine", "good"]
@@ -195,17 +200,7 @@ def test_a_unit_that_cannot_be_read_does_not_take_the_others_with_it(
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
             other.execute("UPDATE units SET state = '{}'")
         gate.may.clear()
-        names = ["good", "bad", "fine"]
-        submitted = [
-            asyncio.create_task(batcher.submit([(experiment, Ask(name))])) for name in names
-        ]
-        await until(lambda: batcher.waiting == 3)
-        gate.may.set()
-        (good,), (fine,) = await submitted[0], await submitted[2]
-        assert isinstance(good, dict)
-        assert isinstance(fine, dict)
-        (bad,) = await submitted[1]
-        assert type(bad) is Error
+        bad = await ask_beside_others(gate, batcher, experiment)
         assert "server's log" in str(bad)
 
     with_batcher(gate, act)

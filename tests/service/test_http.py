@@ -26,7 +26,7 @@ import fpbandits as fpb
 from fpbandits import __version__
 from fpbandits.errors import ConflictError, Error, StorageError, UnavailableError, UnknownError
 from fpbandits.service import backend, http, messages
-from fpbandits.service.experiment import Experiment, checked_experiment
+from fpbandits.service.experiment import Experiment, Kept, checked_experiment
 from fpbandits.service.http import make_app
 from fpbandits.service.logs import JsonFormatter
 from fpbandits.service.messages import LARGEST_BODY, MOST_ITEMS
@@ -229,7 +229,7 @@ def test_a_list_is_answered_item_by_item(server: httpx.Client) -> None:
 def test_others_are_answered_while_a_long_list_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns, seen, read = 0, list[int](), http._read
+    turns, seen, read = 0, list[int](), http._checked
 
     def counting(*values: Any) -> Any:
         seen.append(turns)
@@ -255,7 +255,7 @@ def test_others_are_answered_while_a_long_list_is_checked(
             ticking.cancel()
             assert [each["status"] for each in answer.json()] == [422] * 1000
 
-    monkeypatch.setattr(http, "_read", counting)
+    monkeypatch.setattr(http, "_checked", counting)
     asyncio.run(all_of_it())
     assert max(Counter(seen).values()) == 50
 
@@ -676,7 +676,7 @@ def test_a_server_that_begins_before_its_store_answers_all_in_the_same_time(tmp_
 def test_questions_that_a_store_does_not_answer_do_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_MOST_READING", 3)
+    monkeypatch.setattr(backend, "_MOST_CALLS", 3)
     store = open_store(str(tmp_path / "a.db"), make=True)
     may, asked, experiments = Signal(), [], store.experiments
 
@@ -697,6 +697,35 @@ def test_questions_that_a_store_does_not_answer_do_not_pile_up(
         assert len(asked) == 3
         may.set()
         wait_until(lambda: client.get("/v1/experiments").status_code == 200)
+
+
+def test_who_makes_an_experiment_does_not_wait_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that takes too long to prepare is a 503, and counts until its thread is done."""
+    may = Signal()
+
+    def slow(*values: Any, **options: Any) -> Experiment:
+        assert may.wait(LONG)
+        return checked_experiment(*values, **options)
+
+    monkeypatch.setattr(backend, "checked_experiment", slow)
+    monkeypatch.setattr(backend, "_MAKING_SECONDS", 0.1)
+    monkeypatch.setattr(backend, "_MOST_MAKING", 2)
+    with (
+        serving(make_app(open_store(str(tmp_path / "a.db"), make=True))) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        answers = [client.put("/v1/experiments/e", json=EXPERIMENT) for _ in range(3)]
+        may.set()
+        assert [answer.status_code for answer in answers] == [503] * 3
+        late, _, full = (answer.json()["error"] for answer in answers)
+        assert (late, full) == (
+            "preparing takes too long: try again",
+            "2 experiments are being made: try again",
+        )
+        monkeypatch.setattr(backend, "_MAKING_SECONDS", LONG)
+        wait_until(lambda: client.put("/v1/experiments/e", json=EXPERIMENT).is_success)
 
 
 @pytest.mark.parametrize("kind", [UnavailableError, StorageError])
@@ -722,6 +751,34 @@ def test_a_store_that_fails_is_503_and_its_words_are_not_told(
             client.get("/ready"),
             client.put("/v1/experiments/e", json=EXPERIMENT),
             client.post("/v1/experiments/e/decisions", json={"unit": "u"}),
+        ):
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("kind", [UnavailableError, StorageError])
+def test_a_store_that_fails_in_long_work_is_503_and_its_words_are_not_told(
+    tmp_path: Path, kind: type[Error]
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+
+    def failing(*values: Any) -> Any:
+        raise kind("postgresql://me:secret@host")
+
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        experiment = "/v1/experiments/e"
+        client.put(experiment, json=EXPERIMENT)
+        client.post(f"{experiment}/decisions", json={"unit": "u"})
+        for name in ("experiments", "history", "find_events", "delete_some"):
+            setattr(store, name, failing)
+        for answer in (
+            client.get(f"{experiment}/report"),
+            client.post(f"{experiment}/adopt"),
+            client.delete(f"{experiment}/units/u"),
+            client.delete(experiment),
         ):
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert "secret" not in answer.text
@@ -879,7 +936,7 @@ def test_an_experiment_and_a_unit_are_deleted_over_http(server: httpx.Client, pa
 def test_ready_says_whether_the_store_can_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_READY_AGAIN", 0.0)
+    monkeypatch.setattr(backend, "_TEST_SECONDS", 0.0)
     path = tmp_path / "a.db"
     store = open_store(str(path), make=True, patience=0.1)
     with (
@@ -893,6 +950,29 @@ def test_ready_says_whether_the_store_can_be_written_to(
             assert client.get("/ready").status_code == 503
             other.execute("ROLLBACK")
         assert client.get("/ready").status_code == 200
+
+
+def test_a_change_that_another_server_anticipates_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(tmp_path / "a.db"), make=True)
+    change = store.change_experiment
+
+    def anticipated(kept: Kept, *values: Any, **options: Any) -> Kept:
+        change(kept, "closed")
+        return change(kept, *values, **options)
+
+    monkeypatch.setattr(store, "change_experiment", anticipated)
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, timeout=LONG) as client,
+    ):
+        client.put("/v1/experiments/e", json=EXPERIMENT)
+        answer = client.post("/v1/experiments/e/close")
+        assert answer.status_code == 503
+        told = "'e' was changed by another request meanwhile: try again"
+        assert answer.json()["error"] == told
+        assert client.post("/v1/experiments/e/close").json()["status"] == "closed"
 
 
 def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_sweep_ends_with_its_server(tmp_path: Path, monkeypatch: pytest.Monkey
     sweeps = 0
 
     class Stopping(backend.Backend):
-        async def read(self, call: Any, *values: Any) -> Any:
+        async def call_store(self, call: Any, *values: Any) -> Any:
             nonlocal sweeps
             sweeps += 1
             self.stopping = True

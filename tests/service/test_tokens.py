@@ -133,7 +133,7 @@ def test_a_file_that_changes_is_read_again(
 ) -> None:
     file = tmp_path / "tokens"
     first = add_token(file, "decide")
-    monkeypatch.setattr(tokens, "_AGAIN", 0.0)
+    monkeypatch.setattr(tokens, "_CHECK_SECONDS", 0.0)
     known = TokenFile(file)
     assert role_of(known, first) == "decide"
     second = add_token(file, "admin")
@@ -154,6 +154,13 @@ def test_tokens_made_at_the_same_time_are_all_there(tmp_path: Path) -> None:
         made = list(pool.map(lambda n: add_token(file, "decide", str(n)), range(40)))
     known = read_tokens(file)
     assert {role_of(known, token) for token in made} == {"decide"}
+
+
+def test_a_file_that_another_process_has_just_made_is_no_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.touch()
+    token = add_token(file, "decide")
+    assert role_of(read_tokens(file), token) == "decide"
 
 
 def test_the_mode_of_a_file_stays_as_it_is(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ _AT_ONCE = 200
 
 
 def adopt(store: Store, name: str, progress: Callable[[int], None] | None = None) -> Kept:
-    """Let this version's revision decide in an experiment; return it as it is then.
+    """Let this version's revision decide in an experiment; return its new edition.
 
-    Idempotent. ``progress`` is told how many units have their new state.
+    Idempotent. ``progress`` is called with the number of units that have their new state.
     """
     (kept,) = experiments_of(store, name)
     experiment = Experiment.from_kept(kept)
@@ -57,15 +57,15 @@ def adopt(store: Store, name: str, progress: Callable[[int], None] | None = None
 
 
 def needs_adopting(kept: Kept) -> bool:
-    """Tell whether no server of this version decides for an experiment before it is adopted."""
+    """Tell whether servers of this version decide for an experiment only after `adopt`."""
     return kept.revision != Experiment.from_kept(kept).policy.revision
 
 
 def renew_states(store: Store, progress: Callable[[int], None] | None = None) -> int:
-    """Rebuild the states of units that an earlier version wrote in another form.
+    """Rebuild the units' states of experiments where an earlier version wrote another form.
 
-    Of experiments whose rule is as it was; return how many there are. Their decisions do not
-    change, so nothing is adopted. No server may be running.
+    Only of those whose rule is the same: their decisions do not change, so nothing is adopted. No
+    server may be running. Returns the number of experiments.
     """
     renewed = 0
     store.check_writing()  # a SQLite file must be in the mode for writing before it is read
@@ -84,23 +84,24 @@ def _rebuild(
     experiment: Experiment,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Replace the states of an experiment's units by what follows from the log."""
+    """Replace the states of an experiment's units by those that follow from the log."""
     units = 0
     with warnings.catch_warnings(), store.history(kept.id) as history:
         warnings.simplefilter("ignore")  # an agent warned when its reward came
-        rebuilt = _rebuilt(experiment, history)
-        while some := list(islice(rebuilt, _AT_ONCE)):
-            store.rebuild(kept, some)
-            units += len(some)
+        rebuilt = _rebuild_units(experiment, history)
+        while page := list(islice(rebuilt, _AT_ONCE)):
+            store.rebuild(kept, page)
+            units += len(page)
             if progress is not None:
                 progress(units)
 
 
-def _rebuilt(experiment: Experiment, history: History) -> Iterator[Rebuilt]:
+def _rebuild_units(experiment: Experiment, history: History) -> Iterator[Rebuilt]:
+    """Yield units in the states that follow from the log."""
     for unit, rows in groupby(history.events(), itemgetter(0)):
-        found = Verification()
-        agent, due, _ = follow(experiment, unit, (event for _, event in rows), found)
-        # Other decisions are what another revision is about; what cannot be followed is not.
-        if found.impossible:
-            raise StorageError(found.shown[0])
+        result = Verification()
+        agent, due, _ = follow(experiment, unit, (event for _, event in rows), result)
+        # Another revision may decide differently; an event that cannot be repeated is damage.
+        if result.impossible:
+            raise StorageError(result.shown[0])
         yield Rebuilt(unit, packed(experiment, agent, due), due[0][1] if due else None)

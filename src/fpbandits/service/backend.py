@@ -1,25 +1,24 @@
 """`Backend`: a store and its experiments, for an event loop that must not wait for either.
 
-Requests that change something go through the `Batcher`. Reading from the store and preparing
-experiments are done in threads. A call that takes longer than ``patience`` is an
-`UnavailableError`.
+Requests that change units go through the `Batcher`. All other calls of the store, and preparing
+experiments, are done in threads. What takes longer than ``patience`` is an `UnavailableError`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from fpbandits.errors import ConflictError, Error, InputError, StorageError, UnavailableError, quote
 from fpbandits.service.adopt import adopt
-from fpbandits.service.batcher import Batcher, logged
+from fpbandits.service.batcher import Batcher, log_failure
 from fpbandits.service.batches import Outcome
-from fpbandits.service.beliefs import beliefs
+from fpbandits.service.beliefs import beliefs, seen
 from fpbandits.service.experiment import (
     CLOSED,
     DELETING,
@@ -29,32 +28,48 @@ from fpbandits.service.experiment import (
     checked_experiment,
     same_definition,
 )
-from fpbandits.service.messages import Ask, Request, decision_name, short_name
+from fpbandits.service.messages import Ask, Request, short_name
 from fpbandits.service.metrics import Metrics
 from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Answer, Unit
+from fpbandits.service.step import REOPENED, Answer, unpacked
 from fpbandits.service.store import Logged, StaleError, Store
 from fpbandits.service.sweep import sweep
 
 PAGE = 1_000
 """Events of the log that are read at once."""
 
-_MOST_READING, _MOST_MAKING = 500, 8
-"""Calls that may wait for the store, beside those that wait in the batcher; and experiments that
-may wait to be made."""
+_MOST_CALLS = 500
+"""Calls of the store that may be under way, beside those of the batcher."""
 
-_MOST_REPORTED, _REPORT_AGAIN = 2_000, 60.0
-"""Units whose states a report reads, and seconds for which it is shown again."""
+_MOST_MAKING = 8
+"""New experiments that may wait to be prepared."""
 
-_READY, _READY_AGAIN = 1.5, 1.0
-"""Seconds that writing may take in a server that is ready, and between two tests of it."""
+_MAKING_SECONDS = 100.0
+"""Seconds that preparing a new experiment may take: its policy may have to be compiled first. A
+client waits a little longer."""
+
+_MOST_REPORTED = 2_000
+"""Units whose states a report reads."""
+
+_REPORT_SECONDS = 60.0
+"""Seconds for which a report is shown again."""
+
+_READY_SECONDS = 1.5
+"""Seconds that a test write may take in a server that is ready."""
+
+_TEST_SECONDS = 1.0
+"""Seconds between two test writes."""
 
 _logger = logging.getLogger("fpbandits.service")
 
 _T = TypeVar("_T")
+
+
+class _StoppingError(UnavailableError):
+    """The server is being stopped."""
 
 
 class Backend:
@@ -74,15 +89,15 @@ class Backend:
         self.store, self.metrics, self._settings = store, metrics, settings
         self._experiments: dict[str, Experiment] = {}
         self._under_way: dict[tuple[str, str], asyncio.Task[Any]] = {}
-        self._reading = set[asyncio.Future[Any]]()
-        # Apart from the threads that call the store: these may all be waiting for it. And new
-        # experiments apart from old ones: a large one must not keep others from being served.
+        self._calls = set[asyncio.Future[Any]]()
+        # Not the threads that call the store: these may all be waiting for it. New experiments
+        # have their own: a large one must not keep others from being served.
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
         self._making = ThreadPoolExecutor(1, "fpbandits new rules")
         self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
         self._reports: dict[str, tuple[float, Report]] = {}
-        self._to_make = 0
-        self._tested = 0.0
+        self._to_make = set[asyncio.Future[Any]]()
+        self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
         self.stopping = self.draining = False
         self.batcher: Batcher
@@ -118,21 +133,21 @@ class Backend:
         If the experiment is not as this server knows it, it is read again, once.
         """
         try:
-            _check(experiment, requests)
+            _check_taken(experiment, requests)
         except Error:  # it may take them by now
             experiment = await self.current(experiment.name)
-            _check(experiment, requests)
-        outcomes = await self.batcher.submit([(experiment, each) for each in requests])
-        stale = [n for n, each in enumerate(outcomes) if isinstance(each, StaleError)]
+            _check_taken(experiment, requests)
+        outcomes = await self.batcher.submit([(experiment, request) for request in requests])
+        stale = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, StaleError)]
         if not stale:
             return outcomes
         if self._experiments.get(experiment.name) is experiment:
             del self._experiments[experiment.name]
         try:
             renewed = await self.experiment(experiment.name)
-            wanted = [requests[n] for n in stale]
-            _check(renewed, wanted)
-            again = await self.batcher.submit([(renewed, each) for each in wanted])
+            repeated = [requests[n] for n in stale]
+            _check_taken(renewed, repeated)
+            again = await self.batcher.submit([(renewed, request) for request in repeated])
         except Error as error:
             again = [error] * len(stale)
         for n, outcome in zip(stale, again, strict=True):
@@ -140,88 +155,96 @@ class Backend:
         return outcomes
 
     async def ready(self) -> None:
-        """Raise an error unless the store can be written to, by the way that decisions take."""
+        """Raise an error unless the store can be written to, as decisions are: by the batcher."""
         loop = asyncio.get_running_loop()
         if self.stopping or self.draining:
-            raise UnavailableError("the server is stopping")
-        if self._test is None or (self._test.done() and loop.time() > self._tested + _READY_AGAIN):
-            self._tested, self._test = loop.time(), asyncio.create_task(self.batcher.submit([]))
-        await self._in_time(self._test, "the store cannot be written to", _READY)
+            raise _StoppingError("the server is stopping")
+        if self._test is None or (
+            self._test.done() and loop.time() > self._test_began + _TEST_SECONDS
+        ):
+            self._test_began = loop.time()
+            self._test = asyncio.create_task(self.batcher.submit([]))
+        await self._in_time(self._test, "the store cannot be written to", _READY_SECONDS)
 
-    async def read(self, call: Callable[..., _T], *arguments: Any) -> _T:
+    async def call_store(self, call: Callable[..., _T], *arguments: Any) -> _T:
         """Call the store in a thread, for a limited time; only so many calls may be under way."""
-        if len(self._reading) >= _MOST_READING:
-            raise UnavailableError(f"{_MOST_READING} wait for the store already: try again")
-        reading = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
-        self._reading.add(reading)  # a thread cannot be stopped: it counts until it is done
-        reading.add_done_callback(self._reading.discard)
-        try:
-            return await self._in_time(reading, "the store takes too long")
-        except (UnavailableError, StorageError) as error:
-            raise logged(error) from None
+        if len(self._calls) >= _MOST_CALLS:
+            raise UnavailableError(f"{_MOST_CALLS} wait for the store already: try again")
+        calling = asyncio.get_running_loop().run_in_executor(None, call, *arguments)
+        self._calls.add(calling)  # a thread cannot be stopped: it counts until it is done
+        calling.add_done_callback(self._calls.discard)
+        with _store_failures():
+            return await self._in_time(calling, "the store takes too long")
+
+    async def _work(self, pool: ThreadPoolExecutor, call: Callable[..., _T], *arguments: Any) -> _T:
+        """Do long work with the store in a thread of a pool."""
+        with _store_failures():
+            return await asyncio.get_running_loop().run_in_executor(pool, call, *arguments)
 
     async def _in_time(
         self, work: asyncio.Future[_T], late: str, patience: float | None = None
     ) -> _T:
-        """Wait for a while; what is late goes on, and nobody is told if it fails."""
+        """Wait for a result, for a while; after that the work goes on, and may fail unnoticed."""
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.wait_for(asyncio.shield(work), patience or self._settings.patience)
         except TimeoutError:
             raise UnavailableError(f"{late}: try again") from None
 
-    async def _once(self, what: str, name: str, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Do something for an experiment; whoever asks for it meanwhile waits for the same."""
-        key = what, name
+    async def _once(self, verb: str, name: str, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Do some work; whoever asks for the same meanwhile waits for the same task.
+
+        ``verb`` is a participle: what is being done to whatever has this ``name``.
+        """
+        key = verb, name
         if key not in self._under_way:
             self._under_way[key] = asyncio.create_task(work())
             self._under_way[key].add_done_callback(lambda done: self._under_way.pop(key))
-        return await self._in_time(self._under_way[key], f"{quote(name)} is being {what}")
+        return await self._in_time(self._under_way[key], f"{quote(name)} is being {verb}")
 
     async def experiment(self, name: str) -> Experiment:
-        """Return an experiment as it was when it was asked for first; see `submit`."""
+        """Return an experiment as this server knows it; the store may have changed it since."""
         if name in self._experiments:
             return self._experiments[name]
         return await self._once("prepared", name, lambda: self._load(name))
 
     async def current(self, name: str) -> Experiment:
         """Return an experiment as the store has it now."""
-        kept = await self.read(self.kept, name)
+        kept = await self.call_store(self.kept, name)
         known = self._experiments.get(name)
         if known is not None and known.stamp != kept.stamp:
             del self._experiments[name]
         return await self.experiment(name)
 
     async def _load(self, name: str) -> Experiment:
-        kept = await self.read(self.kept, name)
+        """Read an experiment from the store, prepare it, and remember it."""
+        kept = await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
-        loaded = await loop.run_in_executor(self._preparing, _loaded, kept)
-        found = loaded.limited(self._settings.most_pending)
-        if found.status in (OPEN, CLOSED):  # else it is about to change
-            self._experiments[name] = found
-        return found
+        prepared = await loop.run_in_executor(self._preparing, _prepare, kept)
+        experiment = prepared.limited(self._settings.most_pending)
+        if experiment.status in (OPEN, CLOSED):  # else it is about to change
+            self._experiments[name] = experiment
+        return experiment
 
     def kept(self, name: str) -> Kept:
         """Return an experiment as the store keeps it."""
-        kept = self.store.experiment(name) if _can_be(name) else None
+        kept = self.store.experiment(name) if _is_name(name) else None
         if kept is None:
-            wrong = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
-            raise MissingError(wrong, about=(("experiment", name),))
+            reason = f"unknown experiment {quote(name)}: PUT /v1/experiments/… makes one"
+            raise MissingError(reason, about=(("experiment", name),))
         return kept
 
     async def put(self, name: str, content: object) -> tuple[Kept, bool]:
-        """Keep an experiment; return it, and whether it is new."""
-        if self._to_make >= _MOST_MAKING:
+        """Make an experiment, unless it is there; return it, and whether it is new."""
+        if len(self._to_make) >= _MOST_MAKING:
             raise UnavailableError(f"{_MOST_MAKING} experiments are being made: try again")
-        self._to_make += 1
-        try:
-            loop = asyncio.get_running_loop()
-            most = self._settings.most_means
-            check = partial(checked_experiment, name, content, most_means=most)
-            wanted = await loop.run_in_executor(self._making, check)
-        finally:
-            self._to_make -= 1
-        kept, new = await self.read(self._add, wanted)
+        loop, most_means = asyncio.get_running_loop(), self._settings.most_means
+        check = partial(checked_experiment, name, content, most_means=most_means)
+        checking = loop.run_in_executor(self._making, check)
+        self._to_make.add(checking)  # a thread cannot be stopped: it counts until it is done
+        checking.add_done_callback(self._to_make.discard)
+        wanted = await self._in_time(checking, "preparing takes too long", _MAKING_SECONDS)
+        kept, new = await self.call_store(self._add, wanted)
         if kept.status == DELETING:
             raise ConflictError(f"{quote(name)} is being deleted: wait until that is done")
         if not new and not same_definition(kept.definition, wanted.definition):
@@ -237,6 +260,7 @@ class Backend:
         return kept, new
 
     def _add(self, wanted: Experiment) -> tuple[Kept, bool]:
+        """Add an experiment to the store, unless there is one of its name or there are too many."""
         kept = self.store.experiment(wanted.name)
         if kept is not None:
             return kept, False
@@ -245,29 +269,27 @@ class Backend:
             raise ConflictError(f"there are {most:,} experiments, the most there may be")
         return self.store.add_experiment(wanted.name, wanted.definition, wanted.revision)
 
-    async def change(self, name: str, what: str) -> Kept:
-        """Let an experiment take no more decisions, or take them again; the same again is fine."""
-        status, event = (CLOSED, CLOSED_EVENT) if what == "close" else (OPEN, REOPENED)
-        kept = await self.read(self.kept, name)
+    async def set_open(self, name: str, is_open: bool) -> Kept:
+        """Let an experiment take decisions again, or no more; idempotent."""
+        status, event = (OPEN, REOPENED) if is_open else (CLOSED, CLOSED_EVENT)
+        kept = await self.call_store(self.kept, name)
         if kept.status not in (OPEN, CLOSED):
             raise ConflictError(f"{quote(name)} is {kept.status}: finish that first")
         if kept.status == status:
             return kept
-        return await self.read(self.store.change_experiment, kept, status, None, event)
+        change = partial(self.store.change_experiment, kept, status, kind=event)
+        return await self.call_store(change)
 
     async def adopt(self, name: str) -> Kept:
         """Let this version's revision of the rule decide in an experiment."""
-        await self.read(self.kept, name)
-        loop = asyncio.get_running_loop()
+        await self.call_store(self.kept, name)
+        call = partial(adopt, self.store, name, self._stop_if_stopping)
+        return await self._once("adopted", name, lambda: self._work(self._making, call))
 
-        async def work() -> Kept:
-            return await loop.run_in_executor(self._making, adopt, self.store, name, self._go_on)
-
-        return await self._once("adopted", name, work)
-
-    def _go_on(self, units: int) -> None:
+    def _stop_if_stopping(self, units: int = 0) -> None:
+        """Raise an error in a long work if the server is being stopped."""
         if self.stopping:
-            raise UnavailableError("the server is stopping")
+            raise _StoppingError("the server is stopping")
 
     async def erase(self, name: str, unit: str) -> Answer:
         """Erase a unit: nothing is left of it but how many decisions it had."""
@@ -275,102 +297,104 @@ class Backend:
         experiment.check_serving()
 
         async def work() -> Answer:
-            loop, unit_key = asyncio.get_running_loop(), (experiment.id, unit)
-            request = await loop.run_in_executor(self._making, self.store.find_events, unit_key)
+            unit_key = experiment.id, unit
+            request = await self._work(self._making, self.store.find_events, unit_key)
             (outcome,) = await self.submit(experiment, [request])
             if isinstance(outcome, Error):
                 raise outcome
             return outcome
 
-        if not _can_be(unit):
+        if not _is_name(unit):
             raise _unknown_unit(unit)
         return await self._once("erased", f"{name}/{unit}", work)
 
     async def delete(self, name: str) -> Answer:
-        """Delete an experiment with its log; if it is interrupted, the same again finishes it."""
-        await self.read(self.kept, name)
-        loop = asyncio.get_running_loop()
+        """Delete an experiment with its log; if that is interrupted, another call finishes it."""
+        await self.call_store(self.kept, name)
 
         async def work() -> Answer:
-            await loop.run_in_executor(self._making, self._delete, name)
+            await self._work(self._making, self._delete, name)
             self._experiments.pop(name, None)
             return {"name": name, "status": "deleted"}
 
         return await self._once("deleted", name, work)
 
     def _delete(self, name: str) -> None:
+        """Delete an experiment, in a thread."""
         kept = self.kept(name)
         if kept.status != DELETING:
             kept = self.store.change_experiment(kept, DELETING)
         while self.store.delete_some(kept.id):
-            self._go_on(0)
+            self._stop_if_stopping()
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
         """Return a report on an experiment, not older than a minute."""
-        await self.read(self.kept, name)
+        await self.call_store(self.kept, name)
         loop = asyncio.get_running_loop()
-        made, found = self._reports.get(name, (-_REPORT_AGAIN, None))
-        if found is not None and loop.time() < made + _REPORT_AGAIN:
-            return found
+        if name in self._reports:
+            made, latest = self._reports[name]
+            if loop.time() < made + _REPORT_SECONDS:
+                return latest
 
         async def work() -> Report:
             call = partial(report, self.store, name, most_units=_MOST_REPORTED)
-            found = await loop.run_in_executor(self._reporting, call)
-            self._reports[name] = loop.time(), found
-            return found
+            latest = await self._work(self._reporting, call)
+            self._reports[name] = loop.time(), latest
+            return latest
 
         return await self._once("reported", name, work)
 
     def unit(
         self, experiment: Experiment, name: str, context: str | None = None, error: float = 0.05
     ) -> dict[str, Any]:
-        """Return all that is known of a unit, as of its last event; see `beliefs`."""
-        row = self.store.unit((experiment.id, name)) if _can_be(name) else None
+        """Return all that is known of a unit, as of its last event."""
+        row = self.store.unit((experiment.id, name)) if _is_name(name) else None
         if row is None or row.state is None:
             raise _unknown_unit(name)
-        agent = Unit(experiment, name, row.steps, row.state, {}, lambda number: ()).agent
-        return {
-            "unit": name,
-            "plays": agent.plays,
-            "plausible": agent.plausible(),
-            "spread_fits": agent.spread_fits,
-            "misfits": agent.misfits,
-            "pending": {decision_name(name, number): arm for number, arm in agent.pending.items()},
-            "blocked": {arm: each.rewards for arm, each in agent.blocked.items()},
-            "events": row.steps,
-            **beliefs(agent, context, error),
-        }
+        agent, _ = unpacked(experiment, name, row.state)
+        return {**seen(agent, name), "events": row.steps, **beliefs(agent, context, error)}
 
     async def log(self, id: int, after: int) -> list[Logged]:
         """Return a page of an experiment's log."""
-        return await self.read(self.store.log, id, after, PAGE)
+        return await self.call_store(self.store.log, id, after, PAGE)
 
 
-def _check(experiment: Experiment, requests: Sequence[Request]) -> None:
+@contextmanager
+def _store_failures() -> Iterator[None]:
+    """Log a failure of the store, and raise an error without its words, which may be secret."""
+    try:
+        yield
+    except (StaleError, _StoppingError):  # these are not failures of the store
+        raise
+    except (UnavailableError, StorageError) as error:
+        raise log_failure(error) from None
+
+
+def _check_taken(experiment: Experiment, requests: Sequence[Request]) -> None:
     """Raise an error if an experiment does not take such requests now."""
     experiment.check_serving()
-    if experiment.status == CLOSED and any(isinstance(each, Ask) for each in requests):
+    if experiment.status == CLOSED and any(isinstance(request, Ask) for request in requests):
         raise ConflictError(
             f"{quote(experiment.name)} is closed: it takes rewards, no new decisions"
         )
 
 
 def _unknown_unit(name: str) -> MissingError:
-    wrong = f"unknown unit {quote(name)}: nothing was decided for it yet"
-    return MissingError(wrong, about=(("unit", name),))
+    reason = f"unknown unit {quote(name)}: nothing was decided for it yet"
+    return MissingError(reason, about=(("unit", name),))
 
 
-def _can_be(name: str) -> bool:
-    """Tell whether something could have this name: a database takes not all texts."""
+def _is_name(text: str) -> bool:
+    """Tell whether an experiment or a unit may have this name: a database does not take any."""
     try:
-        return bool(short_name("it", name))
+        return bool(short_name("it", text))
     except InputError:
         return False
 
 
-def _loaded(kept: Kept) -> Experiment:
-    """Read an experiment, and decide once: what is prepared is prepared here."""
+def _prepare(kept: Kept) -> Experiment:
+    """Return an experiment that has decided once, so that its policy is prepared and compiled."""
     experiment = Experiment.from_kept(kept)
     experiment.agent("").ask(next(iter(experiment.problem.contexts), None))
     return experiment

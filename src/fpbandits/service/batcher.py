@@ -31,15 +31,18 @@ MOST_TOGETHER = 4_000
 """Requests in one transaction: in a large one each costs less, since a unit is read and written
 once for all of its requests."""
 
-CROWD, LINGER = 8, 0.002
-"""After a batch of at least CROWD submissions, wait LINGER seconds for the next."""
+CROWD = 8
+"""After a batch of at least so many submissions, the next one is waited for."""
+
+LINGER = 0.002
+"""Seconds of that wait."""
 
 _logger = logging.getLogger("fpbandits.service")
 
 
 @dataclass(eq=False, slots=True)
 class _Submission:
-    """Requests that came in together, their answers so far, and where these go."""
+    """Requests of one experiment that came in together, and their answers so far."""
 
     work: Sequence[Work]
     future: asyncio.Future[list[Outcome]]
@@ -66,14 +69,14 @@ class Batcher:
     Parameters
     ----------
     store
-        Where everything is kept; nobody else may write to this object of it.
+        Where everything is kept. No other thread may write through this object.
     most_waiting, patience
         How many requests may wait, and for how many seconds.
     longest
         Seconds of deciding, of CPU time, after which a transaction is committed if others wait.
     committed
-        Is called with the number of requests of each transaction, the seconds that it took, and
-        its events by experiment and kind.
+        Called after each transaction with the number of its requests, the seconds that it took,
+        and its events by experiment and kind.
     """
 
     def __init__(
@@ -88,14 +91,15 @@ class Batcher:
         self._store, self._most_waiting, self._patience = store, most_waiting, patience
         self._committed, self._recent, self._longest = committed, Recent(), longest
         self._queue: SimpleQueue[_Submission | None] = SimpleQueue()
-        # By experiment, in turn; and how many requests may be in the next transaction.
+        # What was taken from the queue, by experiment.
         self._turns: dict[int, deque[_Submission]] = {}
+        # How many requests may be in the next transaction.
         self._most_together = MOST_TOGETHER
         # Experiments whose requests are in the queue.
         self._arrived = set[int]()
         self._closed = False
-        # Each is changed by one thread only.
-        self._given = self._taken = 0
+        # How many requests: the first is changed by the loop's thread only, the second by ours.
+        self._submitted = self._finished = 0
         self._loop = asyncio.get_running_loop()
         self._thread = Thread(target=self._run, name="fpbandits batches", daemon=True)
         self._thread.start()
@@ -103,18 +107,18 @@ class Batcher:
     @property
     def waiting(self) -> int:
         """How many requests wait, those being served included."""
-        return self._given - self._taken
+        return self._submitted - self._finished
 
     async def submit(self, work: Sequence[Work]) -> list[Outcome]:
         """Serve requests of one experiment, and return an answer or an error for each.
 
-        Without any it is a question whether the store can be written to. What concerns them all is
-        raised: an `UnavailableError`, or an `Error` that is logged.
+        An empty list asks whether the store can be written to. A failure that concerns all of them
+        is raised: an `UnavailableError`, or an `Error` that is logged.
         """
         if self.waiting + len(work) > self._most_waiting:
             raise UnavailableError(f"{self.waiting:,} requests wait already: try again")
         future: asyncio.Future[list[Outcome]] = self._loop.create_future()
-        self._given += len(work)
+        self._submitted += len(work)
         self._queue.put(_Submission(work, future))
         self._arrived.update(experiment.id for experiment, _ in work[:1])
         # Cheaper than `asyncio.wait_for`, and there are many.
@@ -125,59 +129,60 @@ class Batcher:
             timer.cancel()
 
     async def close(self) -> None:
-        """Handle what is in the queue, and stop."""
+        """Serve what is in the queue, and stop."""
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        before = 0
+        """Serve batch after batch; this is the thread."""
+        just_answered = 0
         while self._turns or not self._closed:
-            self._gather(before)
+            self._gather(just_answered)
             batch = self._next_batch()
             if batch:
                 self._serve(batch)
-            before = len({id(submission) for submission, _ in batch})
+            just_answered = len({id(submission) for submission, _ in batch})
             self._answer()
 
-    def _gather(self, before: int) -> None:
+    def _gather(self, just_answered: int) -> None:
         """Take all that is in the queue; wait for it only if there is nothing else to do.
 
-        After a large batch ``before``, the clients that were just answered are likely to send their
-        next requests at once, and one transaction for all of them costs little more than one for
-        half of them.
+        If many submissions were just answered, their clients are likely to send their next requests
+        at once, and one transaction for all of them costs little more than one for half of them.
         """
         self._arrived = set()
         idle = not self._turns and not self._closed
         with suppress(Empty):
-            each = self._queue.get(block=idle)
-            if idle and each is not None and before >= CROWD:
+            submission = self._queue.get(block=idle)
+            if idle and submission is not None and just_answered >= CROWD:
                 time.sleep(LINGER)
             while True:
-                if each is None:
+                if submission is None:
                     self._closed = True
                 else:
-                    key = each.work[0][0].id if each.work else _NO_EXPERIMENT
-                    self._turns.setdefault(key, deque()).append(each)
-                each = self._queue.get_nowait()
+                    key = submission.work[0][0].id if submission.work else _NO_EXPERIMENT
+                    self._turns.setdefault(key, deque()).append(submission)
+                submission = self._queue.get_nowait()
 
     def _next_batch(self) -> _Pairs:
         """Return the requests of the next transaction: one of each experiment in turn."""
-        for check in self._turns.pop(_NO_EXPERIMENT, ()):
-            self._check(check)
-        turns = [self._waiting_in(queue) for queue in self._turns.values()]
+        for submission in self._turns.pop(_NO_EXPERIMENT, ()):
+            self._test_writing(submission)
+        turns = [self._unanswered(queue) for queue in self._turns.values()]
         batch: _Pairs = []
         while turns and len(batch) < self._most_together:
             for requests in turns.copy():
-                each = next(requests, None)
-                if each is None:
+                pair = next(requests, None)
+                if pair is None:
                     turns.remove(requests)
                 else:
-                    batch.append(each)
+                    batch.append(pair)
         return batch[: self._most_together]
 
-    def _waiting_in(self, queue: deque[_Submission]) -> Iterator[tuple[_Submission, Work]]:
+    def _unanswered(self, queue: deque[_Submission]) -> Iterator[tuple[_Submission, Work]]:
+        """Yield the requests of an experiment that have no answer yet, in order."""
         for submission in queue:
-            if not submission.finished:  # those that were given up will be sent again
+            if not submission.finished:  # clients that gave up send their requests again
                 for work in submission.work[len(submission.outcomes) :]:
                     yield submission, work
 
@@ -192,56 +197,57 @@ class Batcher:
             if len(submissions) > 1 and not isinstance(error, UnavailableError):
                 # One of them must not take the others with it.
                 for submission in submissions.values():
-                    self._serve([each for each in batch if each[0] is submission])
+                    self._serve([pair for pair in batch if pair[0] is submission])
                 return
-            failure = logged(error)
+            failure = log_failure(error)
             for submission in submissions.values():
                 submission.failure = failure
             return
         self._committed(len(outcomes), self._loop.time() - began, counts)
         for (submission, _), outcome in zip(batch, outcomes, strict=False):
             submission.outcomes.append(outcome)
-        # Units beyond what the time allows would be locked in vain.
-        done, in_time = len(outcomes), len(outcomes) == len(batch)
-        most = 2 * self._most_together if in_time else 2 * done
+        # Units for which there is no time would be locked in vain.
+        in_time = len(outcomes) == len(batch)
+        most = 2 * self._most_together if in_time else 2 * len(outcomes)
         self._most_together = min(MOST_TOGETHER, most)
 
     def _enough(self, batch: _Pairs) -> Callable[[], bool]:
-        """Return what ends a transaction in time, if another experiment waits."""
-        own, until = {experiment.id for _, (experiment, _) in batch}, None
+        """Return a test whether to end a transaction: time is up, and another experiment waits."""
+        experiments, until = {experiment.id for _, (experiment, _) in batch}, None
 
         def enough() -> bool:
             nonlocal until
             if until is None:
                 until = time.thread_time() + self._longest
-            return time.thread_time() > until and (len(own) > 1 or not self._arrived <= own)
+            others_wait = len(experiments) > 1 or not self._arrived <= experiments
+            return time.thread_time() > until and others_wait
 
         return enough
 
-    def _check(self, submission: _Submission) -> None:
-        """Find out whether the store can be written to."""
+    def _test_writing(self, submission: _Submission) -> None:
+        """Answer a submission without requests: write something to the store."""
         try:
             self._store.check_writing()
         except Exception as error:
-            submission.failure = logged(error)
+            submission.failure = log_failure(error)
         with suppress(RuntimeError):  # the loop may be gone by now
-            self._loop.call_soon_threadsafe(_answer, [submission])
+            self._loop.call_soon_threadsafe(_resolve, [submission])
 
     def _answer(self) -> None:
-        """Answer what is finished, and forget what was given up."""
+        """Answer the submissions that are finished, and drop those that were given up."""
         finished: list[_Submission] = []
         for key, queue in list(self._turns.items()):
             while queue and queue[0].finished:
                 finished.append(queue.popleft())
             if not queue:
                 del self._turns[key]
-        self._taken += sum(len(each.work) for each in finished)
+        self._finished += sum(len(submission.work) for submission in finished)
         with suppress(RuntimeError):  # the loop may be gone by now
-            self._loop.call_soon_threadsafe(_answer, finished)
+            self._loop.call_soon_threadsafe(_resolve, finished)
 
 
-def logged(error: Exception, request: str | None = None) -> Error:
-    """Log a failure of the store or of the service; return what a caller is told of it."""
+def log_failure(error: Exception, request: str | None = None) -> Error:
+    """Log a failure of the store or of the service; return the error that the caller gets."""
     if isinstance(error, Error):
         _logger.warning("store unavailable", extra={"detail": str(error)})
         return UnavailableError("the store does not answer: try again")
@@ -249,14 +255,15 @@ def logged(error: Exception, request: str | None = None) -> Error:
     return Error("this request failed inside; the server's log says how")
 
 
-def _answer(submissions: Sequence[_Submission]) -> None:
-    for each in submissions:
-        if each.future.done():
+def _resolve(submissions: Sequence[_Submission]) -> None:
+    """Give submissions their answers, in the event loop."""
+    for submission in submissions:
+        if submission.future.done():
             continue
-        if each.failure is not None:
-            each.future.set_exception(each.failure)
+        if submission.failure is not None:
+            submission.future.set_exception(submission.failure)
         else:
-            each.future.set_result(each.outcomes)
+            submission.future.set_result(submission.outcomes)
 
 
 def _give_up(future: asyncio.Future[list[Outcome]]) -> None:

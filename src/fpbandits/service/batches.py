@@ -39,14 +39,14 @@ class Recent:
         self._units: dict[UnitKey, tuple[str, Unit]] = {}
 
     def take(self, experiment: Experiment, name: str, row: UnitRow) -> Unit | None:
-        """Return a unit as the store has it, if it is here; it must be kept again to stay."""
+        """Remove a unit from the cache and return it; None unless it is as the store has it."""
         state, unit = self._units.pop((experiment.id, name), (None, None))
         if unit is None or unit.experiment.stamp != experiment.stamp:
             return None
         return unit if (unit.steps, state) == (row.steps, row.state) else None
 
     def keep(self, unit_key: UnitKey, state: str, unit: Unit) -> None:
-        """Keep a unit that is as the store has it by now."""
+        """Cache a unit that the store now has in this state, in place of the oldest if need be."""
         self._units[unit_key] = state, unit
         if len(self._units) > self._most:
             del self._units[next(iter(self._units))]
@@ -61,9 +61,22 @@ def handle_together(
 ) -> list[Outcome]:
     """Serve requests in one transaction, and return an answer or an error for each.
 
-    After each request ``enough`` says whether to serve no more: then only the first requests have
-    answers. Once they are committed, events are added to ``counts``, by experiment and kind. An
-    `UnavailableError` or `StorageError` of the store concerns them all, and is raised.
+    Parameters
+    ----------
+    store, work
+        Where the units are kept, and the requests with their experiments.
+    recent
+        A cache of units.
+    enough
+        Called after each request. If it is true, the rest is left for another transaction: only
+        the first requests have answers then.
+    counts
+        Gets the number of events, by experiment and kind, once they are committed.
+
+    Raises
+    ------
+    UnavailableError, StorageError
+        The store failed: that concerns all requests.
     """
     recent = Recent() if recent is None else recent
     stamps = {experiment.stamp for experiment, _ in work}
@@ -110,10 +123,10 @@ class _Batch:
         self.failed: dict[UnitKey, Error] = {}
 
     def serve(self, experiment: Experiment, request: Request) -> Outcome:
-        """Step a unit, and return the answer or the error."""
+        """Step the unit of a request, and return the answer or the error."""
         unit_key = experiment.id, request.unit
         if experiment.id not in self._transaction.current:
-            return StaleError("the experiment has changed: try again")
+            return StaleError.of(experiment.name)
         if unit_key in self.failed:
             return self.failed[unit_key]
         try:
@@ -128,24 +141,29 @@ class _Batch:
             return self._fail(unit_key, error)
 
     def changes(self) -> dict[UnitKey, Change]:
-        """Return what is to be written."""
-        found: dict[UnitKey, Change] = {}
+        """Return what is to be written: the units that have new events."""
+        changes: dict[UnitKey, Change] = {}
         for unit_key, unit in self.units.items():
             if unit.events and unit_key not in self.failed:
                 try:
-                    found[unit_key] = Change.of(self._transaction.rows[unit_key].id, unit)
+                    changes[unit_key] = Change.of(self._transaction.rows[unit_key].id, unit)
                 except Exception as error:
                     self._fail(unit_key, error)
-        return found
+        return changes
 
     def _fail(self, unit_key: UnitKey, error: Exception) -> Error:
+        """Log the failure of a unit; return the error that its requests get."""
         extra = {"experiment": unit_key[0], "detail": f"unit {unit_key[1]!r}"}
         _logger.error("a unit failed", exc_info=error, extra=extra)
         failed = Error("this unit's request failed inside; the server's log says how")
         return self.failed.setdefault(unit_key, failed)
 
     def _unit(self, experiment: Experiment, name: str) -> Unit:
-        """Return a unit to be stepped; one that is unknown is new, and will not be written."""
+        """Return a unit to be stepped: from the cache, from its row, or an empty one.
+
+        A unit that the store does not know is written only if it is asked for, and then the store
+        has made a row for it; here it can only refuse a request.
+        """
         transaction, unit_key = self._transaction, (experiment.id, name)
         row = transaction.rows.get(unit_key)
         if row is None:

@@ -1,9 +1,9 @@
 """`Client`: decisions from a service, with retries that are safe.
 
-Every request for a decision has a key, the caller's or one of its own; rewards are told under the
-decision's name. So a request may be sent again when no answer came: the service gives the same
-decision, and counts a reward once. A client sends again while the server cannot be reached or says
-503, a little later each time, for as long as its ``patience``.
+Every request for a decision has a key, the caller's or a random one, and every reward names its
+decision. So requests are idempotent: a request may be sent again when no answer came. A client does
+so while the server cannot be reached or answers 503, a little later each time, for as long as its
+``patience``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ from fpbandits.service.statuses import kind_of
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
 
+_CREATE_TIMEOUT = 120.0
+"""Seconds for the answer to a new experiment: a server prepares it first, and may have to compile
+its policy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Play ``arm`` for ``unit``, and tell its reward under ``id``.
+    """A decision: play ``arm`` for ``unit``; ``id`` is its name for the service.
 
     Without an id it is a fallback: no service decided it, and its reward counts nowhere.
     """
@@ -40,7 +44,7 @@ class Served:
 
     @property
     def is_fallback(self) -> bool:
-        """Whether it was not decided by a service; see `Client.ask_or`."""
+        """Whether no service decided it; see `Client.ask_or`."""
         return not self.id
 
 
@@ -54,7 +58,7 @@ class Client:
     token
         A bearer token, if the service wants one.
     experiment
-        Which experiment to decide in; each call may name another.
+        The experiment to decide in; each call may name another.
     patience
         Seconds for which a request is sent again while no answer comes.
     timeout
@@ -112,10 +116,10 @@ class Client:
         sent again. It may have decided all the same: that decision stays pending, and expires if
         the experiment has a ``reward_wait``. What is wrong with the request is raised.
         """
-        hasty = copy(self)
-        hasty._patience, hasty._timeout = 0.0, within
+        once = copy(self)  # with the same connections
+        once._patience, once._timeout = 0.0, within
         try:
-            return hasty.ask(unit, **asked)
+            return once.ask(unit, **asked)
         except UnavailableError:
             return Served("", unit, fallback)
 
@@ -124,18 +128,18 @@ class Client:
     ) -> list[Served | Error]:
         """Decide for many: each has ``unit``, and perhaps ``key``, ``context`` and ``among``.
 
-        What is wrong with one of them stands in its place, and concerns it alone.
+        A request that is refused has its error in the place of its decision.
         """
-        bodies = [_ask(**each) for each in asked]
+        bodies = [_ask(**request) for request in asked]
         return [
-            each if isinstance(each, Error) else _served(each)
-            for each in self._call_all(self._path(experiment, "decisions"), bodies)
+            answer if isinstance(answer, Error) else _served(answer)
+            for answer in self._call_all(self._path(experiment, "decisions"), bodies)
         ]
 
     def tell(self, decision: str | Served, reward: float, *, experiment: str | None = None) -> str:
         """Tell the reward of a decision; return "told", or "late" if it can no longer count.
 
-        That of a fallback is not sent: "fallback".
+        The reward of a fallback is not sent, and "fallback" is returned.
         """
         if isinstance(decision, Served) and decision.is_fallback:
             return "fallback"
@@ -145,11 +149,11 @@ class Client:
     def tell_all(
         self, told: Sequence[tuple[str | Served, float]], *, experiment: str | None = None
     ) -> list[str | Error]:
-        """Tell many rewards; what is wrong with one of them stands in its place."""
+        """Tell many rewards; one that is refused has its error in place of its status."""
         bodies = [{"decision": _id(decision), "reward": reward} for decision, reward in told]
         return [
-            each if isinstance(each, Error) else str(each["status"])
-            for each in self._call_all(self._path(experiment, "rewards"), bodies)
+            answer if isinstance(answer, Error) else str(answer["status"])
+            for answer in self._call_all(self._path(experiment, "rewards"), bodies)
         ]
 
     def forget(self, decision: str | Served, *, experiment: str | None = None) -> str:
@@ -164,16 +168,17 @@ class Client:
         experiment: str | None = None,
         **definition: Any,
     ) -> dict[str, Any]:
-        """Make an experiment; the same again is no change.
+        """Make an experiment; idempotent.
 
         ``definition`` are policy, seed, late, reward_wait, default_reward, explore and control.
         """
         from fpbandits.problem.files import problem_to_toml, the_problem
 
         body = {"problem": problem_to_toml(the_problem(problem)), **definition}
-        # A server prepares a large problem before it answers.
-        found: dict[str, Any] = self._call("PUT", self._path(experiment), body, timeout=120)
-        return found
+        made: dict[str, Any] = self._call(
+            "PUT", self._path(experiment), body, timeout=_CREATE_TIMEOUT
+        )
+        return made
 
     def unit(
         self,
@@ -189,16 +194,16 @@ class Client:
         at most ``error``, by default .05. With contexts name one: ``best_arm``, ``verdict`` and
         ``why`` are for it.
         """
-        query = {"error": error, "context": context}
-        given = urlencode({name: value for name, value in query.items() if value is not None})
-        path = self._path(experiment, "units", name) + (f"?{given}" if given else "")
-        found: dict[str, Any] = self._call("GET", path)
-        return found
+        parameters = {"error": error, "context": context}
+        query = urlencode({name: value for name, value in parameters.items() if value is not None})
+        path = self._path(experiment, "units", name) + (f"?{query}" if query else "")
+        known: dict[str, Any] = self._call("GET", path)
+        return known
 
     def report(self, *, experiment: str | None = None) -> dict[str, Any]:
         """Return how an experiment does, by arm and by likeliest model, and against its control."""
-        found: dict[str, Any] = self._call("GET", self._path(experiment, "report"))
-        return found
+        report: dict[str, Any] = self._call("GET", self._path(experiment, "report"))
+        return report
 
     def erase(self, unit: str, *, experiment: str | None = None) -> None:
         """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
@@ -223,10 +228,10 @@ class Client:
                 for line in response.iter_lines():
                     yield json.loads(line)
         except self._failures as error:
-            raise self._unreached(error) from None
+            raise self._unreachable(error) from None
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -242,18 +247,19 @@ class Client:
         return "/".join(["/v1/experiments", *(escaped(part, safe="") for part in (name, *parts))])
 
     def _call_all(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Send a list of requests; return an answer or an error for each."""
         if not bodies:
             return []
         items = self._call("POST", path, list(bodies))
         return [_error(item["status"], item) if "error" in item else item for item in items]
 
-    def _unreached(self, error: Exception) -> UnavailableError:
+    def _unreachable(self, error: Exception) -> UnavailableError:
         return UnavailableError(said(error), place=(str(self._http.base_url),))
 
     def _call(
         self, method: str, path: str, body: object = None, timeout: float | None = None
     ) -> Any:
-        """Send a request, again and again if need be, and return its answer."""
+        """Send a request, several times if need be, and return its answer."""
         until, pause = time.monotonic() + self._patience, 0.05
         while True:
             failure: Error
@@ -262,7 +268,7 @@ class Client:
                     method, path, json=body, timeout=timeout or self._timeout
                 )
             except self._failures as error:
-                failure = self._unreached(error)
+                failure = self._unreachable(error)
             except (TypeError, ValueError) as error:  # NumPy's int64 and a NaN are no JSON
                 raise InputError(f"this cannot be sent as JSON: {error}") from None
             else:
@@ -271,7 +277,7 @@ class Client:
                 failure = _failure(response)
             if not isinstance(failure, UnavailableError) or time.monotonic() + pause > until:
                 raise failure
-            # At random, so that those who were sent away together do not come back together.
+            # At random, so that clients that were refused together do not come back together.
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, 2.0)
 
@@ -282,11 +288,12 @@ def _ask(
     context: str | None = None,
     among: Iterable[str] | None = None,
 ) -> dict[str, Any]:
+    """Return the body of a request for a decision; without a key it gets a random one."""
     body: dict[str, Any] = {"unit": unit, "key": uuid.uuid4().hex if key is None else key}
     if context is not None:
         body["context"] = context
     if among is not None:
-        body["among"] = among if isinstance(among, str) else list(among)  # a text is refused
+        body["among"] = among if isinstance(among, str) else list(among)  # servers refuse a text
     return body
 
 
@@ -301,11 +308,12 @@ def _served(answer: Mapping[str, Any]) -> Served:
 
 
 def _failure(response: Any) -> Error:
+    """Return the error that an answer stands for."""
     try:
         return _error(response.status_code, response.json())
-    except (ValueError, LookupError, TypeError):  # someone in between has answered
-        words = f"{response.status_code} {response.reason_phrase}"
-        return kind_of(response.status_code)(words)
+    except (ValueError, LookupError, TypeError):  # a proxy has answered
+        reason = f"{response.status_code} {response.reason_phrase}"
+        return kind_of(response.status_code)(reason)
 
 
 def _error(status: int, answer: Mapping[str, Any]) -> Error:

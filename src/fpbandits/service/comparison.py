@@ -32,10 +32,14 @@ from scipy.special import betaln, logsumexp
 
 from fpbandits.core.arrays import Floats
 
-FIRST, GROWTH = 100, 1.25
+FIRST = 100
+"""The number of rewards at the first look."""
+
+GROWTH = 1.25
+"""From a look to the next, the number of rewards grows by this factor."""
 
 _VARIANCES = np.array([1 / 4, 1 / 16, 1 / 64, 1 / 256])
-"""For these variances of m_i the λ are best."""
+"""Each λ is the best one for such a variance of m_i."""
 
 
 def looks() -> Iterator[int]:
@@ -47,7 +51,7 @@ def looks() -> Iterator[int]:
 
 
 def error_at(look: int, error: float) -> float:
-    """Return the share of an ``error`` that a look has, counted from 1."""
+    """Return the part of ``error`` that is spent at a look, counted from 1."""
     return error / (look * (look + 1))
 
 
@@ -57,46 +61,47 @@ def mean(decisions: Floats, sums: Floats) -> float:
 
 
 def half_width(groups: list[tuple[Floats, Floats]], error: float) -> float:
-    """Return h such that |Δ̂ − Δ| ≤ h at one look but with probability ``error``.
+    """Return h such that |Δ̂ − Δ| ≤ h at one look, except with probability ``error``.
 
     Parameters
     ----------
     groups
-        Of each group the decisions D_i ≥ 1 and sums R_i of its units, in order of enrolment.
+        The decisions D_i ≥ 1 and the sums R_i of each group's units, in order of enrolment.
     error
-        How often it may be wrong.
+        The probability that the bound may fail.
     """
     ranges = np.concatenate([decisions / decisions.sum() for decisions, _ in groups])
     squares = np.concatenate([_residuals(*group) ** 2 for group in groups])
-    wanted, total = np.log(2 / error), (ranges**2).sum()
-    bernstein = np.minimum(np.sqrt(2 * wanted / (_VARIANCES * total)), 0.9 / ranges.max())
+    threshold, total = np.log(2 / error), (ranges**2).sum()
+    bernstein = np.minimum(np.sqrt(2 * threshold / (_VARIANCES * total)), 0.9 / ranges.max())
     parts = np.outer(bernstein, ranges)
-    hoeffding = np.sqrt(8 * wanted / total)
+    hoeffding = np.sqrt(8 * threshold / total)
     rates = np.append(bernstein, hoeffding)
     losses = np.append((-np.log1p(-parts) - parts) @ squares, hoeffding**2 * total / 8)
 
     def excess(width: float) -> float:
-        return float(logsumexp(rates * width - losses) - np.log(len(rates)) - wanted)
+        """Return by how much the log of the mean of all terms exceeds the threshold."""
+        return float(logsumexp(rates * width - losses) - np.log(len(rates)) - threshold)
 
-    enough = float(((wanted + np.log(len(rates)) + losses) / rates).min())
-    return float(brentq(excess, 0.0, enough + 1e-12))
+    largest = float(((threshold + np.log(len(rates)) + losses) / rates).min())
+    return float(brentq(excess, 0.0, largest + 1e-12))
 
 
 def _residuals(decisions: Floats, sums: Floats) -> Floats:
-    """Return how far the mean reward of each unit is from that of the units before it."""
+    """Return m_i − p_i, with p_i the mean reward of the units before, and half a reward of 1."""
     before, past = np.cumsum(decisions) - decisions, np.cumsum(sums) - sums
     residuals: Floats = sums / decisions - (past + 0.5) / (before + 1)
     return residuals
 
 
 def ratio_p_value(control: int, others: int, share: float) -> float:
-    """Return how unlikely so many units in a control group are, valid whenever one looks.
+    """Return a p-value of the control group's size that is valid whenever one looks.
 
-    1 over the Bayes factor of a uniform share against the one that was asked for is above p with
-    probability at most p, at all times together (Lindon and Malek 2022).
+    It is 1 over the Bayes factor of a uniform share against the ``share`` that was asked for. With
+    probability at most p it is ever below p (Lindon and Malek 2022).
 
     >>> round(ratio_p_value(105, 895, 0.1), 2), ratio_p_value(200, 800, 0.1) < 1e-9
     (1.0, True)
     """
-    asked = control * np.log(share) + others * np.log1p(-share)
-    return float(np.exp(min(0.0, asked - betaln(control + 1, others + 1))))
+    log_likelihood = control * np.log(share) + others * np.log1p(-share)
+    return float(np.exp(min(0.0, log_likelihood - betaln(control + 1, others + 1))))

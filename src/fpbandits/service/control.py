@@ -1,7 +1,7 @@
 """The control group of an experiment: units that always get one arm.
 
-Whether a unit belongs to it follows from its name and the experiment's seed, by a hash: it never
-changes, any server knows it, and it does not depend on when or how often the unit asks.
+Whether a unit belongs to it is a hash of its name and the experiment's seed: that never changes, is
+the same for all servers, and does not depend on when or how often the unit is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Control(NamedTuple):
 
     @classmethod
     def of(cls, definition: str) -> Control | None:
-        """Return the control group that an experiment's definition asks for, if it does."""
+        """Return the control group of an experiment's definition, if it has one."""
         fields = json.loads(definition)
         control = fields.get("control")
         return control and cls(control["arm"], control["share"], fields["seed"])

@@ -1,11 +1,12 @@
 """`Experiment`: a problem, a policy and a seed under a name; none of these ever changes.
 
 Its *definition* is what someone asked for, as JSON: the problem as the text of a TOML file, the
-policy as a word. Two definitions are the same experiment if they agree in every field.
+policy as its name and options. Two definitions are the same experiment if they agree in every
+field.
 
 What does change is its *status*, and the *revision* of its policy's rule: a server that has another
 revision does not decide for it until an administrator adopts that one. Each change makes a new
-*edition*, so that a server notices that it knows an old one.
+*edition*, so that a server notices when it knows an old one.
 
 Each unit has an agent of its own. Its seed comes from the experiment's and from the unit's name, so
 that a randomised policy does not draw the same for all of them.
@@ -45,16 +46,26 @@ from fpbandits.service.messages import DEFINITION, Definition, short_name
 from fpbandits.service.settings import Settings
 
 STATES = agent_state.SCHEMA
-"""The schema of units' states, which are their agents' own."""
+"""The schema of units' states, which are those of their agents."""
 
-OPEN, CLOSED, MIGRATING, ADOPTING = "open", "closed", "migrating", "adopting"
+OPEN = "open"
+"""The status of an experiment that takes requests."""
+
+CLOSED = "closed"
+"""… that takes rewards and no more decisions."""
+
+MIGRATING = "migrating"
+"""… that takes no requests until `migrate` is done."""
+
+ADOPTING = "adopting"
+"""… that takes no requests until `adopt` is done."""
+
 DELETING = "deleting"
-"""Statuses: it takes requests; rewards only; not yet, while `migrate` or `adopt` is at work; never
-again."""
+"""… that takes no requests any more."""
 
 
 class Stamp(NamedTuple):
-    """What tells an experiment, as a server knows it, from another one or a later edition."""
+    """Identifies one edition of an experiment: a name may be used again, and so may a number."""
 
     id: int
     created: float
@@ -62,7 +73,7 @@ class Stamp(NamedTuple):
 
 
 NOT_KEPT = Stamp(0, 0.0, 0)
-"""Of an experiment that no store has."""
+"""The stamp of an experiment that is in no store."""
 
 
 class Kept(NamedTuple):
@@ -87,6 +98,11 @@ class Kept(NamedTuple):
         changing = {"revision": self.revision, "states": self.states, "status": self.status}
         return {**changing, "stamp": self.stamp}
 
+    def changed(self, status: str, revision: int | None = None) -> Kept:
+        """Return its next edition; another revision comes with states that were rebuilt for it."""
+        edition = self._replace(status=status, edition=self.edition + 1)
+        return edition if revision is None else edition._replace(revision=revision, states=STATES)
+
     def shown(self) -> dict[str, Any]:
         """Return all of it as HTTP shows it."""
         about = {"name": self.name, "created": self.created, "status": self.status}
@@ -95,7 +111,7 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What is decided, how, and until when rewards count.
+    """What is decided, by which policy, and until when rewards count.
 
     Attributes
     ----------
@@ -104,8 +120,8 @@ class Experiment:
     problem, policy, seed, late, explore
         What each unit's agent is made of.
     reward_wait, default_reward
-        After so many seconds, a decision without a reward counts as this reward, or is forgotten if
-        there is none. None: its reward may come at any time.
+        After so many seconds, a decision without a reward expires: the default reward counts, or if
+        that is None, the decision is forgotten. Without a wait a reward may come at any time.
     control
         Units that always get one arm, if there are any.
     definition
@@ -151,12 +167,12 @@ class Experiment:
 
     @property
     def id(self) -> int:
-        """Its number in the store."""
+        """The experiment's number in the store."""
         return self.stamp.id
 
     @property
     def rule(self) -> str:
-        """The policy and the revision that it is played by, as "frugal@2"."""
+        """The policy and the revision of its rule that decides, as "frugal@2"."""
         return f"{self.policy.name}@{self.revision}"
 
     @property
@@ -171,40 +187,42 @@ class Experiment:
             raise ConflictError(f"{who} is being deleted")
         if self.status in (MIGRATING, ADOPTING):
             raise UnavailableError(f"{who} is {self.status}, and takes requests when that is done")
-        if not self.is_current:
+        if self.revision != self.policy.revision:
             ours = f"{self.policy.name}@{self.policy.revision}"
-            own = f"{who} is decided by {self.rule}, and this server has {ours}"
-            if self.revision == self.policy.revision:
-                own = f"the states of {who} are of an earlier version"
-                raise UnavailableError(f"{own}: stop its servers and run fpbandits upgrade")
-            raise UnavailableError(f"{own}: adopt that revision, or ask a server of that version")
+            reason = f"{who} is decided by {self.rule}, and this server has {ours}"
+            raise UnavailableError(
+                f"{reason}: adopt that revision, or ask a server of that version"
+            )
+        if self.states != STATES:
+            reason = f"the states of {who} are of an earlier version"
+            raise UnavailableError(f"{reason}: stop its servers and run fpbandits upgrade")
 
     def stored(self, kept: Kept) -> Experiment:
-        """Return the same experiment as a store keeps it; what is prepared is shared."""
+        """Return the same experiment as a store keeps it; the prepared policy is shared."""
         return self._changed(**kept.changing())
 
     def limited(self, most_pending: int) -> Experiment:
-        """Return the same experiment with another limit; what is prepared is shared."""
+        """Return the same experiment with another limit; the prepared policy is shared."""
         return self._changed(most_pending=most_pending)
 
     def _changed(self, **changes: Any) -> Experiment:
-        found = replace(self, **changes)
-        vars(found)["_first"] = self._first
-        return found
+        changed = replace(self, **changes)
+        vars(changed)["_first"] = self._first
+        return changed
 
     def agent(self, unit: str, own_state: str | None = None) -> Agent:
-        """Return the agent of a unit: one that knows nothing yet, or as its state says."""
+        """Return the agent of a unit in this state; without one, a new agent."""
         return self._first.another(seed=self.seed_of(unit), own_state=own_state)
 
     def agent_after(self, unit: str, decisions: int) -> Agent:
-        """Return the agent of a unit that was erased: it knows nothing, and its numbers go on."""
+        """Return a new agent that numbers its decisions as after so many: its unit was erased."""
         state = json.loads(self.agent(unit).own_state())
         return self.agent(unit, json.dumps({**state, "next": decisions}))
 
     def control_arm(self, unit: str, among: Sequence[str] | None = None) -> str | None:
-        """Return the arm that a unit of the control group gets; None for other units.
+        """Return the arm that a unit of the control group gets; None if the policy decides.
 
-        Also None where not all arms are eligible, and that one is not: then the policy decides.
+        That is for other units, and where only arms ``among`` some are eligible and this is none.
         """
         control = self.control
         if control is None or (among is not None and control.arm not in among):
@@ -224,24 +242,24 @@ class Experiment:
         if context in self._contexts:
             return
         if context is None or None in self._contexts:
-            self.problem.context_index(context)  # says so
+            self.problem.context_index(context)  # raises an error that says so
         known = f"known are {listed(self.problem.contexts)}"
         about = (("context", context or ""),)
         raise UnknownError(f"unknown context {quote(context)}: {known}", about=about)
 
     def eligible(self, among: Sequence[str]) -> list[str] | None:
-        """Return the arms that are eligible, in order; None if all are. Refuse what is no arm.
+        """Return the arms that are eligible, in the problem's order; None if all are.
 
-        Likewise no similar names are looked for.
+        An unknown arm is refused, likewise without a look for similar names.
         """
-        wrong = next((arm for arm in among if arm not in self._arms), None)
-        if wrong is not None:
+        unknown = next((arm for arm in among if arm not in self._arms), None)
+        if unknown is not None:
             known = f"known are {listed(self.problem.arms)}"
-            about = (("arm", wrong),)
-            raise UnknownError(f"unknown arm {quote(wrong)}: {known}", about=about)
+            about = (("arm", unknown),)
+            raise UnknownError(f"unknown arm {quote(unknown)}: {known}", about=about)
         named = set(among)
-        some = [arm for arm in self.problem.arms if arm in named]
-        return None if len(some) == len(self.problem.arms) else some
+        eligible = [arm for arm in self.problem.arms if arm in named]
+        return None if len(eligible) == len(self.problem.arms) else eligible
 
     @cached_property
     def _arms(self) -> frozenset[str]:
@@ -253,7 +271,7 @@ class Experiment:
 
     @cached_property
     def _first(self) -> Agent:
-        """The agent that all others are like; it never decides."""
+        """An agent that never decides; those of all units are made from it."""
         return Agent(self.problem, self.policy, late=self.late, explore=self.explore)
 
 
@@ -262,17 +280,17 @@ def checked_experiment(
 ) -> Experiment:
     """Return the experiment that someone asks for, or say what is wrong with it.
 
-    A decision is made and every default reward is observed once, so that what cannot work is
-    refused here.
+    An agent decides once, and observes the default reward of every arm, so that a definition that
+    cannot work is refused here.
     """
     title = short_name("the experiment", name)
     if "/" in title:
-        slash = f"its name {quote(title)} stands in addresses: no /"
-        raise InputError(slash, place=("the experiment",))
+        reason = f"its name {quote(title)} stands in addresses: no /"
+        raise InputError(reason, place=("the experiment",))
     asked = DEFINITION.read(body)
     if asked.default_reward is not None and asked.reward_wait is None:
-        alone = "default_reward needs reward_wait: it counts when that has passed"
-        raise InputError(alone, about=("default_reward",))
+        reason = "default_reward needs reward_wait: it counts when that has passed"
+        raise InputError(reason, about=("default_reward",))
     policy = DEFAULT() if asked.policy is None else package_policy(asked.policy)
     definition = asked._replace(policy=str(policy))._asdict()
     with within("problem"):
@@ -286,29 +304,31 @@ def checked_experiment(
 
 
 def same_definition(first: str, second: str) -> bool:
-    """Tell whether two definitions agree, the words of earlier versions included."""
+    """Tell whether two definitions agree; words of earlier versions count as their new ones."""
     return _complete(first) == _complete(second)
 
 
 def _complete(definition: str) -> dict[str, Any]:
+    """Return all fields of a definition, defaults included."""
     fields = {**Definition._field_defaults, **json.loads(definition)}
     return {**fields, "policy": rename_old_options(fields["policy"])}
 
 
-def _check_size(problem: Problem, most: int) -> None:
+def _check_size(problem: Problem, most_means: int) -> None:
     means = len(problem.models) * problem.pairs
-    if means > most:
+    if means > most_means:
         sizes = f"{len(problem.models):,} models of {problem.pairs:,} means each"
-        raise TooLargeError(f"{sizes}: at most {most:,} means are served")
+        raise TooLargeError(f"{sizes}: at most {most_means:,} means are served")
 
 
 def _try(experiment: Experiment) -> None:
+    """Decide, and observe the default reward of every arm: what is wrong raises an error."""
     agent = experiment.agent("")
     contexts = experiment.problem.contexts or (None,)
     agent.ask(contexts[0])
     if experiment.default_reward is None:
         return
-    agent = experiment.agent("")  # history comes first
+    agent = experiment.agent("")  # a new one: history must come before decisions
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for context in contexts:

@@ -4,23 +4,23 @@
 unit        whose decision it was
 arm         what was played
 context     in which context; only where the problem has any
-reward      what counts: the reward that came, or the default in its stead
-propensity  how likely the policy was to choose this arm; empty where it cannot tell
+reward      what counts: the reward that came, or the default instead
+propensity  how likely the policy was to choose this arm; empty where that is not known
 among       the arms that were eligible, as "9 EUR|12 EUR"; empty where all were
 time        when it was decided, in seconds since 1970
-told        when its reward came, or the default took its place
-decision    what the decision is called
+told        when its reward came, or the default reward took its place
+decision    the decision's name, as "3@user-17"
 key         the caller's key, if there was one
 inherited   whether an earlier experiment decided it; see `migrate`
 control     whether the unit belongs to the control group; only where there is one
 ==========  ================================================================================
 
 Rows are unit by unit, in the order in which rewards count. Decisions that are pending or forgotten
-have no reward, and rewards that came too late do not count. Nor do, as yet, those that are blocked
-by a pending decision: where failures are known later than successes, they would be a biased sample.
-All of these are in the log alone.
+have no row, nor have rewards that came too late, nor those that a pending decision still blocks:
+where failures are known later than successes, these would be a biased sample. All of them are in
+the log.
 
-What is inherited has no decision, key and ``told`` here: the earlier experiment has them.
+Inherited rows have no decision, key and ``told``: the earlier experiment has them.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from fpbandits.service.store import Store
 from fpbandits.service.verify import experiments_of
 
 _AT_ONCE = 50_000
+"""Rows that are written at once."""
 
 _COLUMNS = {
     "unit": str,
@@ -67,7 +68,7 @@ Progress = Callable[[int], None]
 
 @dataclass
 class Rewards:
-    """The rewards that count in an experiment, and how many there were so far.
+    """Finds the rewards that count in an experiment, and counts what it has seen so far.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class Rewards:
     counted, inherited
         Rewards that count, and those of them that an earlier experiment decided.
     pending, blocked
-        Decisions without a reward, and rewards that do not count because of these.
+        Decisions without a reward, and rewards that these block.
     """
 
     late: Late
@@ -93,6 +94,7 @@ class Rewards:
                 yield row
 
     def _of_unit(self, unit: str, events: Iterator[Event]) -> Iterator[Row]:
+        """Yield the rows of a unit."""
         ledger, pairs = Ledger(self.late), dict[tuple[str | None, str | None], int]()
         decided, told = dict[int, Event](), dict[int, Event]()
         for event in events:
@@ -106,19 +108,19 @@ class Rewards:
             elif event.kind in (REWARD, EXPIRED, FORGOT):
                 told[event.number] = event
                 for number, _, reward in ledger.settle(event.number, event.reward):
-                    decision, came = decided.pop(number), told.pop(number)
+                    decision, resolution = decided.pop(number), told.pop(number)
                     yield _row(unit, decision) | {
                         "reward": reward,
-                        "told": came.time,
+                        "told": resolution.time,
                         "decision": decision_name(unit, number),
                         "key": decision.key,
                     }
         self.pending += len(ledger.out)
-        self.blocked += sum(each.reward is not None for each in told.values())
+        self.blocked += sum(resolution.reward is not None for resolution in told.values())
 
 
 def _row(unit: str, decision: Event) -> Row:
-    """Return what a decision has before its reward came."""
+    """Return the row of a decision, without its reward."""
     return {
         "unit": unit,
         "arm": decision.arm,
@@ -133,28 +135,28 @@ def _row(unit: str, decision: Event) -> Row:
     }
 
 
-def export(store: Store, experiment: str, path: Path, progress: Progress | None = None) -> Rewards:
-    """Write the rewards of an experiment to a .parquet or .csv file; return how many there are."""
+def export(store: Store, name: str, path: Path, progress: Progress | None = None) -> Rewards:
+    """Write the rewards of an experiment to a .parquet or .csv file; return what was counted."""
     ending = path.suffix.lower()
     if ending not in (".parquet", ".csv"):
         raise InputError(
             f"unknown file ending {quote(path.suffix)}: the log is written as .parquet or .csv"
         ).at(shown(path))
-    (kept,) = experiments_of(store, experiment)
-    found = Experiment.from_kept(kept)
-    control = found.control
-    left_out = {"context"} if not found.problem.contexts else set[str]()
+    (kept,) = experiments_of(store, name)
+    experiment = Experiment.from_kept(kept)
+    control = experiment.control
+    left_out = {"context"} if not experiment.problem.contexts else set[str]()
     if control is None:
         left_out.add("control")
-    columns = [name for name in _COLUMNS if name not in left_out]
+    columns = [column for column in _COLUMNS if column not in left_out]
     write = _write_parquet if ending == ".parquet" else _write_csv
-    rewards = Rewards(found.late)
+    rewards = Rewards(experiment.late)
     with store.history(kept.id) as history, written_aside(path) as file:
         flagged = (
             row | {"control": control is not None and control.has(row["unit"])}
             for row in rewards.rows(history.events())
         )
-        rows = ([row[name] for name in columns] for row in flagged)
+        rows = ([row[column] for column in columns] for row in flagged)
         write(file, columns, rows, progress or (lambda rows: None))
     return rewards
 
@@ -166,12 +168,12 @@ def _write_csv(
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    while some := list(islice(rows, _AT_ONCE)):
+    while page := list(islice(rows, _AT_ONCE)):
         writer.writerows(
             [text_to_cell(value) if isinstance(value, str) else value for value in row]
-            for row in some
+            for row in page
         )
-        count += len(some)
+        count += len(page)
         progress(count)
     text.flush()
     text.detach()
@@ -187,11 +189,11 @@ def _write_parquet(
     kinds = {name: arrow[_COLUMNS[name]] for name in columns}
     schema, count = pyarrow.schema(kinds.items()), 0
     with pyarrow.parquet.ParquetWriter(file, schema) as writer:
-        while some := list(islice(rows, _AT_ONCE)):
+        while page := list(islice(rows, _AT_ONCE)):
             arrays = [
                 pyarrow.array(values, kind)
-                for values, kind in zip(zip(*some, strict=True), kinds.values(), strict=True)
+                for values, kind in zip(zip(*page, strict=True), kinds.values(), strict=True)
             ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
-            count += len(some)
+            count += len(page)
             progress(count)

@@ -1,4 +1,4 @@
-"""The service over HTTP: every endpoint, and one answer for whatever goes wrong.
+"""The service over HTTP: every endpoint, and one form of answer for all errors.
 
 What can be sent and what is answered is declared in `messages`, the statuses of errors in
 `statuses`. An error is ``{"error": one line}``. A list of requests is answered with a list, item by
@@ -27,12 +27,12 @@ from fpbandits import __version__
 from fpbandits.errors import Error, InputError, TooLargeError, UnavailableError, quote
 from fpbandits.service import messages
 from fpbandits.service.backend import PAGE, Backend
-from fpbandits.service.batcher import logged
+from fpbandits.service.batcher import log_failure
 from fpbandits.service.batches import Outcome
 from fpbandits.service.control import Control
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.logs import log_answer, request_id
-from fpbandits.service.messages import DEFINITION, EXPERIMENT, QUERY
+from fpbandits.service.messages import DEFINITION, EXPERIMENT, LOG_QUERY
 from fpbandits.service.metrics import CONTENT_TYPE, Metrics
 from fpbandits.service.openapi import JSON, Endpoint, html_page, openapi
 from fpbandits.service.schema import Body, parse_json
@@ -43,11 +43,13 @@ from fpbandits.service.store import Logged, Store
 from fpbandits.service.tokens import Roles, authorize
 
 _HEADERS = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}
+"""Headers of answers by their status."""
 
-_READ_AT_ONCE = 50
+_CHECKED_AT_ONCE = 50
 """Requests of a list that are checked before other connections get their turn."""
 
 _EXPERIMENT = "/v1/experiments/{name}"
+_UNIT = f"{_EXPERIMENT}/units/{{unit:path}}"
 _LINES = "application/x-ndjson"
 
 _encode = json.JSONEncoder(allow_nan=False).encode
@@ -63,23 +65,23 @@ def make_app(
     settings: Settings | None = None,
     **changes: Any,
 ) -> Any:
-    """Return the service as an ASGI application; without tokens, for this machine alone.
+    """Return the service as an ASGI application; without ``tokens``, for this machine alone.
 
-    ``changes`` are settings that differ from the others, or from the defaults.
+    ``changes`` are settings by name that replace those of ``settings``, or the defaults.
     """
     limits = replace(settings or Settings(), **changes)
     backend = Backend(store, limits, Metrics())
 
-    async def missed(request: Request, error: Exception) -> Response:
-        """Answer a path, or a method of it, that there is not."""
+    async def no_route(request: Request, error: Exception) -> Response:
+        """Answer a request whose path or method does not exist."""
         assert isinstance(error, HTTPException)
         backend.metrics.answered("none", "other", error.status_code, 0.0)
-        words = f"{request.method} {quote(request.scope['path'])}: {error.detail}"
-        return _json({"error": words, "place": []}, error.status_code, error.headers)
+        reason = f"{request.method} {quote(request.scope['path'])}: {error.detail}"
+        return _json({"error": reason, "place": []}, error.status_code, error.headers)
 
     app = Starlette(
-        routes=[_Route(each, backend, tokens, limits.access_log) for each in _endpoints],
-        exception_handlers={HTTPException: missed},
+        routes=[_Route(endpoint, backend, tokens, limits.access_log) for endpoint in _endpoints],
+        exception_handlers={HTTPException: no_route},
         lifespan=backend.running,
     )
     app.router.redirect_slashes = False
@@ -88,19 +90,21 @@ def make_app(
 
 
 class _Route(Route):
-    """The way to an endpoint: who may call it, what goes wrong, how long it takes.
+    """Calls an endpoint's handler: checks who may, turns errors into answers, measures the time.
 
     Every answer has the header X-Request-Id: the caller's own, or a new one.
     """
 
     def __init__(
-        self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, logs: bool
+        self, endpoint: Endpoint, backend: Backend, tokens: Roles | None, access_log: bool
     ) -> None:
         super().__init__(endpoint.path, endpoint.handler, methods=[endpoint.method])
-        self._endpoint, self._backend, self._tokens, self._logs = endpoint, backend, tokens, logs
+        self._endpoint, self._backend, self._tokens = endpoint, backend, tokens
+        self._access_log = access_log
         self.app = self._answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; this is the route's ASGI application."""
         began, endpoint, request = perf_counter(), self._endpoint, Request(scope, receive)
         identity = request_id(request.headers.get("x-request-id"))
         try:
@@ -111,27 +115,27 @@ class _Route(Route):
         except Error as error:
             response = _failure(error)
         except Exception as error:
-            response = _failure(logged(error, identity))
+            response = _failure(log_failure(error, identity))
         response.headers["x-request-id"] = identity
         try:
-            # Of an answer that was begun, only that it breaks off tells that it is not complete.
+            # If the store fails while an answer is streamed, the client sees it break off.
             with suppress(UnavailableError):
                 await response(scope, receive, send)
         finally:
             measured = response.status_code, perf_counter() - began
             self._backend.metrics.answered(endpoint.path, endpoint.method, *measured)
-            if self._logs:
+            if self._access_log:
                 name = request.path_params.get("name")
                 log_answer(identity, endpoint.method, endpoint.path, name, *measured)
 
 
 def _failure(error: Error) -> Response:
-    """Return the answer to a request that failed: the only way from an error to HTTP."""
+    """Return the answer to a request that failed."""
     status = status_of(error)
-    return _json(_told(error), status, _HEADERS.get(status))
+    return _json(_error_body(error), status, _HEADERS.get(status))
 
 
-def _told(error: Error) -> Answer:
+def _error_body(error: Error) -> Answer:
     return {"error": str(error), "place": error.path}
 
 
@@ -140,13 +144,13 @@ def _json(content: object, status: int = 200, headers: Mapping[str, str] | None 
 
 
 def _endpoint(
-    method: str, path: str, *statuses: int, **described: Any
+    method: str, path: str, *statuses: int, **options: Any
 ) -> Callable[[_Handler], _Handler]:
-    """Add a handler to the endpoints; what describes one is in `Endpoint`."""
+    """Make a handler an endpoint; the arguments are those of `Endpoint`."""
 
     def add(handler: _Handler) -> _Handler:
-        words = handler.__doc__ or ""
-        _endpoints.append(Endpoint(method, path, handler, words, statuses, **described))
+        description = handler.__doc__ or ""
+        _endpoints.append(Endpoint(method, path, handler, description, statuses, **options))
         return handler
 
     return add
@@ -156,34 +160,35 @@ async def _serve(body: Body[Any], backend: Backend, request: Request, name: str)
     """Answer a request, or a list of them."""
     experiment = await backend.experiment(name)
     content = await _content(request, body)
-    several = isinstance(content, list)
-    if several and len(content) > body.most_items:
+    is_list = isinstance(content, list)
+    if is_list and len(content) > body.most_items:
         raise TooLargeError(
             f"a list of {len(content):,}: at most {body.most_items:,} are taken at once"
         )
-    found = []
-    for item in content if several else [content]:
-        found.append(_read(body, experiment, item))
-        if len(found) % _READ_AT_ONCE == 0:
+    checked = []
+    for item in content if is_list else [content]:
+        checked.append(_checked(body, experiment, item))
+        if len(checked) % _CHECKED_AT_ONCE == 0:
             await asyncio.sleep(0)  # others are answered between
-    requests = [each for each in found if not isinstance(each, Error)]
+    requests = [request for request in checked if not isinstance(request, Error)]
     answers = iter(await backend.submit(experiment, requests) if requests else [])
-    outcomes = [each if isinstance(each, Error) else next(answers) for each in found]
-    if several:
-        return _json([_item(each) for each in outcomes])
+    outcomes = [item if isinstance(item, Error) else next(answers) for item in checked]
+    if is_list:
+        return _json([_item(outcome) for outcome in outcomes])
     if isinstance(outcomes[0], Error):
         raise outcomes[0]
     return _json(outcomes[0])
 
 
 def _item(outcome: Outcome) -> Answer:
+    """Return an item of a list of answers."""
     if isinstance(outcome, Error):
-        return {**_told(outcome), "status": status_of(outcome)}
+        return {**_error_body(outcome), "status": status_of(outcome)}
     return outcome
 
 
 async def _content(request: Request, body: Body[Any]) -> Any:
-    """Return what the request's body says, if it is not too long."""
+    """Return the JSON of a request's body; refuse it once it is too long."""
     parts, size = [], 0
     try:
         async for part in request.stream():
@@ -196,7 +201,7 @@ async def _content(request: Request, body: Body[Any]) -> Any:
     return parse_json(b"".join(parts))
 
 
-def _read(body: Body[Any], experiment: Experiment, item: object) -> Any:
+def _checked(body: Body[Any], experiment: Experiment, item: object) -> Any:
     """Return a request, or the error that says what is wrong with it."""
     try:
         request = body.read(item)
@@ -209,12 +214,12 @@ def _read(body: Body[Any], experiment: Experiment, item: object) -> Any:
     return request
 
 
-for _what, _body, _answer in (
+for _action, _body, _answer in (
     ("decisions", messages.ASK, messages.DECIDED),
     ("rewards", messages.TELL, messages.RESOLVED),
     ("forget", messages.FORGET, messages.RESOLVED),
 ):
-    _path, _handler = f"{_EXPERIMENT}/{_what}", partial(_serve, _body)
+    _path, _handler = f"{_EXPERIMENT}/{_action}", partial(_serve, _body)
     _endpoints.append(
         Endpoint("POST", _path, _handler, _body.description, (404, 503), body=_body, answer=_answer)
     )
@@ -227,42 +232,33 @@ async def _put(backend: Backend, request: Request, name: str) -> Response:
     return _json(kept.shown(), 201 if new else 200)
 
 
-@_endpoint("GET", "/v1/experiments", 503, query=messages.NAMES, answer=messages.EXPERIMENTS)
+@_endpoint("GET", "/v1/experiments", 503, query=messages.LIST_QUERY, answer=messages.EXPERIMENTS)
 async def _list(backend: Backend, request: Request) -> Response:
     """List experiments by name, those after one if it is given; without their problems."""
     after = request.query_params.get("after", "")
-    page = await backend.read(backend.store.experiments, after, messages.MOST_LISTED)
-    listed = [kept.shown() for kept in page]
-    for each in listed:
-        del each["problem"]
-    return _json(listed)
+    page = await backend.call_store(backend.store.experiments, after, messages.MOST_LISTED)
+    experiments = [kept.shown() for kept in page]
+    for experiment in experiments:
+        del experiment["problem"]
+    return _json(experiments)
 
 
 @_endpoint("GET", _EXPERIMENT, 404, 503, answer=EXPERIMENT)
 async def _show(backend: Backend, request: Request, name: str) -> Response:
     """Show an experiment."""
-    return _json((await backend.read(backend.kept, name)).shown())
+    return _json((await backend.call_store(backend.kept, name)).shown())
 
 
-for _what, _words in (
-    ("close", "Take no more decisions; rewards still count."),
-    ("reopen", "Take decisions again."),
-):
+@_endpoint("POST", f"{_EXPERIMENT}/close", 404, 409, 503, role="admin", answer=EXPERIMENT)
+async def _close(backend: Backend, request: Request, name: str) -> Response:
+    """Take no more decisions; rewards still count."""
+    return _json((await backend.set_open(name, False)).shown())
 
-    async def _change(backend: Backend, request: Request, name: str, what: str = _what) -> Response:
-        return _json((await backend.change(name, what)).shown())
 
-    _endpoints.append(
-        Endpoint(
-            "POST",
-            f"{_EXPERIMENT}/{_what}",
-            _change,
-            _words,
-            (404, 409, 503),
-            role="admin",
-            answer=EXPERIMENT,
-        )
-    )
+@_endpoint("POST", f"{_EXPERIMENT}/reopen", 404, 409, 503, role="admin", answer=EXPERIMENT)
+async def _reopen(backend: Backend, request: Request, name: str) -> Response:
+    """Take decisions again."""
+    return _json((await backend.set_open(name, True)).shown())
 
 
 @_endpoint("POST", f"{_EXPERIMENT}/adopt", 404, 409, 503, role="admin", answer=EXPERIMENT)
@@ -271,38 +267,27 @@ async def _adopt(backend: Backend, request: Request, name: str) -> Response:
     return _json((await backend.adopt(name)).shown())
 
 
-_UNIT = f"{_EXPERIMENT}/units/{{unit:path}}"
-
-
 @_endpoint("DELETE", _EXPERIMENT, 404, 503, role="admin", answer=messages.DELETED)
 async def _delete(backend: Backend, request: Request, name: str) -> Response:
     """Delete an experiment with its units and its log, for good."""
     return _json(await backend.delete(name))
 
 
-@_endpoint(
-    "DELETE",
-    _UNIT,
-    404,
-    409,
-    503,
-    role="admin",
-    answer=messages.ERASED,
-)
+@_endpoint("DELETE", _UNIT, 404, 409, 503, role="admin", answer=messages.ERASED)
 async def _erase(backend: Backend, request: Request, name: str, unit: str) -> Response:
     """Erase a unit: its events are deleted, and the numbers of its decisions go on."""
     return _json(await backend.erase(name, unit))
 
 
-@_endpoint("GET", _UNIT, 404, 503, query=messages.BELIEFS, answer=messages.UNIT)
+@_endpoint("GET", _UNIT, 404, 503, query=messages.UNIT_QUERY, answer=messages.UNIT)
 async def _unit(backend: Backend, request: Request, name: str, unit: str) -> Response:
     """Show what is known of a unit, what it believes, and why it decides as it does."""
     query, experiment = request.query_params, await backend.current(name)
-    error = messages.BELIEFS["error"].check("error", query.get("error", "0.05"))
+    error = messages.UNIT_QUERY["error"].check("error", query.get("error", "0.05"))
     context = query.get("context")
     if context is not None:
         experiment.check_context(context)
-    return _json(await backend.read(backend.unit, experiment, unit, context, error))
+    return _json(await backend.call_store(backend.unit, experiment, unit, context, error))
 
 
 @_endpoint("GET", f"{_EXPERIMENT}/report", 404, 503, role="admin", answer=messages.REPORT)
@@ -311,24 +296,25 @@ async def _report(backend: Backend, request: Request, name: str) -> Response:
     return _json(await backend.report(name))
 
 
-@_endpoint("GET", f"{_EXPERIMENT}/log", 404, 503, role="admin", query=QUERY, media_type=_LINES)
+@_endpoint("GET", f"{_EXPERIMENT}/log", 404, 503, role="admin", query=LOG_QUERY, media_type=_LINES)
 async def _log(backend: Backend, request: Request, name: str) -> Response:
     """Stream every event after a position in the log, in order, one JSON per line."""
-    after = QUERY["after"].check("after", request.query_params.get("after", "0"))
-    experiment = await backend.read(backend.kept, name)
+    after = LOG_QUERY["after"].check("after", request.query_params.get("after", "0"))
+    experiment = await backend.call_store(backend.kept, name)
     control = Control.of(experiment.definition)
 
-    async def lines(logged: list[Logged]) -> AsyncIterator[bytes]:
-        while logged:
-            yield "".join(_line(name, control, each) for each in logged).encode()
-            more = len(logged) == PAGE
-            logged = await backend.log(experiment.id, logged[-1].seq) if more else []
+    async def lines(page: list[Logged]) -> AsyncIterator[bytes]:
+        while page:
+            yield "".join(_line(name, control, logged) for logged in page).encode()
+            more = len(page) == PAGE
+            page = await backend.log(experiment.id, page[-1].seq) if more else []
 
-    # The first page here: that the store is down is said by a status.
+    # The first page is read before the answer begins: if the store fails, the status can say so.
     return StreamingResponse(lines(await backend.log(experiment.id, after)), media_type=_LINES)
 
 
 def _line(experiment: str, control: Control | None, logged: Logged) -> str:
+    """Return an event of the log as a line of JSON."""
     seq, unit, event = logged
     line = {"seq": seq, "experiment": experiment, "unit": unit, **event._asdict()}
     line["among"] = event.eligible

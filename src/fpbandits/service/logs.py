@@ -1,6 +1,6 @@
-"""The server's own log: one JSON per line, on standard error. Tokens and bodies are not in it.
+"""The server's own log: one JSON per line, on standard error.
 
-Nor are names of units: an answer is logged by the pattern of its path.
+It holds no tokens, no bodies and no names of units: an answer is logged by the pattern of its path.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import secrets
 import sys
 import time
 
-_EXTRA = (
+_FIELDS = (
     "request",
     "method",
     "route",
@@ -23,8 +23,10 @@ _EXTRA = (
     "address",
 )
 
+"""Fields that a record may have beside its time, level and message."""
+
 _ID = re.compile(r"[!-~]{1,128}")
-"""What is taken for the id of a request: printable and short."""
+"""An id that a caller may give a request: printable and short."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -39,7 +41,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
-        extra = ((name, getattr(record, name, None)) for name in _EXTRA)
+        extra = ((name, getattr(record, name, None)) for name in _FIELDS)
         line |= {name: value for name, value in extra if value is not None}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
@@ -47,7 +49,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def request_id(given: str | None) -> str:
-    """Return the id that the caller gave a request, or a new one if that will not do."""
+    """Return the id that the caller gave a request if it is valid, else a new one."""
     return given if given and _ID.fullmatch(given) else secrets.token_hex(8)
 
 
@@ -61,7 +63,7 @@ def log_answer(
 
 
 def log_to_stderr() -> None:
-    """Write what the service and its server have to say to standard error."""
+    """Write the logs of the service and of Uvicorn to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     for name, level in (("fpbandits.service", logging.INFO), ("uvicorn", logging.WARNING)):

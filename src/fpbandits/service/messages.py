@@ -17,22 +17,25 @@ from fpbandits.service.schema import Body, Rule, Schema, object_schema
 from fpbandits.service.statuses import MissingError
 
 LONGEST_NAME = 200
-"""Letters in the name of an experiment or a unit, and in a key."""
+"""Most letters in the name of an experiment or a unit, and in a key."""
 
 LONGEST_WAIT = 10 * 365 * 86_400.0
-"""Seconds."""
+"""Largest ``reward_wait``: ten years, in seconds."""
 
 MOST_ITEMS = 1_000
-"""Requests in a list."""
+"""Most requests in a list."""
 
 MOST_LISTED = 1_000
-"""Experiments in an answer."""
+"""Most experiments in an answer."""
 
-LARGEST_BODY, LARGEST_DEFINITION = 2**20, 2**23
-"""Bytes of a body; a problem's text may be longer than other requests."""
+LARGEST_BODY = 2**20
+"""Most bytes of a body."""
+
+LARGEST_DEFINITION = 2**23
+"""Most bytes of a definition: the text of a problem may be long."""
 
 _LARGEST_INTEGER = 2**63 - 1
-"""That a database takes."""
+"""The largest that a database can hold."""
 
 
 def short_name(owner: str, name: object) -> str:
@@ -41,7 +44,7 @@ def short_name(owner: str, name: object) -> str:
 
 
 def decision_name(unit: str, number: int) -> str:
-    """Return what a decision is called outside.
+    """Return the name of a unit's decision, as clients know it.
 
     >>> decision_name("user-17", 3)
     '3@user-17'
@@ -50,21 +53,24 @@ def decision_name(unit: str, number: int) -> str:
 
 
 def decision_of(name: str) -> tuple[str, int]:
-    """Return the unit and the number that a decision's name stands for.
+    """Return the unit and the number of a decision: the reverse of `decision_name`.
 
     >>> decision_of("3@user-17")
     ('user-17', 3)
     """
     number, at, unit = name.partition("@")
     if not at or not unit or not (number.isascii() and number.isdigit()) or len(number) > 18:
-        wrong = f"unknown decision {quote(name)}: expected one such as '3@user-17'"
-        raise MissingError(wrong, about=(("decision", name),))
+        reason = f"unknown decision {quote(name)}: expected one such as '3@user-17'"
+        raise MissingError(reason, about=(("decision", name),))
     return unit, int(number)
 
 
+# Checks of fields: each takes a field's name and value, and returns the value to use.
+
+
 def _decision(field: str, value: object) -> tuple[str, int]:
-    unit, count = decision_of(_text(field, value, "a text such as '3@user-17'"))
-    return short_name(field, unit), count
+    unit, number = decision_of(_text(field, value, "a text such as '3@user-17'"))
+    return short_name(field, unit), number
 
 
 def _text(field: str, value: object, wanted: str = "a text") -> str:
@@ -80,20 +86,20 @@ def _toml(field: str, value: object) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        half = f"letter {error.start + 1} is half of one"
-        raise InputError(half, place=(field,)) from None
+        reason = f"letter {error.start + 1} is half of one"  # of a surrogate pair
+        raise InputError(reason, place=(field,)) from None
     return text
 
 
 def _finite(field: str, value: Any) -> float:
-    found = value if type(value) is float and math.isfinite(value) else number(value, field)
-    return found + 0.0  # databases do not tell -0.0 from 0.0
+    finite = value if type(value) is float and math.isfinite(value) else number(value, field)
+    return finite + 0.0  # -0.0 becomes 0.0: databases do not distinguish them
 
 
 def _arms(field: str, value: object) -> list[str]:
     if not isinstance(value, list) or not value:
         raise wrong_type(field, value, "a list of the arms that are eligible, at least one")
-    return [_text(field, each, "a list of texts") for each in value]
+    return [_text(field, arm, "a list of texts") for arm in value]
 
 
 def _wait(field: str, value: object) -> float:
@@ -159,13 +165,16 @@ SHARE = Rule(_share, {"type": "number", "minimum": 0, "maximum": 1})
 WAIT = Rule(_wait, {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT})
 _SHARE = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 CONTROL = Rule(_control, object_schema(arm=_TEXT, share=_SHARE))
-QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
-NAMES = {"after": Rule(_text, {**_TEXT, "default": ""})}
-"""Parameters of addresses: after which event, or which name, to begin."""
+
+LOG_QUERY = {"after": Rule(_digits, {**_INTEGER, "default": 0})}
+"""Parameters of the log's address: the event after which to begin."""
+
+LIST_QUERY = {"after": Rule(_text, {**_TEXT, "default": ""})}
+"""Parameters of the address of all experiments: the name after which to begin."""
 
 _ERROR = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05}
-BELIEFS = {"error": Rule(_probability, _ERROR), "context": Rule(_text, _TEXT)}
-"""How often a verdict may be wrong, and in which context to look."""
+UNIT_QUERY = {"error": Rule(_probability, _ERROR), "context": Rule(_text, _TEXT)}
+"""Parameters of a unit's address: how often a verdict may be wrong, and for which context."""
 
 
 class Ask(NamedTuple):
@@ -185,7 +194,7 @@ class Tell(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Whose decision it is."""
+        """The unit of the decision."""
         return self.decision[0]
 
 
@@ -196,21 +205,21 @@ class Forget(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Whose decision it is."""
+        """The unit of the decision."""
         return self.decision[0]
 
 
 class Expire(NamedTuple):
-    """Let decisions of a unit expire; only the service itself asks for it."""
+    """Let decisions of a unit expire; only the service itself sends it."""
 
     unit: str
 
 
 class Erase(NamedTuple):
-    """Erase a unit: delete the events found, and those of the unit after a position in the log."""
+    """Erase a unit: delete these events, and those of the unit after a position in the log."""
 
     unit: str
-    found: Sequence[int]
+    events: Sequence[int]
     after: int
 
 
@@ -235,8 +244,9 @@ TELL = Body(Tell, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 FORGET = Body(Forget, largest=LARGEST_BODY, most_items=MOST_ITEMS)
 DEFINITION = Body(Definition, largest=LARGEST_DEFINITION)
 
-_OBJECT, _NULL = {"type": "object"}, {"type": "null"}
-_OR_NOTHING = {"type": ["object", "null"]}
+_OBJECT = {"type": "object"}
+_NULL = {"type": "null"}
+_OBJECT_OR_NULL = {"type": ["object", "null"]}
 
 # Answers:
 DECIDED = object_schema(decision=DECISION.schema, unit=NAME.schema, arm=_TEXT)
@@ -250,11 +260,13 @@ _CHANGING: dict[str, Schema] = {
     "revision": _INTEGER,
 }
 EXPERIMENT = object_schema(name=NAME.schema, **_CHANGING, **DEFINITION.fields())
-_LISTED = {name: each for name, each in DEFINITION.fields().items() if name != "problem"}
+_WITHOUT_PROBLEM = {
+    name: schema for name, schema in DEFINITION.fields().items() if name != "problem"
+}
 EXPERIMENTS = {
     "type": "array",
     "maxItems": MOST_LISTED,
-    "items": object_schema(name=NAME.schema, **_CHANGING, **_LISTED),
+    "items": object_schema(name=NAME.schema, **_CHANGING, **_WITHOUT_PROBLEM),
 }
 UNIT = object_schema(
     unit=NAME.schema,
@@ -265,16 +277,16 @@ UNIT = object_schema(
     pending=_OBJECT,
     blocked=_OBJECT,
     events=_INTEGER,
-    posterior=_OR_NOTHING,
-    best_arm=_OR_NOTHING,
+    posterior=_OBJECT_OR_NULL,
+    best_arm=_OBJECT_OR_NULL,
     verdict={"type": ["string", "null"]},
-    why=_OR_NOTHING,
+    why=_OBJECT_OR_NULL,
 )
-_COUNTED = "units decisions rewards pending expired forgotten late erased looked_at misfits blocked"
+_COUNTS = "units decisions rewards pending expired forgotten late erased looked_at misfits blocked"
 REPORT = object_schema(
     experiment=NAME.schema,
     status=_STATUSES,
-    **dict.fromkeys(_COUNTED.split(), _INTEGER),
+    **dict.fromkeys(_COUNTS.split(), _INTEGER),
     mean_reward={"anyOf": [NUMBER.schema, _NULL]},
     arms=_OBJECT,
     models=_OBJECT,
@@ -284,4 +296,5 @@ REPORT = object_schema(
 _FAILED: dict[str, Schema] = {"error": _TEXT, "place": {"type": "array", "items": _TEXT}}
 FAILURE = object_schema(**_FAILED)
 FAILED_ITEM = object_schema(**_FAILED, status=_INTEGER)
-HEALTH, READY = object_schema(status=_TEXT), object_schema(status=_TEXT, version=_TEXT)
+HEALTH = object_schema(status=_TEXT)
+READY = object_schema(status=_TEXT, version=_TEXT)

@@ -1,4 +1,4 @@
-"""What Prometheus may know of a server: requests by route and status, transactions, the queue."""
+"""A server's metrics for Prometheus: requests by route and status, transactions, the queue."""
 
 from __future__ import annotations
 
@@ -11,65 +11,67 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+"""Upper ends of the buckets for times."""
 
+_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+"""Upper ends of the buckets for numbers of requests."""
 
 Kind = tuple[str, str]
 """An experiment's name, and a kind of event."""
 
 
 class Metrics:
-    """The numbers of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
-        own = self._registry = CollectorRegistry()
+        registry = self._registry = CollectorRegistry()
         self._answers = Counter(
             "fpbandits_answers",
             "Answers over HTTP.",
             ("route", "method", "status"),
-            registry=own,
+            registry=registry,
         )
         self._seconds = Histogram(
             "fpbandits_answer_seconds",
             "From a request to its answer.",
             ("route",),
             buckets=_SECONDS,
-            registry=own,
+            registry=registry,
         )
         self._together = Histogram(
             "fpbandits_transaction_requests",
             "Requests per transaction.",
             buckets=_REQUESTS,
-            registry=own,
+            registry=registry,
         )
         self._transactions = Histogram(
             "fpbandits_transaction_seconds",
             "Seconds per transaction.",
             buckets=_SECONDS,
-            registry=own,
+            registry=registry,
         )
         self._events = Counter(
             "fpbandits_events",
             "Events that this server added to the log.",
             ("experiment", "kind"),
-            registry=own,
+            registry=registry,
         )
         self._waiting = Gauge(
-            "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=own
+            "fpbandits_waiting_requests", "Requests that wait for a transaction.", registry=registry
         )
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answer, by the pattern of its path: names of units are endless, and private."""
-        answers, histogram = self._of(route, method, status)
+        """Count an answer by its route: paths hold names of units, which are many and private."""
+        answers, histogram = self._labelled(route, method, status)
         answers.inc()
         histogram.observe(seconds)
 
-    @cache  # noqa: B019 – a server has one, for good
-    def _of(self, route: str, method: str, status: int) -> tuple[Counter, Histogram]:
+    @cache  # noqa: B019 – a server has one of these as long as it runs
+    def _labelled(self, route: str, method: str, status: int) -> tuple[Counter, Histogram]:
         return self._answers.labels(route, method, status), self._seconds.labels(route)
 
     def watch(self, waiting: Callable[[], int]) -> None:
-        """Ask for the length of the queue whenever it is looked at."""
+        """Call ``waiting`` for the length of the queue whenever the metrics are read."""
         self._waiting.set_function(waiting)
 
     def committed(self, requests: int, seconds: float, events: Mapping[Kind, int]) -> None:
@@ -80,5 +82,5 @@ class Metrics:
             self._events.labels(experiment, kind).inc(count)
 
     def text(self) -> bytes:
-        """Return all of it as Prometheus reads it."""
+        """Return all metrics in Prometheus's format."""
         return generate_latest(self._registry)

@@ -16,7 +16,8 @@ from fpbandits.service.tokens import Role
 
 JSON = "application/json"
 
-_GOOD = {200: "As asked.", 201: "It is new."}
+_SUCCESSES = {200: "As asked.", 201: "It is new."}
+"""Statuses of success, with their descriptions."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +27,17 @@ class Endpoint:
     Attributes
     ----------
     method, path
-        How it is called; ``{name}`` in a path stands for a part of it.
+        How it is called; ``{name}`` stands for a part of the path.
     handler, description
-        What it does, and that in a sentence.
+        The function that answers, and what it does in a sentence.
     statuses
-        What may be answered, beside 200 and what follows from ``role``, ``body`` and ``query``.
+        Possible statuses, beside 200 and those that follow from ``role``, ``body`` and ``query``.
     role
-        The role that a token must have; None: anyone may.
+        The role that a token must have; None if no token is needed.
     body, query
-        What goes in: the body, and parameters of the address.
+        What is sent: the body, and the rules of the address's parameters.
     answer, media_type
-        What comes out, to a single request, and how it is written.
+        The schema of the answer to a single request, and its media type.
     """
 
     method: str
@@ -52,34 +53,34 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """The path as it is written in OpenAPI."""
+        """The path as OpenAPI writes it: without Starlette's converters."""
         return self.path.replace(":path", "")
 
     def operation(self) -> Schema:
-        """Return what OpenAPI says of it."""
+        """Return its description in OpenAPI."""
         statuses, answer = {200, *self.statuses}, self.answer
         names = re.findall(r"{(\w+)}", self.address)
         parameters = [_parameter("path", name, NAME) for name in names]
         parameters += [_parameter("query", name, rule) for name, rule in self.query.items()]
-        found: Schema = {"description": self.description, "parameters": parameters}
+        operation: Schema = {"description": self.description, "parameters": parameters}
         if self.role is not None:
             statuses |= {401, 403}
         if self.query:
             statuses |= {422}
         if self.body is not None:
             statuses |= {400, 409, 413, 422}
-            found["requestBody"] = {"required": True, "content": _content(self.body.schema())}
+            operation["requestBody"] = {"required": True, "content": _content(self.body.schema())}
             if self.body.most_items:
                 items = {"anyOf": [answer, FAILED_ITEM]}
                 answer = {"anyOf": [answer, {"type": "array", "items": items}]}
-        good, bad = _content(answer, self.media_type), _content(FAILURE)
-        found["responses"] = {
-            str(status): {"description": _GOOD[status], "content": good}
-            if status in _GOOD
-            else {"description": kind_of(status).__doc__, "content": bad}
+        success, failure = _content(answer, self.media_type), _content(FAILURE)
+        operation["responses"] = {
+            str(status): {"description": _SUCCESSES[status], "content": success}
+            if status in _SUCCESSES
+            else {"description": kind_of(status).__doc__, "content": failure}
             for status in sorted(statuses)
         }
-        return found
+        return operation
 
 
 def _parameter(where: str, name: str, rule: Rule) -> Schema:
@@ -91,21 +92,21 @@ def _content(schema: Schema, media_type: str = JSON) -> Schema:
 
 
 def openapi(endpoints: Iterable[Endpoint]) -> Schema:
-    """Return all endpoints as OpenAPI describes them."""
+    """Return the OpenAPI description of all endpoints."""
     paths: dict[str, Schema] = {}
-    for each in endpoints:
-        paths.setdefault(each.address, {})[each.method.lower()] = each.operation()
-    about = "Decisions for many units, each with a truth of its own."
-    info = {"title": "fpbandits", "version": __version__, "description": about}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = endpoint.operation()
+    description = "Decisions for many units, each with a truth of its own."
+    info = {"title": "fpbandits", "version": __version__, "description": description}
     return {"openapi": "3.1.0", "info": info, "paths": paths}
 
 
 def html_page(endpoints: Iterable[Endpoint]) -> str:
-    """Return a page of all endpoints for people; it loads nothing."""
+    """Return a page that lists all endpoints for people, and loads nothing."""
     rows = "".join(
-        f"<tr><td>{each.method}<td><code>{html.escape(each.address)}</code>"
-        f"<td>{html.escape(each.description)}"
-        for each in endpoints
+        f"<tr><td>{endpoint.method}<td><code>{html.escape(endpoint.address)}</code>"
+        f"<td>{html.escape(endpoint.description)}"
+        for endpoint in endpoints
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>fpbandits</title>'

@@ -1,13 +1,13 @@
 """A store in PostgreSQL, for several servers on several machines. Extra ``postgres``: psycopg 3.
 
-A transaction makes two trips to the database: one to lock units, with ``SELECT … FOR UPDATE``, and
-read them; one to write and commit. Where the connection breaks on the first trip, nothing can have
-happened, and it is made again, once, over a new connection. Where it breaks on the second, nobody
-knows whether the commit took place: that is an `UnavailableError`, and the same requests will find
-out by their keys.
+A transaction makes two round trips to the database: one to lock units, with ``SELECT … FOR
+UPDATE``, and read them; one to write and commit. If the connection breaks on the first trip,
+nothing has changed, and the trip is made once more over a new connection. If it breaks on the
+second, nobody knows whether the commit took place: that is an `UnavailableError`, and if the same
+requests are sent again, their keys tell.
 
-The database is asked to give up what takes too long. One that has stopped altogether does not do
-so: then this end hangs up. And a server that has stopped while it held units loses them in time.
+The database is asked to give up what takes too long. If it has stopped altogether, it cannot: then
+this end closes the connection. A server that stops while it has locked units loses the locks.
 
 The log is read without locks: ``sql/postgres.sql`` says how a reader knows that it is complete.
 """
@@ -28,8 +28,8 @@ from fpbandits.service.postgres_connection import (
     at_leisure,
     check_installed,
     connect,
-    failing,
     host_of,
+    own_errors,
     run_migration,
     schema_of,
 )
@@ -54,8 +54,8 @@ from fpbandits.service.store import (
 with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
     import psycopg
 
-_STANDING_STILL = 10
-"""After so many times its patience, a store loses a transaction (PostgreSQL 17 and newer)."""
+_LONGEST_TRANSACTION = 10
+"""The database ends a transaction after so many times the store's patience (PostgreSQL 17 on)."""
 
 
 class PostgresStore(Store):
@@ -66,7 +66,7 @@ class PostgresStore(Store):
         self._writer: Connection | None = None
         self._reader: Connection | None = None
         self._reading = Lock()
-        with failing(self._where), within(self._where):
+        with own_errors(self._where), within(self._where):
             connection = connect(url, patience)
             try:
                 with connection.transaction():
@@ -75,11 +75,11 @@ class PostgresStore(Store):
                 connection.close()
 
     def _install(self, connection: Connection, make: bool) -> None:
-        """Make the tables if there are none; what is no store, or of another schema, is refused."""
+        """Make the tables if there are none; refuse a database that is no store of this schema."""
         connection.execute(SQL["installing"])
         if not check_installed(connection, make=make):
-            for number, wanted in migrations("postgres", 0):
-                run_migration(connection, wanted)
+            for number, migration in migrations("postgres", 0):
+                run_migration(connection, migration)
                 if number == 1:
                     connection.execute(SQL["describe"], (KIND, SCHEMA))
         check_schema(schema_of(connection))
@@ -88,9 +88,9 @@ class PostgresStore(Store):
     def transaction(
         self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
     ) -> Iterator[Transaction]:
-        wanted = experiments, asked, touched, keys
-        with failing(self._where):
-            opened = self._opened(*wanted) or self._opened(*wanted)
+        named = experiments, asked, touched, keys
+        with own_errors(self._where):
+            opened = self._begin(*named) or self._begin(*named)
             if opened is None:
                 raise UnavailableError("the connection broke twice", place=(self._where,))
             try:
@@ -103,47 +103,48 @@ class PostgresStore(Store):
                 opened.roll_back()
                 raise
 
-    def _opened(
+    def _begin(
         self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
     ) -> _PostgresTransaction | None:
         """Begin a transaction; None if the connection turned out to be broken."""
-        writer = self._connected_to_write()
+        writer = self._connected_writer()
         try:
             return _PostgresTransaction(writer, experiments, asked, touched, keys)
         except psycopg.Error as error:
-            # Whatever went wrong, this connection may be in a transaction that can only fail.
+            # This connection may be in a transaction that can only fail.
             broken = writer.broken
             self._hang_up()
             if broken:
                 return None
-            # No request is to blame for a transaction that cannot even begin.
+            # That a transaction cannot begin is the store's failure, not a request's.
             raise UnavailableError(said(error), place=(self._where,)) from None
         except StorageError:
             self._hang_up()
             raise
 
-    def _connected_to_write(self) -> Connection:
+    def _connected_writer(self) -> Connection:
+        """Return the connection for transactions; connect if need be."""
         if self._writer is not None and not self._writer.closed:
             return self._writer
         self._writer = connect(self._url, self._patience)
         if self._writer.info.server_version >= 170_000:
-            # A server that stands still must not keep its units from the others for ever. (That
-            # a transaction may be idle only so long would do, too, but not after a pipeline.)
-            longest = int(_STANDING_STILL * self._patience * 1000)
+            # A server that hangs must not keep its units from the others for ever. (PostgreSQL's
+            # limit for idle transactions would do, but it does not work after a pipeline.)
+            longest = int(_LONGEST_TRANSACTION * self._patience * 1000)
             self._writer.execute(f"SET transaction_timeout = {longest}".encode())
         return self._writer
 
     def _hang_up(self) -> None:
-        """Drop a connection of which nobody knows what it is doing."""
+        """Close the writer's connection, whose state is not known."""
         if self._writer is not None:
             with suppress(psycopg.Error):
                 self._writer.close()
             self._writer = None
 
     def check_writing(self) -> None:
-        with failing(self._where):
+        with own_errors(self._where):
             try:
-                self._connected_to_write().execute(SQL["heartbeat"])
+                self._connected_writer().execute(SQL["heartbeat"])
             except psycopg.Error:
                 self._hang_up()
                 raise
@@ -161,29 +162,26 @@ class PostgresStore(Store):
     def change_experiment(
         self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
     ) -> Kept:
-        # Another revision comes with states that were rebuilt for it.
-        wanted, states = (kept.revision, kept.states) if revision is None else (revision, STATES)
+        after = kept.changed(status, revision)
         with self._administering() as (writer, now):
-            values = status, wanted, states, *kept.stamp
+            values = status, after.revision, after.states, *kept.stamp
             if not writer.execute(SQL["change_experiment"], values).rowcount:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             if kind is not None:
-                row = kept.id, None, *experiment_event(kind, wanted, now)
-                writer.execute(SQL["add_events"], _columns([row], 13))
-        return kept._replace(
-            status=status, revision=wanted, states=states, edition=kept.edition + 1
-        )
+                row = kept.id, None, *experiment_event(kind, after.revision, now)
+                writer.execute(SQL["add_events"], _columns([row]))
+        return after
 
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         with self._administering() as (writer, _):
             if writer.execute(SQL["stamps"], ([kept.id],)).fetchone() != kept.stamp:
-                raise StaleError("the experiment has changed meanwhile: try again")
-            rows = [(each.state, each.due, kept.id, each.unit) for each in units]
+                raise StaleError.of(kept.name)
+            rows = [(state, due, kept.id, unit) for unit, state, due in units]
             writer.execute(SQL["rewrite_units"], _columns(rows, 4))
 
     @contextmanager
     def _administering(self) -> Iterator[tuple[Connection, float]]:
-        """Write while no one else does: to experiments, seldom and little. Also give the time."""
+        """Write to experiments while no one else writes: seldom and little. Also give the time."""
         with self._reader_at_work() as reader, reader.transaction():
             reader.execute(SQL["no_one_writes"])
             row = reader.execute(SQL["begin"]).fetchone()
@@ -201,8 +199,8 @@ class PostgresStore(Store):
 
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
         with self._reader_at_work() as reader:
-            # In this order: what is written after the first question has larger numbers, and what
-            # was finished before the second is there for the third.
+            # The order matters: what is written after the first query has larger numbers, and what
+            # was committed before the second is seen by the third.
             ((last,),) = reader.execute(SQL["last"]).fetchall()
             ((complete,),) = reader.execute(SQL["complete"]).fetchall()
             upto = last if complete is None else min(last, complete)
@@ -218,9 +216,10 @@ class PostgresStore(Store):
 
     @contextmanager
     def _reader_at_work(self) -> Iterator[Connection]:
-        with failing(self._where), self._alone_reading():
+        """Use the reader's connection alone; connect if need be."""
+        with own_errors(self._where), self._alone_reading():
             if self._reader is not None and not self._reader.closed:
-                # It may have died while nobody looked.
+                # It may have broken since it was used last.
                 try:
                     self._reader.execute(b"SELECT 1")
                 except psycopg.Error:
@@ -231,7 +230,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def _alone_reading(self) -> Iterator[None]:
-        """Wait until nobody else reads, but not behind many whom nobody answers."""
+        """Wait until no other thread reads; for a limited time, in case they all wait in vain."""
         if not self._reading.acquire(timeout=self._patience):
             raise UnavailableError("others wait for an answer", place=(self._where,))
         try:
@@ -241,7 +240,7 @@ class PostgresStore(Store):
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
-        with failing(self._where), at_leisure(self._url, self._patience) as connection:
+        with own_errors(self._where), at_leisure(self._url, self._patience) as connection:
             connection.execute(b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield _PostgresHistory(connection, experiment)
 
@@ -276,8 +275,8 @@ class _PostgresTransaction(Transaction):
         assert row is not None
         _, _, self.now, schema = row
         check_schema(schema)
-        there = set(known)
-        self.current = frozenset(stamp.id for stamp in experiments if tuple(stamp) in there)
+        present = set(known)
+        self.current = frozenset(stamp.id for stamp in experiments if tuple(stamp) in present)
         self.rows = {(row[0], row[1]): UnitRow(*row[2:]) for row in locked}
         self.decided = {}
         for experiment, unit, *values in decided:
@@ -293,11 +292,12 @@ class _PostgresTransaction(Transaction):
         return [Event(*row) for row in rows]
 
     def write(self, changes: Sequence[Change]) -> None:
-        self._changes = changes
+        self._changes = changes  # to be sent with the commit
 
     _changes: Sequence[Change] = ()
 
     def commit(self) -> None:
+        """Write the changes and commit, in one round trip."""
         states = [(change.id, change.steps, change.state, change.due) for change in self._changes]
         events = [
             (change.experiment, change.id, *event)
@@ -307,12 +307,12 @@ class _PostgresTransaction(Transaction):
         with self._writer.pipeline():
             for change in self._changes:
                 if change.erase is not None:
-                    erased = list(change.erase.found), change.experiment, change.erase.after
+                    erased = list(change.erase.events), change.experiment, change.erase.after
                     self._writer.execute(SQL["erase"], (*erased, change.id))
             if states:
-                self._writer.execute(SQL["change_units"], _columns(states, 4))
+                self._writer.execute(SQL["change_units"], _columns(states))
             if events:
-                self._writer.execute(SQL["add_events"], _columns(events, 13))
+                self._writer.execute(SQL["add_events"], _columns(events))
             self._writer.execute(b"COMMIT")
 
     def roll_back(self) -> None:
@@ -322,8 +322,8 @@ class _PostgresTransaction(Transaction):
             self._writer.close()
 
 
-def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Turn rows into columns: arrays are one argument each, however many rows there are."""
+def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
+    """Turn rows into columns, each one argument of a statement; ``width`` is for no rows."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[]] * width
 
 

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that never wait for ever, and the tables that are made over them."""
+"""Connections to PostgreSQL that do not wait for ever, and the making of tables over them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ with needed_for("PostgreSQL", "postgres", ", or use sqlite:///FILE"):
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
 
-_MORE = 1.0
-"""Seconds beyond a store's patience after which the database has not even given up."""
+_EXTRA_SECONDS = 1.0
+"""The database gives up a statement after the store's patience. If it has not said so after so many
+seconds more, this end closes the connection."""
 
-_PASSING = psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError
+_TEMPORARY = psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError
 """Errors that may be gone a moment later: no answer, a database that is read-only for a while."""
 
 _T = TypeVar("_T")
@@ -40,14 +41,15 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         return super().wait(self._in_time(gen, until), *arguments, **options)
 
     def _in_time(self, gen: PQGen[_T], until: float) -> PQGen[_T]:
+        """Pass on what a generator of psycopg's waits for, but close the connection in time."""
         try:
-            wanted = next(gen)
+            waited_for = next(gen)
             while True:
-                ready = yield wanted
+                ready = yield waited_for
                 if not ready and monotonic() > until:  # psycopg looks up ten times per second
                     self.close()
                     raise psycopg.OperationalError("no answer in time")
-                wanted = gen.send(ready)
+                waited_for = gen.send(ready)
         except StopIteration as done:
             answer: _T = done.value
             return answer
@@ -65,17 +67,17 @@ def host_of(url: str) -> str:
 
 
 @contextmanager
-def failing(where: str) -> Iterator[None]:
+def own_errors(where: str) -> Iterator[None]:
     """Turn errors of PostgreSQL into ours."""
     try:
         yield
     except psycopg.Error as error:
-        kind = UnavailableError if isinstance(error, _PASSING) else StorageError
+        kind = UnavailableError if isinstance(error, _TEMPORARY) else StorageError
         raise kind(said(error), place=(where,)) from None
 
 
 def connect(url: str, patience: float) -> Connection:
-    """Connect to a database, whose answers are waited for so many seconds."""
+    """Connect to a database; ``patience`` is how many seconds an answer may take."""
     milliseconds = int(patience * 1000)
     connection = Connection.connect(
         url,
@@ -92,13 +94,13 @@ def connect(url: str, patience: float) -> Connection:
             r"-c synchronous_commit=on -c default_transaction_isolation=read\ committed"
         ),
     )
-    connection.patience = patience + _MORE
+    connection.patience = patience + _EXTRA_SECONDS
     return connection
 
 
 @contextmanager
 def at_leisure(url: str, patience: float) -> Iterator[Connection]:
-    """Connect for work that may take its time."""
+    """Connect for long work: statements are not limited in time."""
     connection = connect(url, patience)
     try:
         connection.execute(b"SET statement_timeout = 0")
@@ -109,26 +111,26 @@ def at_leisure(url: str, patience: float) -> Iterator[Connection]:
 
 
 def upgrade_database(url: str) -> tuple[int, int]:
-    """Take a store through the migrations that it lacks; return the schema that it had, and has."""
+    """Apply the migrations that a store lacks; return its schemas before and after."""
     where = host_of(url)
-    with failing(where), within(where), at_leisure(url, patience=60.0) as connection:
+    with own_errors(where), within(where), at_leisure(url, patience=60.0) as connection:
         with connection.transaction():
             check_installed(connection, make=False)
             before = schema_of(connection)
         if before > SCHEMA:
             check_schema(before)
-        for number, wanted in migrations("postgres", before):
+        for number, migration in migrations("postgres", before):
             with connection.transaction():
                 connection.execute(SQL["installing"])
                 if schema_of(connection) < number:  # another process may have been quicker
                     connection.execute(SQL["no_one_writes"])
-                    run_migration(connection, wanted)
+                    run_migration(connection, migration)
                     connection.execute(SQL["upgraded"], (number,))
         return before, schema_of(connection)
 
 
 def check_installed(connection: Connection, *, make: bool) -> bool:
-    """Return whether there are tables of ours; there need be none if they may be made."""
+    """Return whether our tables are there; if not, refuse unless they may be made."""
     installed = connection.execute(SQL["installed"]).fetchone() == (True,)
     if not installed and not make:
         raise InputError("there is no store; fpbandits serve makes one")
@@ -136,14 +138,14 @@ def check_installed(connection: Connection, *, make: bool) -> bool:
 
 
 def schema_of(connection: Connection) -> int:
-    """Return the schema of a store, and say if this is none."""
+    """Return the schema of a store; refuse a database that is none."""
     about = connection.execute(SQL["about"]).fetchone()
     if about is None or about[0] != KIND:
         raise StorageError("this holds no store of fpbandits")
     return int(about[1])
 
 
-def run_migration(connection: Connection, wanted: Sequence[str]) -> None:
+def run_migration(connection: Connection, migration: Sequence[str]) -> None:
     """Run the statements of a migration."""
-    for statement in wanted:
+    for statement in migration:
         connection.execute(statement.encode())

@@ -1,7 +1,7 @@
 """`report`: how an experiment is doing, and how its policy compares with the control group.
 
 Everything is as of one moment. Counts and sums come from the log, what units believe from their
-states. Rewards are those that count in the log: the reward that came, or the default in its stead.
+states. Rewards are those that count in the log: the reward that came, or the default instead.
 `fpbandits.service.comparison` has the theorem behind the interval.
 """
 
@@ -22,6 +22,7 @@ from fpbandits.service.store import History, Store
 from fpbandits.service.verify import experiments_of
 
 EVERY_UNIT = 2**62
+"""More units than any experiment has."""
 
 _SUSPICIOUS = 1e-3
 """Below this p-value the control group is not the share of units that was asked for."""
@@ -52,9 +53,9 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
     store, name
         The experiment.
     error
-        How often the intervals against the control group may be wrong, all looks together.
+        The probability that any interval against the control group is wrong, at all looks together.
     most_units
-        Units whose states are read, for what they believe; spread evenly over all.
+        How many units' states are read, for what they believe; they are spread evenly over all.
     """
     (kept,) = experiments_of(store, name)
     experiment = Experiment.from_kept(kept)
@@ -71,7 +72,7 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
             arms[arm] = arms[arm].plus(*sums)
             groups[group] = groups[group].plus(*sums)
             by_unit[unit] = by_unit[unit].plus(*sums)
-        found: Report = {
+        summary: Report = {
             "experiment": name,
             "status": kept.status,
             "units": len(by_unit),
@@ -82,15 +83,16 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
             "late": kinds[LATE],
             "erased": kinds[ERASED],
             "arms": {arm: arms[arm].shown() for arm in experiment.problem.arms},
-            **_believed(experiment, history, by_unit, most_units),
+            **_beliefs(experiment, history, by_unit, most_units),
         }
         if control is None:
-            return found | {"control": None, "over_time": _over_time(history, experiment, None, 0)}
+            over_time = _over_time(history, experiment, None, error)
+            return summary | {"control": None, "over_time": over_time}
         others = len(names) - len(in_control)
         p_value = ratio_p_value(len(in_control), others, control.share)
         over_time = _over_time(history, experiment, in_control, error)
         last = over_time[-1] if over_time else {}
-        return found | {
+        return summary | {
             "control": {
                 "arm": control.arm,
                 "policy": {"units": others, **groups[False].shown()},
@@ -109,13 +111,13 @@ def report(store: Store, name: str, *, error: float = 0.05, most_units: int = EV
         }
 
 
-def _believed(
-    experiment: Experiment, history: History, by_unit: dict[str, _Sums], most: int
+def _beliefs(
+    experiment: Experiment, history: History, by_unit: dict[str, _Sums], most_units: int
 ) -> Report:
-    """Return what units believe, by their likeliest models, and two alarms."""
+    """Return sums by the units' likeliest models, and two alarms: misfits and blocked rewards."""
     models: defaultdict[str, _Sums] = defaultdict(_Sums)
-    looked, misfits, blocked = Counter[str](), 0, 0
-    every = max(1, -(-len(by_unit) // most))
+    units, misfits, blocked = Counter[str](), 0, 0
+    every = max(1, -(-len(by_unit) // most_units))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for unit, state in history.rows("some_states", every) if experiment.is_current else ():
@@ -125,16 +127,16 @@ def _believed(
             except Error:  # it cannot be read, or an earlier version kept too little
                 continue
             likeliest = max(posterior, key=posterior.__getitem__)
-            looked[likeliest] += 1
+            units[likeliest] += 1
             models[likeliest] = models[likeliest].plus(*by_unit.get(unit, _Sums()))
             misfits += agent.misfits
-            blocked += sum(each.rewards for each in agent.blocked.values())
+            blocked += sum(waiting.rewards for waiting in agent.blocked.values())
     return {
-        "looked_at": looked.total(),
+        "looked_at": units.total(),
         "misfits": misfits,
         "blocked": blocked,
         "models": {
-            model: {"units": looked[model], **models[model].shown()}
+            model: {"units": units[model], **models[model].shown()}
             for model in experiment.problem.models
         },
     }
@@ -143,27 +145,30 @@ def _believed(
 def _over_time(
     history: History, experiment: Experiment, in_control: set[int] | None, error: float
 ) -> list[Report]:
-    """Return the mean rewards up to every look so far, and the intervals if there is a control."""
-    found, before, after = list[Report](), 0, 0
+    """Return the mean rewards at every look so far, and the intervals if there is a control."""
+    past, before, after = list[Report](), 0, 0
     decisions, sums = Counter[int](), Counter[int]()
     for look, rewards in enumerate(looks(), 1):
-        rows = history.rows("rewards_since", after, rewards - before)
-        newer = list(rows)
-        if sum(row[1] for row in newer) < rewards - before:
-            return found
+        newer = list(history.rows("rewards_since", after, rewards - before))
+        if sum(count for _, count, *_ in newer) < rewards - before:
+            return past
         for unit, count, total, *_ in newer:
             decisions[unit] += count
             sums[unit] += total
-        before, after = rewards, max(row[3] for row in newer)
-        about: Report = {"rewards": rewards, "time": max(row[4] for row in newer)}
-        units = sorted(decisions)
+        before, after = rewards, max(seq for _, _, _, seq, _ in newer)
+        point: Report = {"rewards": rewards, "time": max(time for *_, time in newer)}
         if in_control is None:
-            about["mean_reward"] = sums.total() / rewards
+            point["mean_reward"] = sums.total() / rewards
         else:
-            sides = [[unit for unit in units if (unit in in_control) is it] for it in (False, True)]
-            groups = [(_column(decisions, side), _column(sums, side)) for side in sides if side]
-            about |= _compared(experiment, groups, error_at(look, error))
-        found.append(about)
+            policy = sorted(unit for unit in decisions if unit not in in_control)
+            control = sorted(unit for unit in decisions if unit in in_control)
+            groups = [
+                (_column(decisions, units), _column(sums, units))
+                for units in (policy, control)
+                if units
+            ]
+            point |= _compare(experiment, groups, error_at(look, error))
+        past.append(point)
     raise AssertionError("looks never end")
 
 
@@ -171,17 +176,17 @@ def _column(numbers: Counter[int], units: list[int]) -> Floats:
     return np.array([numbers[unit] for unit in units], float)
 
 
-def _compared(experiment: Experiment, groups: list[tuple[Floats, Floats]], error: float) -> Report:
+def _compare(experiment: Experiment, groups: list[tuple[Floats, Floats]], error: float) -> Report:
     """Return the mean rewards of both groups at a look, and their difference with an interval."""
     if len(groups) < 2:
         return {"policy": None, "control": None, "difference": None, "interval": None}
     policy, control = (mean(*group) for group in groups)
-    found = {"policy": policy, "control": control, "difference": policy - control}
+    means = {"policy": policy, "control": control, "difference": policy - control}
     low, high = experiment.problem.rewards.range
     if not experiment.problem.rewards.bounded:
-        return found | {"interval": None}
+        return means | {"interval": None}
     scale = high - low
     units = [(decisions, (sums - low * decisions) / scale) for decisions, sums in groups]
     width = scale * half_width(units, error)
     interval = [max(-scale, policy - control - width), min(scale, policy - control + width)]
-    return found | {"interval": interval}
+    return means | {"interval": interval}

@@ -1,7 +1,7 @@
-"""Bodies of requests: one declaration of their fields checks them and documents them.
+"""Bodies of requests: one declaration of their fields serves to check and to document them.
 
-A request is a named tuple whose fields are annotated with rules. `Body` reads JSON by them, and
-makes a JSON Schema of them.
+A request is a named tuple whose fields are annotated with rules. `Body` checks JSON by these rules,
+and makes a JSON Schema of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ Schema = dict[str, Any]
 """JSON Schema."""
 
 _REQUIRED = object()
+"""In place of a default, for fields that have none."""
 
 _T = TypeVar("_T", bound=NamedTuple)
 
@@ -32,7 +33,7 @@ class Rule:
         Takes a field's name and its value; returns the value as the service uses it, or raises an
         `InputError`.
     schema
-        The same for OpenAPI.
+        The JSON Schema of such a value, for OpenAPI.
     """
 
     check: Callable[[str, Any], Any]
@@ -45,19 +46,19 @@ class Body(Generic[_T]):
     Parameters
     ----------
     kind
-        The named tuple that `read` returns: each field annotated with a `Rule`. Those that have a
-        default may be left out; where it is None, they may be null.
+        The named tuple that `read` returns, with each field annotated with a `Rule`. Fields that
+        have a default may be left out; those whose default is None may be null.
     largest
-        Bytes that are accepted.
+        Most bytes of a body.
     most_items
-        How many objects a request may hold in a list; 0 where it must be a single object.
+        Most objects in a list; 0 if a body must be a single object.
     """
 
     def __init__(self, kind: type[_T], *, largest: int, most_items: int = 0) -> None:
         self._kind, self.largest, self.most_items = kind, largest, most_items
         self.description, self._defaults = kind.__doc__ or "", kind._field_defaults
         hints = get_type_hints(kind, include_extras=True)
-        self._rules: dict[str, Rule] = {name: each.__metadata__[0] for name, each in hints.items()}
+        self._rules: dict[str, Rule] = {name: hint.__metadata__[0] for name, hint in hints.items()}
         self._fields = [
             (name, rule.check, self._defaults.get(name, _REQUIRED))
             for name, rule in self._rules.items()
@@ -75,19 +76,19 @@ class Body(Generic[_T]):
 
     def schema(self) -> Schema:
         """Return the schema of the whole body."""
-        one = object_schema(**self.fields())
-        one["required"] = [name for name in self._rules if name not in self._defaults]
-        one["additionalProperties"] = False
+        single = object_schema(**self.fields())
+        single["required"] = [name for name in self._rules if name not in self._defaults]
+        single["additionalProperties"] = False
         if not self.most_items:
-            return one
-        return {"anyOf": [one, {"type": "array", "items": one, "maxItems": self.most_items}]}
+            return single
+        return {"anyOf": [single, {"type": "array", "items": single, "maxItems": self.most_items}]}
 
     def read(self, item: object) -> _T:
         """Return one object as a named tuple, or say which field is wrong."""
         if not isinstance(item, dict):
-            several = ", or a list of them" if self.most_items else ""
+            or_list = ", or a list of them" if self.most_items else ""
             raise InputError(
-                f"expected an object with {', '.join(self._rules)}{several}, not {quote(item)}"
+                f"expected an object with {', '.join(self._rules)}{or_list}, not {quote(item)}"
             )
         values = []
         for field, check, default in self._fields:
@@ -109,10 +110,10 @@ def object_schema(**fields: Schema) -> Schema:
 def parse_json(body: bytes) -> Any:
     """Read JSON as the standard has it: UTF-8, without NaN and Infinity."""
     try:
-        return _decode(body.decode().removeprefix("\ufeff"))  # a byte order mark is no part of it
+        return _decode(body.decode().removeprefix("\ufeff"))  # a byte order mark
     except RecursionError:
         raise UnreadableError("the body is nested too deeply") from None
-    except ValueError as error:  # not UTF-8, too, and whole numbers of thousands of digits
+    except ValueError as error:  # also if it is not UTF-8, or a number has thousands of digits
         raise UnreadableError(f"the body is not JSON: {said(error)}") from None
 
 
@@ -120,4 +121,4 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number in JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode  # to make one takes longer
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode  # made once: that is slow

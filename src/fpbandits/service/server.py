@@ -1,4 +1,4 @@
-"""`run_server`: a store, an address and a file of tokens into a server that runs until stopped."""
+"""`run_server`: serve a store at an address until the server is stopped."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from fpbandits.service.settings import Settings
 from fpbandits.service.store import open_store
 from fpbandits.service.tokens import TokenFile, is_loopback
 
-YOUNG = 50_000
-"""New objects after which Python's garbage collector runs. Requests leave no cycles behind, and at
-Python's default of 700 a tenth of a server's time went into looking for some."""
+_GARBAGE_THRESHOLD = 50_000
+"""New objects after which Python's garbage collector runs. Requests leave no reference cycles, and
+with Python's default of 700 a tenth of a server's time was spent in search of some."""
 
 
 def run_server(
@@ -33,8 +33,8 @@ def run_server(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; ``ready`` is called with the address.
 
-    After SIGTERM the server goes on for a while, and says that it is not ready: so whoever shares
-    out requests has sent them elsewhere before it stops.
+    After SIGTERM the server goes on for a while, and says that it is not ready, so that a load
+    balancer sends requests elsewhere before it stops.
     """
     with needed_for("serving", "serve"):
         import uvicorn
@@ -50,13 +50,13 @@ def run_server(
         )
     tokens = None if token_file is None else TokenFile(token_file)
     limits = settings or Settings()
-    listening = _listening(host, port)
-    with listening:
+    listener = _listen(host, port)
+    with listener:
         opened = open_store(store, make=True, patience=limits.store_patience)
         app = make_app(opened, tokens, limits)
         log_to_stderr()
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{listening.getsockname()[1]}"
+        address = f"http://{shown}:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             app,
             http=limited_protocol(limits),
@@ -73,26 +73,29 @@ def run_server(
             """A server that is not ready for a while before it stops."""
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-                """Stop, after SIGTERM in a while, at the second signal at once."""
-                draining, app.state.backend.draining = app.state.backend.draining, True
-                if sig != signal.SIGTERM or draining or not limits.drain_seconds:
+                """Stop: a while after SIGTERM, at once after Ctrl-C or a second signal."""
+                backend = app.state.backend
+                if sig != signal.SIGTERM or backend.draining or not limits.drain_seconds:
+                    backend.draining = True
                     super().handle_exit(sig, frame)
                     return
-                # A daemon: if another signal is quicker, nobody waits for it.
+                backend.draining = True
+                # A daemon thread, so that the process need not wait for it after a second signal.
                 stop = Timer(limits.drain_seconds, super().handle_exit, (sig, frame))
                 stop.daemon = True
                 stop.start()
 
         ready(address)
-        gc.set_threshold(YOUNG)
-        gc.freeze()  # what is there by now stays: it need not be looked through again and again
+        gc.set_threshold(_GARBAGE_THRESHOLD)
+        gc.freeze()  # objects made so far stay, and need not be searched again
         try:
-            Server(config).run(sockets=[listening])
+            Server(config).run(sockets=[listener])
         finally:
             logging.getLogger("fpbandits.service").info("stopped", extra={"address": address})
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address."""
     if not 0 <= port < 2**16:
         raise InputError(f"--port is {port}: it must be between 0 and 65535; 0 takes any")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -1,4 +1,4 @@
-"""`Settings`: the limits of a server, with defaults that suit most; from a TOML file if need be."""
+"""`Settings`: the limits of a server, with defaults; from a TOML file if need be."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from fpbandits.core.checks import flag, number, whole_number
 from fpbandits.core.storage import read_whole, shown
 from fpbandits.errors import InputError, said, unknown, within, wrong_value
 
-_LARGEST = 2**16
+_LARGEST_FILE = 2**16
+"""Most bytes of a file of settings."""
+
 _MAY_BE_ZERO = "drain_seconds", "keep_keys_days"
+"""All other numbers must be above 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,7 @@ class Settings:
     store_patience
         Seconds that the store waits for a database or a lock.
     transaction_seconds
-        Seconds of deciding after which a transaction is committed if others wait.
+        Seconds of deciding after which a transaction is committed if other experiments wait.
     stop_seconds
         Seconds that requests under way have to finish when the server is stopped.
     drain_seconds
@@ -82,13 +85,13 @@ class Settings:
 
 def read_settings(path: Path) -> Settings:
     """Read settings from a TOML file; those that it leaves out have their defaults."""
-    known, content = [field.name for field in fields(Settings)], read_whole(path, _LARGEST)
+    known, content = [field.name for field in fields(Settings)], read_whole(path, _LARGEST_FILE)
     with within(shown(path)):
         try:
-            found = tomllib.loads(content.decode())
+            values = tomllib.loads(content.decode())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"not TOML: {said(error)}") from None
-        for name in found:
+        for name in values:
             if name not in known:
                 raise unknown("setting", name, known)
-        return Settings(**found)
+        return Settings(**values)

@@ -1,7 +1,7 @@
 """A store in one SQLite file: nothing to install, one machine.
 
 It is in WAL mode with ``synchronous=FULL``: a commit is on disk before it returns. A transaction
-begins IMMEDIATE: whoever writes is alone, so that no unit needs a lock of its own. Several
+begins IMMEDIATE: only one writes at a time, so that no unit needs a lock of its own. Several
 processes may share the file, one writing at a time.
 
 If the file is replaced by another one, as when a back-up is restored, the next call opens that one.
@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote as escaped
 
 from fpbandits.core.storage import shown
-from fpbandits.errors import StorageError, UnavailableError, said, within
+from fpbandits.errors import InputError, StorageError, UnavailableError, said, within
 from fpbandits.service.experiment import OPEN, STATES, Kept, Stamp
 from fpbandits.service.step import Event, experiment_event
 from fpbandits.service.store import (
@@ -35,7 +35,6 @@ from fpbandits.service.store import (
     UnitKeys,
     UnitRow,
     check_schema,
-    existing,
     migrations,
     reward_wait,
     statements,
@@ -44,23 +43,27 @@ from fpbandits.service.store import (
 _APPLICATION = 0x66706264
 """What SQLite's file header says of whose file it is: "fpbd"."""
 
-_PASSING = (
+_TEMPORARY = (
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
 )
+"""Errors that may be gone a moment later."""
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows which file it has opened, by device and inode, and in which mode."""
+    """A connection that knows its file, by device and inode, and whether that is in WAL mode."""
 
     file: tuple[int, int] | None = None
     is_wal = False
 
     def use_wal(self) -> None:
-        """Let others read while this one writes; a copy of a store may be in another mode."""
+        """Change to WAL mode, so that others can read while this one writes.
+
+        A file that was copied may be in another mode.
+        """
         if not self.is_wal:
             self.execute("PRAGMA journal_mode = WAL")
             self.is_wal = True
@@ -83,19 +86,20 @@ def _connect(path: Path, patience: float) -> Connection:
 
 
 def _file(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 @contextmanager
-def _failing(path: Path) -> Iterator[None]:
+def _own_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into ours."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
-        passing = code is not None and code & 0xFF in _PASSING
-        kind = UnavailableError if passing else StorageError
+        # The lowest byte is the primary code; the others say more.
+        temporary = code is not None and code & 0xFF in _TEMPORARY
+        kind = UnavailableError if temporary else StorageError
         raise kind(said(error), place=(shown(path),)) from None
 
 
@@ -110,30 +114,35 @@ def _writing(connection: Connection) -> Iterator[None]:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         if connection.in_transaction:
-            connection.file = None  # it can only fail from now on: another one is opened
+            connection.file = None  # this connection is of no use: `_current` opens another
         raise
 
 
 def upgrade_file(path: Path) -> tuple[int, int]:
-    """Take a file through the migrations that it lacks; return the schema that it had, and has."""
-    existing(path)
-    with _failing(path), within(shown(path)):
+    """Apply the migrations that a file lacks; return its schemas before and after."""
+    _check_exists(path)
+    with _own_errors(path), within(shown(path)):
         connection = _connect(path, patience=60.0)
         try:
             before = _schema(connection)
             if before > SCHEMA:
                 check_schema(before)
-            for number, wanted in migrations("sqlite", before):
+            for number, migration in migrations("sqlite", before):
                 with _writing(connection):
                     if _schema(connection) < number:  # another process may have been quicker
-                        _migrate(connection, number, wanted)
+                        _migrate(connection, number, migration)
             return before, _schema(connection)
         finally:
             connection.close()
 
 
+def _check_exists(path: Path) -> None:
+    if not path.exists():
+        raise InputError("there is no such store; fpbandits serve makes one", place=(str(path),))
+
+
 def _schema(connection: Connection) -> int:
-    """Return the schema of a store, and say if this is none."""
+    """Return the schema of a store; refuse a file that is none."""
     ((kind,),) = connection.execute("PRAGMA application_id")
     if kind != _APPLICATION:
         raise StorageError("this holds no store of fpbandits")
@@ -141,8 +150,9 @@ def _schema(connection: Connection) -> int:
     return int(schema)
 
 
-def _migrate(connection: Connection, number: int, wanted: Sequence[str]) -> None:
-    for statement in wanted:
+def _migrate(connection: Connection, number: int, migration: Sequence[str]) -> None:
+    """Run the statements of a migration."""
+    for statement in migration:
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {number}")
 
@@ -153,11 +163,11 @@ class SqliteStore(Store):
     def __init__(self, path: Path, *, make: bool, patience: float) -> None:
         self._path, self._sql, self._patience = path, statements("sqlite"), patience
         if make:
-            with suppress(OSError):  # what cannot be made cannot be opened: SQLite says so
+            with suppress(OSError):  # SQLite says what is wrong when it opens the file
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         else:
-            existing(path)
-        with _failing(path), within(shown(path)):
+            _check_exists(path)
+        with _own_errors(path), within(shown(path)):
             self._writer = _connect(path, patience)
             try:
                 self._install(make)
@@ -168,14 +178,14 @@ class SqliteStore(Store):
         self._reading = Lock()
 
     def _install(self, make: bool) -> None:
-        """Make the tables in an empty file; what is no store, or of another schema, is refused."""
+        """Make the tables in an empty file; refuse a file that is no store of this schema."""
         writer = self._writer
         if make and self._is_empty():
             writer.use_wal()
             with _writing(writer):
                 if self._is_empty():
-                    for number, wanted in migrations("sqlite", 0):
-                        _migrate(writer, number, wanted)
+                    for number, migration in migrations("sqlite", 0):
+                        _migrate(writer, number, migration)
                     writer.execute(f"PRAGMA application_id = {_APPLICATION}")
         check_schema(_schema(writer))
 
@@ -184,17 +194,17 @@ class SqliteStore(Store):
         return not tables
 
     def _current(self, connection: Connection) -> Connection:
-        """Return a connection to the file that is there now, and not to one that was replaced."""
+        """Return a connection to the file that is there now: this one, or a new one."""
         try:
             if connection.file == _file(self._path):
                 return connection
         except FileNotFoundError:
             raise UnavailableError("the file is gone", place=(shown(self._path),)) from None
         connection.close()
-        found = _connect(self._path, self._patience)
+        renewed = _connect(self._path, self._patience)
         with within(shown(self._path)):
-            check_schema(_schema(found))
-        return found
+            check_schema(_schema(renewed))
+        return renewed
 
     @contextmanager
     def transaction(
@@ -210,7 +220,8 @@ class SqliteStore(Store):
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with _failing(self._path):
+        """Write by the connection for units."""
+        with _own_errors(self._path):
             self._writer = self._current(self._writer)
             self._writer.use_wal()
             with _writing(self._writer):
@@ -218,8 +229,8 @@ class SqliteStore(Store):
 
     @contextmanager
     def _administering(self) -> Iterator[Connection]:
-        """Write beside the thread that writes: to experiments, seldom and little."""
-        with _failing(self._path), self._reading:
+        """Write by the reader's connection: seldom and little, such as to experiments."""
+        with _own_errors(self._path), self._reading:
             self._reader = self._current(self._reader)
             self._reader.use_wal()
             with _writing(self._reader):
@@ -237,25 +248,22 @@ class SqliteStore(Store):
     def change_experiment(
         self, kept: Kept, status: str, revision: int | None = None, kind: str | None = None
     ) -> Kept:
-        # Another revision comes with states that were rebuilt for it.
-        wanted, states = (kept.revision, kept.states) if revision is None else (revision, STATES)
+        after = kept.changed(status, revision)
         with self._administering() as writer:
-            values = status, wanted, states, *kept.stamp
+            values = status, after.revision, after.states, *kept.stamp
             if not writer.execute(self._sql["change_experiment"], values).rowcount:
-                raise StaleError("the experiment has changed meanwhile: try again")
+                raise StaleError.of(kept.name)
             if kind is not None:
                 ((now,),) = writer.execute(self._sql["now"])
-                event = experiment_event(kind, wanted, now)
+                event = experiment_event(kind, after.revision, now)
                 writer.execute(self._sql["add_event"], (kept.id, None, *event))
-        return kept._replace(
-            status=status, revision=wanted, states=states, edition=kept.edition + 1
-        )
+        return after
 
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
         with self._administering() as writer:
             if writer.execute(self._sql["stamp"], (kept.id,)).fetchone() != kept.stamp:
-                raise StaleError("the experiment has changed meanwhile: try again")
-            rows = [(each.state, each.due, kept.id, each.unit) for each in units]
+                raise StaleError.of(kept.name)
+            rows = [(state, due, kept.id, unit) for unit, state, due in units]
             writer.executemany(self._sql["rewrite_unit"], rows)
 
     def due(
@@ -269,12 +277,12 @@ class SqliteStore(Store):
             "experiments": json.dumps(list(without)),
             "units": json.dumps(list(without_units)),
         }
-        with _failing(self._path), self._reading:
+        with _own_errors(self._path), self._reading:
             values = {"now": now, "most": most, **left_out}
             return self._reader.execute(self._sql["due"], values).fetchall()
 
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[Any]:
-        # Whoever writes is alone: what is committed later has a larger number.
+        # Only one transaction writes at a time, so what is committed later has larger numbers.
         return self._read(name, experiment, after, most)
 
     def _change(self, name: str, *values: Any) -> int:
@@ -282,13 +290,13 @@ class SqliteStore(Store):
             return writer.execute(self._sql[name], values).rowcount
 
     def _read(self, name: str, *values: Any) -> list[Any]:
-        with _failing(self._path), self._reading:
+        with _own_errors(self._path), self._reading:
             self._reader = self._current(self._reader)
             return self._reader.execute(self._sql[name], values).fetchall()
 
     @contextmanager
     def history(self, experiment: int) -> Iterator[History]:
-        with _failing(self._path):
+        with _own_errors(self._path):
             connection = _connect(self._path, self._patience)
             try:
                 connection.execute("BEGIN")
@@ -348,8 +356,8 @@ class _SqliteTransaction(Transaction):
     def write(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.erase is not None:
-                found = ((seq,) for seq in change.erase.found)
-                self._writer.executemany(self._sql["delete_event"], found)
+                events = ((seq,) for seq in change.erase.events)
+                self._writer.executemany(self._sql["delete_event"], events)
                 since = change.experiment, change.erase.after, change.id
                 self._writer.execute(self._sql["delete_since"], since)
         self._writer.executemany(

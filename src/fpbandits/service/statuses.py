@@ -1,15 +1,15 @@
 """The kinds of errors that only a service has, and the HTTP status of every kind.
 
 =====  ===========================================================================
-400    what cannot be read
+400    the body cannot be read
 401    no token, or an unknown one
-403    a token for other work
-404    an experiment, a unit or a decision that there is not
-409    at odds with what is there: another experiment, another reward
-413    more than is taken at once
-422    a value that cannot be: also a policy, a context or a field that is unknown
-500    a mistake of the server's own
-503    the store does not answer, or too many wait
+403    a token of another role
+404    no such experiment, unit or decision
+409    a conflict with something that exists: another experiment, another reward
+413    the body or the list is too large
+422    a wrong value: also a policy, a context or a field that is unknown
+500    a failure inside the server
+503    the store does not answer, too many wait, or an experiment was just changed
 =====  ===========================================================================
 """
 
@@ -31,7 +31,7 @@ class UnreadableError(InputError):
 
 
 class ForbiddenError(RefusedError):
-    """A token that is known, for other work than this."""
+    """The token is known, and has no permission for this."""
 
 
 class MissingError(UnknownError):
@@ -54,12 +54,12 @@ _KINDS = {status: kind for kind, status in STATUSES.items()}
 
 
 def status_of(error: Error) -> int:
-    """Return the status of an error: that of its kind, or of the nearest kind that it is one of."""
+    """Return the status of an error: that of its class, or of its nearest base class."""
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
 def kind_of(status: int) -> type[Error]:
-    """Return the kind of error that a status stands for; others than the service answer, too."""
-    if status in (502, 504):  # someone in between does not reach it
+    """Return the kind of error that a status stands for; it may come from a proxy."""
+    if status in (502, 504):  # a proxy does not reach the service
         return UnavailableError
     return _KINDS.get(status, Error if status >= 500 else InputError)

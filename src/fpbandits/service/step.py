@@ -1,8 +1,8 @@
 """The one step of the service: a unit and a request → the unit thereafter, events, an answer.
 
-It is the same for every store, reads no clock and draws nothing: what it does follows from the
-unit's state, the request and the time that it is given. So whoever has the events of a unit can
-take all its steps again; `verify` does.
+It is the same for every store and reads no clock: what it does follows from the unit's state, the
+request and the time that it is given. So all steps of a unit can be repeated from its events;
+`verify` does so.
 
 ======== ======================================================================================
 event    what happened
@@ -17,10 +17,11 @@ clock    the database's clock had gone back: pending decisions expire ``reward_w
 erased   all events before it were deleted, and the unit knows nothing; its numbers go on
 ======== ======================================================================================
 
-Decisions of a unit are numbered from 0, its events from 1. A decision expires at the first touch of
-its unit after its time, before anything else is done; a sweep touches units that nobody asks for.
+Decisions of a unit are numbered from 0, its events from 1. A decision whose time has passed expires
+at the next request for its unit, before that is served; `sweep` requests it for units that nobody
+asks for.
 
-Some events happen to an experiment, not to a unit: `EXPERIMENT_KINDS`.
+Some events happen to an experiment, not to a unit: `ADOPTED`, `CLOSED`, `REOPENED`.
 """
 
 from __future__ import annotations
@@ -47,10 +48,18 @@ DECISION, REWARD, FORGOT, EXPIRED, LATE, OBSERVED, CLOCK, ERASED = KINDS = (
     "clock",
     "erased",
 )
-ADOPTED, CLOSED, REOPENED = EXPERIMENT_KINDS = "adopted", "closed", "reopened"
-"""What happens to an experiment: another revision of its rule, no more requests, requests again."""
+"""Kinds of events of a unit; see the module's docstring."""
 
-_ERASED = "was erased: its reward can no longer count"
+ADOPTED = "adopted"
+"""The event that an experiment is decided by another revision of its rule."""
+
+CLOSED = "closed"
+"""The event that an experiment takes no more decisions."""
+
+REOPENED = "reopened"
+"""The event that an experiment takes decisions again."""
+
+_WAS_ERASED = "was erased: its reward can no longer count"
 
 CLOCK_TOLERANCE = 1.0
 """Seconds by which a clock may go back without a remark."""
@@ -66,20 +75,20 @@ class Event(NamedTuple):
     kind
         What happened.
     number
-        The decision concerned. Of what was observed, its index in the history; of a unit that was
-        erased, how many decisions it had had; of a change of revision, the new one.
+        The number of the decision concerned. For *observed* its index in the history, for *erased*
+        how many decisions there had been, for *adopted* the new revision.
     key, arm, context, probability
-        Of a decision: why the same request gets the same one, and what was decided; of what was
-        observed, what another experiment decided. The
-        probability is 1 for a policy that draws nothing, and None where it is not known.
+        For *decision* the caller's key, and what was decided; for *observed* what another
+        experiment decided. The probability is 1 for a policy that is not randomised, and None where
+        it is not known.
     reward
-        The reward that came, or what counts in its stead.
+        The reward that came, or the default reward that counts instead.
     time
-        Seconds since 1970, by the database's clock. Of what was observed, when it was decided.
+        Seconds since 1970, by the database's clock. For *observed*, the time of the decision.
     version, revision
-        Of fpbandits, and of the policy's rule.
+        The version of fpbandits, and the revision of the policy's rule.
     among
-        Of a decision for which not all arms were eligible, those that were, a JSON list.
+        For *decision*, the eligible arms as a JSON list; None if all were.
     """
 
     step: int
@@ -107,7 +116,7 @@ _Decided = tuple[str | None, str | None, str | None, float | None]
 """Key, arm, context and probability, as in an event."""
 
 Due = deque[tuple[int, float]]
-"""Pending decisions, and when each expires."""
+"""Numbers of pending decisions, and the time at which each expires, in seconds since 1970."""
 
 
 def _as_json(arms: list[str]) -> str:
@@ -127,19 +136,19 @@ def without_jump(due: Iterable[tuple[int, float]], wait: float, now: float) -> D
 
 def packed(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
     """Return a unit's state as a text: its agent's, and when its decisions expire."""
-    own = agent.own_state()
+    state = agent.own_state()
     if experiment.reward_wait is None:
-        return own
-    # When decisions expire comes first: it is read apart from the agent's own.
-    return f"{json.dumps(list(due), separators=(',', ':'))}\n{own}"
+        return state
+    # The times come first, on a line of their own: they are read apart from the agent's state.
+    return f"{json.dumps(list(due), separators=(',', ':'))}\n{state}"
 
 
 def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
-    """Return the agent, and when its decisions expire, that `packed` made a text of."""
+    """Return the agent, and when its decisions expire: the reverse of `packed`."""
     if state is None or experiment.reward_wait is None:
         return experiment.agent(unit, state), deque()
-    due, _, own = state.partition("\n")
-    return experiment.agent(unit, own), deque(map(tuple, json.loads(due)))
+    due, _, agent_state = state.partition("\n")
+    return experiment.agent(unit, agent_state), deque(map(tuple, json.loads(due)))
 
 
 class Unit:
@@ -148,13 +157,13 @@ class Unit:
     Parameters
     ----------
     experiment, name
-        Whose unit it is, and what it is called.
+        The unit's experiment, and its name.
     steps, state
-        How many events it has had, and what `packed` made of it; 0 and None for a new one.
+        The number of its events so far, and the text of `packed`; 0 and None for a new one.
     decided
-        Its decisions by key, for the keys that are about to be asked for.
+        Its decisions by key, for the keys of the requests to come.
     resolutions
-        Finds all events of a decision but the decision itself.
+        Returns all events of a decision but the decision itself, by its number.
     """
 
     def __init__(
@@ -174,7 +183,7 @@ class Unit:
     def begin(
         self, decided: dict[str, Event], resolutions: Callable[[int], Sequence[Event]]
     ) -> None:
-        """Begin a transaction: there are no events of this one yet."""
+        """Begin another transaction: without new events."""
         self.events: list[Event] = []
         self.erase: Erase | None = None
         self._decided, self._resolutions = decided, resolutions
@@ -185,11 +194,11 @@ class Unit:
 
     @property
     def due(self) -> float | None:
-        """When the first of its decisions expires, if any does."""
+        """The time at which the first of its decisions expires, if any does."""
         return self._due[0][1] if self._due else None
 
     def step(self, request: Request, now: float) -> Answer:
-        """Take a request in, and return its answer; an `InputError` has changed nothing."""
+        """Handle a request, and return its answer; an `InputError` changes nothing but expiries."""
         self._expire(now)
         match request:
             case Ask():
@@ -204,7 +213,7 @@ class Unit:
                 return self._erase(request, now)
 
     def observe(self, row: Mapping[str, Any], number: int) -> None:
-        """Take in a reward of a decision that another experiment made; see `export`."""
+        """Observe a reward of another experiment's decision: a ``row`` of `export`."""
         arm, context, reward = row["arm"], row["context"], row["reward"]
         self.agent.observe(arm, reward, context)
         decided = None, arm, context, row["propensity"]
@@ -212,6 +221,7 @@ class Unit:
         self._note(OBSERVED, number, row["time"], reward, decided, among)
 
     def _ask(self, request: Ask, now: float) -> Answer:
+        """Decide, unless a decision was made under the same key."""
         if request.key is not None and request.key in self._decided:
             event = self._decided[request.key]
             if event.context != request.context:
@@ -250,13 +260,14 @@ class Unit:
         return {"decision": name, "unit": self.name, "arm": event.arm}
 
     def _tell(self, number: int, reward: float, now: float) -> Answer:
+        """Take the reward of a decision."""
         try:
             self.agent.tell(number, reward)
         except UnknownError:
             raise self._unknown(number) from None
         except ConflictError:
             return self._tell_again(number, reward, now)
-        except InputError as error:  # of the agent's decision, which has another name here
+        except InputError as error:  # it names the decision as the agent does
             raise error.at(*self._place(number), dropping=1) from None
         self._resolve(number)
         self._note(REWARD, number, now, reward)
@@ -267,10 +278,10 @@ class Unit:
         earlier = self._resolutions_of(number)
         first = earlier.get(REWARD) or earlier.get(LATE)
         if first is not None and first.reward != reward:
-            before = f"has the reward {first.reward!r} already, and now came {reward!r}"
-            raise self._conflict(number, f"{before}: the first one stays")
+            both = f"has the reward {first.reward!r} already, and now came {reward!r}"
+            raise self._conflict(number, f"{both}: the first one stays")
         if not earlier:
-            raise self._conflict(number, _ERASED)
+            raise self._conflict(number, _WAS_ERASED)
         if FORGOT in earlier:
             raise self._conflict(number, "was forgotten: its reward can no longer count")
         if first is None:
@@ -282,6 +293,7 @@ class Unit:
         return self._status(number, "told" if REWARD in earlier else "late")
 
     def _forget(self, number: int, now: float) -> Answer:
+        """Give up a decision."""
         try:
             self.agent.forget(number)
         except UnknownError:
@@ -289,7 +301,7 @@ class Unit:
         except ConflictError:
             earlier = self._resolutions_of(number)
             if not earlier:
-                raise self._conflict(number, _ERASED) from None
+                raise self._conflict(number, _WAS_ERASED) from None
             if REWARD in earlier:
                 rewarded = "has its reward already: it cannot be forgotten"
                 raise self._conflict(number, rewarded) from None
@@ -299,13 +311,14 @@ class Unit:
         return self._status(number, "forgotten")
 
     def _erase(self, request: Erase, now: float) -> Answer:
+        """Replace the agent by a new one, and all events by a tombstone; idempotent."""
         if not self.steps:
             unknown = f"unknown unit {quote(self.name)}: nothing was decided for it yet"
             raise MissingError(unknown, about=(("unit", self.name),))
         decisions = json.loads(self.agent.own_state())["next"]
         empty = self.experiment.agent_after(self.name, decisions)
         # A unit that was erased and has not been asked for since has one event, its tombstone.
-        if len(request.found) > 1 or self.agent.own_state() != empty.own_state():
+        if len(request.events) > 1 or self.agent.own_state() != empty.own_state():
             self.agent, self._due, self._pending = empty, deque(), 0
             self.erase, self._decided, self._resolutions = request, {}, lambda number: ()
             self.events = []
@@ -313,6 +326,7 @@ class Unit:
         return {"unit": self.name, "status": "erased"}
 
     def _expire(self, now: float) -> None:
+        """Let decisions expire whose time has passed."""
         wait = self.experiment.reward_wait
         if wait is None or not self._due:
             return
@@ -333,10 +347,10 @@ class Unit:
         """Drop a decision from those that are pending."""
         self._pending -= 1
         if self.experiment.reward_wait is not None:
-            self._due = deque(each for each in self._due if each[0] != number)
+            self._due = deque((other, time) for other, time in self._due if other != number)
 
     def _resolutions_of(self, number: int) -> dict[str, Event]:
-        """Return what became of a decision: of old, and just now."""
+        """Return what became of a decision, by kind: in the store, and in this transaction."""
         events = [*self._resolutions(number), *self.events]
         return {event.kind: event for event in events if event.number == number}
 
@@ -350,9 +364,9 @@ class Unit:
         unknown = f"unknown decision {quote(decision_name(self.name, number))}"
         return MissingError(f"{unknown}: no such decision was made", about=self._place(number))
 
-    def _conflict(self, number: int, words: str) -> ConflictError:
+    def _conflict(self, number: int, predicate: str) -> ConflictError:
         decision = f"decision {quote(decision_name(self.name, number))}"
-        return ConflictError(f"{decision} {words}", about=self._place(number))
+        return ConflictError(f"{decision} {predicate}", about=self._place(number))
 
     def _note(
         self,
@@ -363,10 +377,9 @@ class Unit:
         decided: _Decided = (None, None, None, None),
         among: str | None = None,
     ) -> Event:
-        """Add an event; what was ``decided`` stands in those of two kinds."""
+        """Add an event; ``decided`` is for *decision* and *observed*."""
         self.steps += 1
-        revision = self.experiment.policy.revision
-        stamp = now, __version__, revision
-        event = Event(self.steps, kind, number, *decided, reward, *stamp, among)
+        origin = now, __version__, self.experiment.policy.revision
+        event = Event(self.steps, kind, number, *decided, reward, *origin, among)
         self.events.append(event)
         return event

@@ -1,8 +1,8 @@
 """What every store does: keep experiments, units and their events, and lose nothing.
 
-A *transaction* is how the service changes units. It names all experiments and units that it needs,
-beforehand; the store locks the units, hands out what it knows of them, takes what became of them,
-and commits.
+The service changes units in *transactions*. A transaction names all experiments and units that it
+needs beforehand; the store locks the units, returns what it knows of them, writes what became of
+them, and commits.
 
 Tables are made and changed by *migrations*, numbered files of SQL in ``sql/``: the number of the
 last one is the store's schema. A new store goes through all of them; `upgrade` takes an old one
@@ -28,25 +28,37 @@ from fpbandits.service.experiment import OPEN, Kept, Stamp
 from fpbandits.service.messages import Erase
 from fpbandits.service.step import Event, Unit
 
-KIND, SCHEMA = "fpbandits store", 3
+KIND = "fpbandits store"
+"""What a PostgreSQL database says of itself."""
+
+SCHEMA = 3
+"""The number of the last migration."""
+
 PATIENCE = 3.0
 """Seconds that a store waits for a database or for a lock, before it is unavailable."""
 
 _AT_ONCE = 5_000
-"""Events that are looked through or deleted in one transaction."""
+"""Events that are searched or deleted in one transaction."""
 
-EVERY = 1_000_000
+_ALL_EXPERIMENTS = 1_000_000
 """More experiments than any store has."""
 
 UnitKey = tuple[int, str]
 """An experiment's number and a unit's name: also the order in which units are locked."""
 
 UnitKeys = Sequence[UnitKey]
+
 Keys = Sequence[tuple[UnitKey, str]]
+"""Units, and the callers' keys under which a decision may have been made for each."""
 
 
 class StaleError(UnavailableError):
-    """An experiment is not, or no longer, as this server knows it."""
+    """Another request or process has changed an experiment since this server read it."""
+
+    @classmethod
+    def of(cls, name: str) -> StaleError:
+        """Return the error for the experiment of this name."""
+        return cls(f"{quote(name)} was changed by another request meanwhile: try again")
 
 
 class UnitRow(NamedTuple):
@@ -70,9 +82,9 @@ class Change(NamedTuple):
 
     @classmethod
     def of(cls, id: int, unit: Unit) -> Change:
-        """Return what became of the unit with this number."""
-        packed = unit.packed(), unit.due
-        return cls(unit.experiment.id, id, unit.steps, *packed, unit.events, unit.erase)
+        """Return what became of a unit, which has this number in the store."""
+        state, due = unit.packed(), unit.due
+        return cls(unit.experiment.id, id, unit.steps, state, due, unit.events, unit.erase)
 
 
 class Logged(NamedTuple):
@@ -84,7 +96,7 @@ class Logged(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """A unit's state as it follows from the log, in place of the one that is kept."""
+    """A unit's state that follows from the log, and when its first decision expires."""
 
     unit: str
     state: str
@@ -115,7 +127,7 @@ class Transaction(ABC):
     def resolutions(self, unit: int, number: int) -> Sequence[Event]:
         """Return all events of a decision but the decision itself.
 
-        What goes wrong is the store's: an `UnavailableError`, and no unit is to blame.
+        If the store fails, that is an `UnavailableError`: it concerns all units of the transaction.
         """
 
     @abstractmethod
@@ -133,36 +145,42 @@ class Store(ABC):
     - Between the moment a transaction begins and its end, nobody else changes its units or its
       experiments, in this process or another. Units are locked in the order of their keys, so there
       is no deadlock.
-    - A key of a unit has one decision at the most, and a decision one event of each other kind.
-    - Events are never changed, but for keys that are forgotten, and deleted only with their unit or
-      experiment. ``seq`` grows with every event of a unit, and whoever has read the
-      log up to some ``seq`` will never find an event before it that is new.
+    - A key of a unit has at most one decision, and a decision at most one event of each other kind.
+    - Events never change, except that their keys may be forgotten, and are deleted only with their
+      unit or experiment. ``seq`` grows with every event of a unit. No new event ever appears before
+      a ``seq`` up to which someone has read the log.
     - Whatever the database does, a call ends: with a result, or with an `UnavailableError` after
-      some `PATIENCE`. After that the store may be used again.
+      its patience. After that the store may be used again.
 
-    One thread may write at a time; any may read.
+    Only one thread may use `transaction` and `check_writing`; all other methods are for any thread.
     """
 
     @abstractmethod
     def transaction(
         self, experiments: Sequence[Stamp], asked: UnitKeys, touched: UnitKeys, keys: Keys
     ) -> AbstractContextManager[Transaction]:
-        """Lock units, each named once and in order; those ``asked`` are made if they are unknown.
+        """Lock units, and return what is known of them; an exception in the block rolls it back.
 
-        ``experiments`` are those that the units belong to, and ``keys`` those under which decisions
-        may have been made. The transaction is committed when its block is left, and rolled back if
-        by an exception.
+        Parameters
+        ----------
+        experiments
+            Those that the units belong to.
+        asked, touched
+            The units, each in one of the two, in order. Units that are ``asked`` for are added if
+            they are unknown.
+        keys
+            Keys under which decisions may have been made.
         """
 
     @abstractmethod
     def check_writing(self) -> None:
-        """Write something, and commit it, as a transaction does; whoever writes may call it."""
+        """Write something and commit it, as a transaction does."""
 
     @abstractmethod
     def add_experiment(
         self, name: str, definition: str, revision: int, *, status: str = OPEN
     ) -> tuple[Kept, bool]:
-        """Keep an experiment unless there is one of that name; return what is kept, and if anew."""
+        """Add an experiment unless there is one of that name; return it, and whether it is new."""
 
     @abstractmethod
     def change_experiment(
@@ -170,24 +188,25 @@ class Store(ABC):
     ) -> Kept:
         """Change an experiment's status, and its revision if one is given; return it.
 
-        ``kind`` is the event that is added to the log. A `StaleError` if it has changed meanwhile.
+        ``kind`` is the event that is added to the log, if any. If the experiment is no longer as
+        ``kept`` says, that is a `StaleError`.
         """
 
     @abstractmethod
     def rebuild(self, kept: Kept, units: Sequence[Rebuilt]) -> None:
-        """Replace states of units, of an experiment that takes no requests."""
+        """Replace states of units. Their experiment must not take requests meanwhile."""
 
     @abstractmethod
     def _read(self, name: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement that only reads."""
+        """Run the statement of that name, which only reads; return its rows."""
 
     def count_experiments(self) -> int:
-        """Return how many experiments there are."""
+        """Return the number of experiments."""
         ((count,),) = self._read("count_experiments")
         return int(count)
 
-    def experiments(self, after: str = "", most: int = EVERY) -> list[Kept]:
-        """Return experiments by name, those behind a name, so many at the most."""
+    def experiments(self, after: str = "", most: int = _ALL_EXPERIMENTS) -> list[Kept]:
+        """Return at most so many experiments, by name, from the first after a name on."""
         return [Kept(*row) for row in self._read("experiments", after, most)]
 
     def experiment(self, name: str) -> Kept | None:
@@ -195,7 +214,7 @@ class Store(ABC):
         return next((Kept(*row) for row in self._read("experiment", name)), None)
 
     def unit(self, unit_key: UnitKey) -> UnitRow | None:
-        """Return a unit as it is, if there is one."""
+        """Return a unit, if there is one."""
         return next((UnitRow(*row) for row in self._read("unit", *unit_key)), None)
 
     @abstractmethod
@@ -205,14 +224,14 @@ class Store(ABC):
         without: Collection[str] = (),
         without_units: Collection[tuple[str, str]] = (),
     ) -> list[tuple[str, str]]:
-        """Return experiments and units, by name, that have decisions to expire.
-
-        Without some experiments, and some units: those that cannot be served.
-        """
+        """Return units with decisions to expire, each as the names of its experiment and itself."""
 
     @abstractmethod
     def _read_log(self, name: str, experiment: int, after: int, most: int) -> list[tuple[Any, ...]]:
-        """Return rows of an experiment's log after a position, as far as it is complete."""
+        """Run a statement that reads an experiment's log after a position.
+
+        It stops where an event with a smaller number may still be committed.
+        """
 
     def log(self, experiment: int, after: int, most: int) -> list[Logged]:
         """Return the events of an experiment after a position in the log, in order."""
@@ -221,18 +240,19 @@ class Store(ABC):
 
     def find_events(self, unit_key: UnitKey) -> Erase:
         """Find the events of a unit, to be erased: a pass over the experiment's log."""
-        unit, found, after = self.unit(unit_key), list[int](), 0
-        while unit and (page := self._read_log("log_units", unit_key[0], after, _AT_ONCE)):
-            found += [seq for seq, owner in page if owner == unit.id]
+        (experiment, name), unit = unit_key, self.unit(unit_key)
+        events, after = list[int](), 0
+        while unit and (page := self._read_log("log_units", experiment, after, _AT_ONCE)):
+            events += [seq for seq, owner in page if owner == unit.id]
             after = page[-1][0]
-        return Erase(unit_key[1], found, after)
+        return Erase(name, events, after)
 
     @abstractmethod
     def _change(self, name: str, *values: Any) -> int:
-        """Run a statement beside the thread that writes; return how many rows it changed."""
+        """Run a statement in any thread; return how many rows it changed."""
 
     def delete_some(self, experiment: int) -> bool:
-        """Delete some of an experiment that takes no requests; return whether more is left."""
+        """Delete a part of an experiment that takes no requests; return whether more is left."""
         for name in ("delete_events", "delete_units"):
             if self._change(name, experiment, _AT_ONCE):
                 return True
@@ -240,9 +260,9 @@ class Store(ABC):
         return False
 
     def forget_keys(self, after: int, before: float) -> int | None:
-        """Forget some keys of decisions made ``before`` a time, from a position in the log on.
+        """Forget keys of decisions made ``before`` a time, those that are next in the log.
 
-        Returns the position to go on from, or None where there are no such decisions any more.
+        Returns the position to go on from, or None if no later event is old enough.
         """
         times = self._read("times", after, _AT_ONCE)
         old = list(takewhile(lambda row: row[1] < before, times))
@@ -274,15 +294,15 @@ class History(ABC):
 
     @abstractmethod
     def rows(self, name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a statement about the experiment."""
+        """Run the statement of that name about the experiment, and yield its rows."""
 
 
 def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> Store:
     """Open the store at an address, sqlite:///FILE or postgresql://…, or a SQLite file by its path.
 
-    One that is not there is made only if ``make`` says so. ``patience`` is in seconds.
+    If there is none, it is made if ``make`` is true, else refused. ``patience`` is in seconds.
     """
-    where = _located(url)
+    where = _locate(url)
     if isinstance(where, str):
         from fpbandits.service.postgres import PostgresStore
 
@@ -293,11 +313,11 @@ def open_store(url: str, *, make: bool = False, patience: float = PATIENCE) -> S
 
 
 def upgrade(url: str) -> tuple[int, int]:
-    """Bring a store to this version's schema; return the schema that it had, and has.
+    """Bring a store to this version's schema; return the schemas before and after.
 
-    Each migration is one transaction. What is interrupted is taken up where it was left.
+    Each migration is one transaction. If the work is interrupted, the next call finishes it.
     """
-    where = _located(url)
+    where = _locate(url)
     if isinstance(where, str):
         from fpbandits.service.postgres_connection import upgrade_database
 
@@ -307,7 +327,7 @@ def upgrade(url: str) -> tuple[int, int]:
     return upgrade_file(where)
 
 
-def _located(url: object) -> str | Path:
+def _locate(url: object) -> str | Path:
     """Return the address of a PostgreSQL, or the path of a SQLite file."""
     if not isinstance(url, str) or not url:
         raise InputError(f"a store is sqlite:///FILE or postgresql://…, not {quote(url)}")
@@ -358,7 +378,8 @@ def migrations(name: str, schema: int) -> Iterator[tuple[int, list[str]]]:
             lines = file.read_text(encoding="utf-8").splitlines()
             # A comment may hold a semicolon.
             text = "\n".join(line.partition("--")[0].rstrip() for line in lines)
-            yield number, [each.strip() for each in text.split(";\n") if each.strip(" \n;")]
+            parts = (part.strip(" \n;") for part in text.split(";\n"))
+            yield number, [part for part in parts if part]
 
 
 def check_schema(schema: int) -> None:
@@ -372,12 +393,6 @@ def check_schema(schema: int) -> None:
 
 
 def reward_wait(definition: str) -> float | None:
-    """Return how long an experiment waits for rewards, for whoever looks for what has expired."""
+    """Return for how many seconds an experiment waits for rewards; None: for ever."""
     wait: float | None = json.loads(definition).get("reward_wait")
     return wait
-
-
-def existing(path: Path) -> None:
-    """Raise an error if there is no such file."""
-    if not path.exists():
-        raise InputError("there is no such store; fpbandits serve makes one", place=(str(path),))

@@ -1,7 +1,7 @@
 """`sweep`: what a server does by itself, beside its requests.
 
-Every second it lets decisions expire whose units nobody asks for; every hour it forgets keys that
-are old enough, if they are to be forgotten at all. Several servers of one store may do both.
+Every second it lets decisions expire whose units nobody asks for; every hour it forgets old keys,
+if the server is set so. Several servers of one store may do both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,17 @@ from fpbandits.service.store import Store
 PAGE = 1_000
 """Units with expired decisions that are looked for at once."""
 
-_EVERY, _KEYS_EVERY = 1.0, 3600.0
-"""Seconds between two looks for decisions that have expired, and for keys that are too old."""
+_EVERY = 1.0
+"""Seconds between two searches for decisions that have expired."""
 
-_SKIP, _MOST_SKIPPED = 60.0, 100
-"""Seconds for which a unit that fails is left out; and how many units of an experiment may fail
-before all of it is left out."""
+_KEYS_EVERY = 3600.0
+"""Seconds between two searches for keys that are too old."""
+
+_SKIP_SECONDS = 60.0
+"""Seconds for which a unit that fails is left out."""
+
+_MOST_SKIPPED = 100
+"""If more units of an experiment are left out, all of it is."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -39,7 +44,7 @@ class Serving(Protocol):
     store: Store
     stopping: bool
 
-    async def read(self, call: Callable[..., Any], *arguments: Any) -> Any:
+    async def call_store(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Call the store in a thread."""
 
     async def experiment(self, name: str) -> Experiment:
@@ -52,26 +57,30 @@ class Serving(Protocol):
 async def sweep(serving: Serving, keep_keys: float) -> None:
     """Sweep until the server stops; keys are kept for so many seconds, or for ever if that is 0."""
     sweeper = _Sweeper(serving)
-    more, position, forgot = False, 0, -_KEYS_EVERY
+    more, position, keys_done = False, 0, -_KEYS_EVERY
     # Cancelling is not enough: in Python 3.11, wait_for may lose it.
     while not serving.stopping:
         await asyncio.sleep(0 if more else _EVERY)
         more, now = False, asyncio.get_running_loop().time()
         try:
             more = await sweeper.expire_some(now)
-            if keep_keys and now >= forgot + _KEYS_EVERY:
-                old = time.time() - keep_keys
-                upto = await serving.read(serving.store.forget_keys, position, old)
-                position, forgot = (position, now) if upto is None else (upto, forgot)
-                more = more or upto is not None
-        except Error:  # whoever asks gets the error; the next sweep tries again
+            if keep_keys and now >= keys_done + _KEYS_EVERY:
+                oldest = time.time() - keep_keys
+                next_position = await serving.call_store(
+                    serving.store.forget_keys, position, oldest
+                )
+                if next_position is None:
+                    keys_done = now
+                else:
+                    position, more = next_position, True
+        except Error:  # requests for the same get the same error; the next sweep tries again
             pass
         except Exception:
             _logger.exception("a sweep failed")
 
 
 class _Sweeper:
-    """Lets decisions expire, and leaves out for a while what fails."""
+    """Lets decisions expire, and leaves out units that fail for a while."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving, self._skipped = serving, _Skipped()
@@ -79,9 +88,9 @@ class _Sweeper:
     async def expire_some(self, now: float) -> bool:
         """Let some decisions expire; return whether there may be more."""
         more, left_out = False, self._skipped.at(now)
-        due = await self._serving.read(self._serving.store.due, PAGE, *left_out)
-        for name, some in groupby(sorted(due), itemgetter(0)):
-            if await self._expire(name, [unit for _, unit in some]):
+        due = await self._serving.call_store(self._serving.store.due, PAGE, *left_out)
+        for name, group in groupby(sorted(due), itemgetter(0)):
+            if await self._expire(name, [unit for _, unit in group]):
                 more = len(due) == PAGE
         return more
 
@@ -91,13 +100,12 @@ class _Sweeper:
             experiment = await self._serving.experiment(name)
             outcomes = await self._serving.submit(experiment, list(map(Expire, units)))
         except Error:
-            self._skipped.experiment(name)
+            self._skipped.add_experiment(name)
             return False
-        failed = [
-            unit for unit, each in zip(units, outcomes, strict=True) if isinstance(each, Error)
-        ]
+        pairs = zip(units, outcomes, strict=True)
+        failed = [unit for unit, outcome in pairs if isinstance(outcome, Error)]
         for unit in failed:
-            self._skipped.unit(name, unit)
+            self._skipped.add_unit(name, unit)
         return len(failed) < len(units)
 
 
@@ -110,18 +118,18 @@ class _Skipped:
         self._now = 0.0
 
     def at(self, now: float) -> tuple[list[str], list[tuple[str, str]]]:
-        """Return those that are left out now."""
+        """Return the experiments and the units that are left out now."""
         self._now = now
         self._experiments = {name: end for name, end in self._experiments.items() if end > now}
         self._units = {unit: end for unit, end in self._units.items() if end > now}
         return list(self._experiments), list(self._units)
 
-    def experiment(self, name: str) -> None:
+    def add_experiment(self, name: str) -> None:
         """Leave an experiment out."""
-        self._experiments[name] = self._now + _SKIP
+        self._experiments[name] = self._now + _SKIP_SECONDS
 
-    def unit(self, experiment: str, unit: str) -> None:
+    def add_unit(self, experiment: str, unit: str) -> None:
         """Leave a unit out, and all of its experiment if there are many."""
-        self._units[experiment, unit] = self._now + _SKIP
+        self._units[experiment, unit] = self._now + _SKIP_SECONDS
         if sum(name == experiment for name, _ in self._units) > _MOST_SKIPPED:
-            self.experiment(experiment)
+            self.add_experiment(experiment)

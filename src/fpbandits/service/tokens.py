@@ -9,14 +9,14 @@ the role may stand the experiments that the token is for, escaped as in addresse
 
 *decide* may ask for decisions, send rewards and look at units; *admin* may do all that, make and
 change experiments and read the log; *metrics* may only read /metrics. Tokens are random and long,
-so that a plain hash keeps them. Every token given is compared with every line, in a time that does
-not depend on either.
+so a plain hash is safe. Every token is compared with every line, in a time that depends on neither.
 
-A server reads the file again when it has changed: so a line that is deleted is a token revoked.
+A server reads the file again when it has changed: to revoke a token, delete its line.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import logging
@@ -39,18 +39,20 @@ from fpbandits.service.statuses import ForbiddenError
 Role = Literal["decide", "admin", "metrics"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
-_ENOUGH: dict[Role, tuple[Role, ...]] = {
+_SUFFICIENT: dict[Role, tuple[Role, ...]] = {
     "decide": ("decide", "admin"),
     "admin": ("admin",),
     "metrics": ("metrics", "decide", "admin"),
 }
-"""Roles that may do the work of a role."""
+"""The roles that may do what needs a role."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-_LARGEST = 2**20
 
-_AGAIN = 1.0
-"""Seconds between two looks whether a file of tokens has changed."""
+_LARGEST_FILE = 2**20
+"""Most bytes of a file of tokens."""
+
+_CHECK_SECONDS = 1.0
+"""Seconds between two checks whether a file of tokens has changed."""
 
 FORWARDED = (
     "forwarded",
@@ -60,7 +62,7 @@ FORWARDED = (
     "x-real-ip",
     "via",
 )
-"""Headers by which a proxy says that it passes on a request of someone else's."""
+"""Headers by which a proxy says that it forwards a request."""
 
 _logger = logging.getLogger("fpbandits.service")
 
@@ -73,7 +75,7 @@ class Access(NamedTuple):
 
 
 class Roles(Protocol):
-    """Whatever knows what tokens may do."""
+    """What a server needs to know of tokens."""
 
     def access(self, token: str) -> Access | None:
         """Return what a token may do; None if it is unknown."""
@@ -87,39 +89,39 @@ class Tokens:
 
     def access(self, token: str) -> Access | None:
         """Return what a token may do; None if it is unknown."""
-        given = _hashed(token)
-        found: Access | None = None
-        for access, kept in self._lines:
+        given, allowed = _hash(token), None
+        for access, kept in self._lines:  # all of them: the time must not tell which
             if hmac.compare_digest(given, kept):
-                found = access
-        return found if token else None
+                allowed = access
+        return allowed if token else None
 
 
 class TokenFile:
     """The tokens of a file, which is read again when it has changed.
 
-    If what stands there then is wrong, that is logged, and the tokens stay as they were.
+    If it is wrong then, that is logged, and the tokens stay as they were.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = _mark(path)
+        self._fingerprint = _fingerprint(path)
         self._tokens = read_tokens(path)
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
 
     def access(self, token: str) -> Access | None:
         """Return what a token may do; None if it is unknown."""
         now = time.monotonic()
-        if now - self._looked >= _AGAIN:
-            self._looked = now
-            self._look()
+        if now - self._checked >= _CHECK_SECONDS:
+            self._checked = now
+            self._renew()
         return self._tokens.access(token)
 
-    def _look(self) -> None:
-        mark = _mark(self._path)
-        if mark == self._seen:
+    def _renew(self) -> None:
+        """Read the file again if it has changed."""
+        fingerprint = _fingerprint(self._path)
+        if fingerprint == self._fingerprint:
             return
-        self._seen = mark
+        self._fingerprint = fingerprint
         try:
             self._tokens = read_tokens(self._path)
             _logger.info("tokens read again")
@@ -129,75 +131,74 @@ class TokenFile:
             )
 
 
-def _mark(path: Path) -> tuple[int, ...]:
-    """Return what changes when a file does."""
+def _fingerprint(path: Path) -> tuple[int, ...]:
+    """Return numbers that change when a file does."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def read_tokens(path: Path) -> Tokens:
     """Read a file of tokens, and say in which line something is wrong."""
     try:
-        text = read_whole(path, _LARGEST).decode()
+        text = read_whole(path, _LARGEST_FILE).decode()
     except UnicodeDecodeError:
         raise InputError("not UTF-8 text", place=(shown(path),)) from None
     lines: list[tuple[Access, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        # What stands there may be a token by mistake: it is not shown.
-        word, _, rest = line.strip().partition(" ")
-        title, limited, named = word.partition("/")
+        # Errors do not quote the line: it may hold a token by mistake.
+        first, _, rest = line.strip().partition(" ")
+        title, slash, named = first.partition("/")
         role = next((role for role in ROLES if role == title), None)
         if role is None:
-            wanted = f"a line begins with {', '.join(ROLES)}"
-            raise InputError(wanted, place=(shown(path), ("row", number)))
-        only = frozenset(map(unquote, named.split(","))) if limited else None
+            reason = f"a line begins with {', '.join(ROLES)}"
+            raise InputError(reason, place=(shown(path), ("row", number)))
+        experiments = frozenset(map(unquote, named.split(","))) if slash else None
         kept = rest.split()[0] if rest.split() else ""
-        if not _HASH.fullmatch(kept) or kept == _hashed(""):
+        if not _HASH.fullmatch(kept) or kept == _hash(""):
             raise InputError(
                 f"after {role} comes the SHA-256 of the token, 64 hexadecimal digits; fpbandits "
                 "token makes both"
             ).at(shown(path), ("row", number))
-        lines.append((Access(role, only), kept))
+        lines.append((Access(role, experiments), kept))
     if not lines:
         raise InputError("it holds no token; fpbandits token makes one", place=(shown(path),))
     return Tokens(lines)
 
 
 def add_token(path: Path, role: str, remark: str = "", experiments: Sequence[str] = ()) -> str:
-    """Make a token, add its hash to a file, and return it: it is kept nowhere else.
+    """Make a token, add its hash to a file, and return it: it is stored nowhere.
 
-    It is for some ``experiments``, or without any for all.
+    It is for these ``experiments``, or for all if there are none.
     """
     if role not in ROLES:
         raise InputError(f"unknown role {quote(role)}: expected {', '.join(ROLES)}")
     if role == "metrics" and experiments:
         raise InputError("a token for metrics is not for single experiments: they are a server's")
-    only = "/" + ",".join(escaped(name, safe="") for name in experiments) if experiments else ""
+    named = "/" + ",".join(escaped(name, safe="") for name in experiments) if experiments else ""
     if not remark.isprintable():
         raise InputError(f"the remark {quote(remark)} must be one line")
-    before = b""
-    if path.exists():
+    before = read_whole(path, _LARGEST_FILE) if path.exists() else b""
+    if before:  # else another process may have made the file, and is about to write
         read_tokens(path)
-        before = read_whole(path, _LARGEST)
     token = secrets.token_urlsafe(32)
-    line = f"{role}{only} {_hashed(token)} {remark}".rstrip()
+    line = f"{role}{named} {_hash(token)} {remark}".rstrip()
     end = "\n" if before and not before.endswith(b"\n") else ""
     _append(path, f"{end}{line}\n".encode())
     return token
 
 
 def _append(path: Path, content: bytes) -> None:
-    """Add to a file in one piece, so that nobody else who does it is lost; its mode stays."""
+    """Append to a file by one write, so that what others append meanwhile is not lost."""
     try:
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             if os.write(file, content) != len(content):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file)
         finally:
             os.close(file)
@@ -205,17 +206,17 @@ def _append(path: Path, content: bytes) -> None:
         raise StorageError(f"cannot be written ({error.strerror})", place=(shown(path),)) from None
 
 
-def _hashed(token: str) -> str:
+def _hash(token: str) -> str:
     return hashlib.sha256(token.encode(errors="surrogateescape")).hexdigest()
 
 
 def authorize(
     tokens: Roles | None, headers: Mapping[str, str], role: Role, experiment: str | None = None
 ) -> None:
-    """Refuse a request unless its token has a role, and is for the experiment, if it is of one.
+    """Refuse a request unless its token has a role, and is for its experiment, if there is one.
 
-    Without tokens it is enough to be on this machine. A browser or a proxy is, too: so what a page
-    from elsewhere sends, or a proxy passes on, is refused.
+    Without tokens, all requests from this machine are allowed. Browsers and proxies on it pass on
+    requests from elsewhere, so those of web pages and those that were forwarded are refused.
     """
     if tokens is None:
         if any(name in headers for name in FORWARDED):
@@ -223,17 +224,18 @@ def authorize(
         _refuse_pages(headers.get("host", ""), headers.get("origin"))
         return
     kind, _, token = headers.get("authorization", "").partition(" ")
-    found = tokens.access(token.strip() if kind.lower() == "bearer" else "")
-    if found is None:
+    access = tokens.access(token.strip() if kind.lower() == "bearer" else "")
+    if access is None:
         raise RefusedError("a token is needed: Authorization: Bearer TOKEN")
-    if found.role not in _ENOUGH[role]:
-        raise ForbiddenError(f"this token is for {found.role}, and this needs one for {role}")
-    if found.experiments is not None and experiment not in found.experiments:
+    if access.role not in _SUFFICIENT[role]:
+        raise ForbiddenError(f"this token is for {access.role}, and this needs one for {role}")
+    if access.experiments is not None and experiment not in access.experiments:
         raise ForbiddenError("this token is for other experiments")
 
 
-@lru_cache(100)  # few are refused, and all others say the same
+@lru_cache(100)  # errors are not cached, and all other requests have the same headers
 def _refuse_pages(host: str, origin: str | None) -> None:
+    """Refuse a request that a web page from elsewhere sends."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         elsewhere = origin is not None and urlsplit(origin).netloc != host

@@ -1,10 +1,10 @@
-"""`verify`: take every step of the log again, and compare each decision with the log.
+"""`verify`: repeat every step of the log, and compare each decision with the log.
 
 For each unit a new agent goes through the log: it is asked where the log has a decision, plays the
-arm in the log, and is told the rewards in their order. Where the decision was made by the revision
-of the rule that this version has, the agent must have decided the same, and with the same
-probability; decisions of other revisions are counted. The unit's state must be the one that is
-kept, and its events must be numbered without a gap: so that nothing was lost or counted twice.
+arm in the log, and is told the rewards in their order. If a decision was made by this version's
+revision of the rule, the agent must decide the same, with the same probability; decisions of other
+revisions are only counted. In the end the agent's state must be the one that the store keeps. The
+unit's events must be numbered without a gap, so that nothing was lost or counted twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fpbandits.service.step import (
 from fpbandits.service.store import Store
 
 MOST_SHOWN = 20
-"""Differences that are kept; all are counted."""
+"""Differences that are described; all are counted."""
 
 
 @dataclass
@@ -50,13 +50,14 @@ class Verification:
     decisions, units, events
         How many there are.
     erased
-        Units whose first event is that all before it were deleted.
+        Units that were erased.
     unchecked
         Decisions of another revision of the rule than this version has.
     differences, shown
         How many there are, and the first of them in words.
     impossible
-        Differences that are events which cannot have happened, as a reward of no decision.
+        How many differences are events that cannot have happened, such as a reward without a
+        decision.
     """
 
     decisions: int = 0
@@ -68,11 +69,11 @@ class Verification:
     impossible: int = 0
     shown: list[str] = field(default_factory=list)
 
-    def differs(self, words: str) -> None:
-        """Note a difference."""
+    def note(self, description: str) -> None:
+        """Count a difference, and keep its description if it is among the first."""
         self.differences += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(words)
+            self.shown.append(description)
 
 
 def experiments_of(store: Store, name: str | None) -> list[Kept]:
@@ -80,65 +81,66 @@ def experiments_of(store: Store, name: str | None) -> list[Kept]:
     kept = store.experiments()
     if name is None:
         return kept
-    found = [each for each in kept if each.name == name]
-    if not found:
-        raise (
-            unknown("experiment", name, [each.name for each in kept])
-            if kept
-            else UnknownError(f"unknown experiment {quote(name)}: the store has none")
-        )
-    return found
+    if not kept:
+        raise UnknownError(f"unknown experiment {quote(name)}: the store has none")
+    names = [experiment.name for experiment in kept]
+    if name not in names:
+        raise unknown("experiment", name, names)
+    return [kept[names.index(name)]]
 
 
 def verify(
     store: Store, experiment: str | None = None, progress: Callable[[int], None] | None = None
 ) -> Verification:
-    """Go through a store's log again; ``progress`` is told how many events there were."""
-    found = Verification()
+    """Verify an experiment, or all; ``progress`` is called with the number of events so far."""
+    result = Verification()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an agent warned when its reward came
         for kept in experiments_of(store, experiment):
-            _verify(store, kept, found, progress)
-    return found
+            _verify(store, kept, result, progress)
+    return result
 
 
 def _verify(
-    store: Store, kept: Kept, found: Verification, progress: Callable[[int], None] | None
+    store: Store, kept: Kept, result: Verification, progress: Callable[[int], None] | None
 ) -> None:
+    """Verify one experiment."""
     experiment = Experiment.from_kept(kept)
     with store.history(kept.id) as history:
         states = history.states()
         for unit, rows in groupby(history.events(), itemgetter(0)):
             where = f"{kept.name}: {unit}"
-            agent, due, count = follow(experiment, unit, (event for _, event in rows), found)
+            agent, due, count = follow(experiment, unit, (event for _, event in rows), result)
             for name, steps, state in states:
                 if name == unit:
                     if steps != count:
-                        found.differs(f"{where}: {steps} events are kept, and {count} are logged")
-                    # The states that another revision left are its own.
-                    elif experiment.is_current and not _same(experiment, unit, state, agent, due):
-                        found.differs(f"{where}: its state does not follow from the log")
+                        result.note(f"{where}: {steps} events are kept, and {count} are logged")
+                    # States of another revision cannot be compared.
+                    elif experiment.is_current and not _is_state(
+                        experiment, unit, state, agent, due
+                    ):
+                        result.note(f"{where}: its state does not follow from the log")
                     break
-                _nothing_expected(kept.name, name, steps, found)
+                _expect_no_events(kept.name, name, steps, result)
             else:
-                found.differs(f"{where}: has events and no state")
-            found.units += 1
+                result.note(f"{where}: has events and no state")
+            result.units += 1
             if progress is not None:
-                progress(found.events)
+                progress(result.events)
         for name, steps, _ in states:
-            _nothing_expected(kept.name, name, steps, found)
+            _expect_no_events(kept.name, name, steps, result)
 
 
-def _nothing_expected(experiment: str, unit: str, steps: int, found: Verification) -> None:
+def _expect_no_events(experiment: str, unit: str, steps: int, result: Verification) -> None:
     if steps:
-        found.differs(f"{experiment}: {unit}: {steps} events are kept, and none is logged")
+        result.note(f"{experiment}: {unit}: {steps} events are kept, and none is logged")
 
 
-def _same(experiment: Experiment, unit: str, state: str | None, agent: Agent, due: Due) -> bool:
+def _is_state(experiment: Experiment, unit: str, state: str | None, agent: Agent, due: Due) -> bool:
     """Tell whether a kept state is that of an agent.
 
-    It is read and written again first: another version of zlib compresses the same numbers to
-    another text.
+    It is unpacked and packed again first: another version of zlib may have compressed the same
+    numbers to another text.
     """
     try:
         kept = packed(experiment, *unpacked(experiment, unit, state))
@@ -148,60 +150,61 @@ def _same(experiment: Experiment, unit: str, state: str | None, agent: Agent, du
 
 
 def follow(
-    experiment: Experiment, unit: str, events: Iterator[Event], found: Verification
+    experiment: Experiment, unit: str, events: Iterator[Event], result: Verification
 ) -> tuple[Agent, Due, int]:
-    """Take a new agent through a unit's events.
+    """Let a new agent go through a unit's events, and add what differs to ``result``.
 
     Returns
     -------
     agent, due, count
-        The agent, when its pending decisions expire, and how many events there were.
+        The agent, when its pending decisions expire, and the number of events.
     """
     agent, due, count = experiment.agent(unit), Due(), 0
     wait = experiment.reward_wait
     for event in events:
         if event.kind == ERASED:
             if count:
-                found.differs(f"{experiment.name}: {unit}: it was erased, and has earlier events")
+                result.note(f"{experiment.name}: {unit}: it was erased, and has earlier events")
             agent, count = experiment.agent_after(unit, event.number), event.step - 1
-            found.erased += 1
+            result.erased += 1
         count += 1
-        found.events += 1
+        result.events += 1
         if event.step != count:
-            found.differs(f"{experiment.name}: {unit}: event {count} is numbered {event.step}")
+            result.note(f"{experiment.name}: {unit}: event {count} is numbered {event.step}")
         if wait is not None and event.kind == DECISION:
             due.append((event.number, event.time + wait))
         elif wait is not None and event.kind == CLOCK:
             due = without_jump(due, wait, event.time)
         elif wait is not None and event.kind != OBSERVED:
-            due = Due(each for each in due if each[0] != event.number)
+            due = Due((number, time) for number, time in due if number != event.number)
         try:
-            _take(experiment, agent, unit, event, found)
+            _repeat(experiment, agent, unit, event, result)
         except Error as error:
             where = decision_name(unit, event.number)
-            found.impossible += 1
-            found.differs(f"{experiment.name}: {where}: {event.kind} cannot be ({error})")
+            result.impossible += 1
+            result.note(f"{experiment.name}: {where}: {event.kind} cannot be ({error})")
     return agent, due, count
 
 
-def _take(
-    experiment: Experiment, agent: Agent, unit: str, event: Event, found: Verification
+def _repeat(
+    experiment: Experiment, agent: Agent, unit: str, event: Event, result: Verification
 ) -> None:
+    """Let an agent do what an event says, and compare its decision."""
     if event.kind == DECISION:
-        found.decisions += 1
+        result.decisions += 1
         decision = agent.follow(event.arm or "", event.context, event.eligible)
         control = experiment.control_arm(unit, event.eligible)
         if control is not None:
             decision = replace(decision, arm=control, probability=1.0)
         where = f"{experiment.name}: {decision_name(unit, event.number)}"
         if event.revision != experiment.policy.revision:
-            found.unchecked += 1
+            result.unchecked += 1
         elif (decision.id, decision.arm) != (event.number, event.arm):
             now = f"{decision.arm} ({decision_name(unit, decision.id)})"
-            found.differs(f"{where}: logged {event.arm}, and now it is {now}")
-        elif not _alike(decision.probability, event.probability):
-            likely = f"{event.probability}, and now it is {decision.probability}"
-            found.differs(f"{where}: logged with probability {likely}")
+            result.note(f"{where}: logged {event.arm}, and now it is {now}")
+        elif not _same_probability(decision.probability, event.probability):
+            both = f"{event.probability}, and now it is {decision.probability}"
+            result.note(f"{where}: logged with probability {both}")
     elif event.kind == REWARD or (event.kind == EXPIRED and event.reward is not None):
         agent.tell(event.number, event.reward)  # type: ignore[arg-type]  # refused if it is None
     elif event.kind in (FORGOT, EXPIRED):
@@ -209,11 +212,11 @@ def _take(
     elif event.kind == OBSERVED:
         agent.observe(event.arm, event.reward, event.context)  # type: ignore[arg-type]  # likewise
     elif event.kind not in KINDS:
-        found.differs(f"{experiment.name}: {unit}: unknown event {quote(event.kind)}")
+        result.note(f"{experiment.name}: {unit}: unknown event {quote(event.kind)}")
 
 
-def _alike(first: float | None, second: float | None) -> bool:
-    """Tell whether two probabilities are the same, but for what another machine may round."""
+def _same_probability(first: float | None, second: float | None) -> bool:
+    """Tell whether two probabilities agree up to rounding, which may depend on the machine."""
     if first is None or second is None:
         return first is second
     return isclose(first, second, rel_tol=1e-9)
