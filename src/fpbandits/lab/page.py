@@ -10,6 +10,7 @@ from nicegui import app, ui
 
 from fpbandits import __version__
 from fpbandits.lab.analysis import AnalysisPart
+from fpbandits.lab.forecast import ForecastPart
 from fpbandits.lab.live import LivePart
 from fpbandits.lab.models import ModelsPart
 from fpbandits.lab.parts import STYLE, section
@@ -50,8 +51,11 @@ async def build(problem: Problem, store: Store | None) -> None:
         live = None if store is None else ui.tab("Live")
     with ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels"):
         with ui.tab_panel(models), ui.element("div").classes("beside"):
-            with section("Models"):
-                ModelsPart(session)
+            with ui.element("div").classes("stacked"):
+                with section("Models"):
+                    ModelsPart(session)
+                with section("What playing will cost"):
+                    ForecastPart(session)
             with section("What can be learned for free"):
                 AnalysisPart(session)
         with ui.tab_panel(play), section("Play"):

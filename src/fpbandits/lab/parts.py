@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from fpbandits.errors import Error
+from fpbandits.lab.tasks import Stop
 
 STYLE = Path(__file__).parent / "lab.css"
 
@@ -55,6 +56,63 @@ def section(title: str) -> ui.element:
 def tools() -> ui.element:
     """Return a row for buttons and fields."""
     return ui.element("div").classes("tools")
+
+
+class StartAndStop:
+    """A button that starts work in a thread, one that stops it, and a bar that shows progress.
+
+    Parameters
+    ----------
+    words
+        The text of the button that starts the work.
+    start
+        What that button does: it does the work within `running`.
+    look
+        Shows the progress of the work; called several times per second.
+    bar
+        What the bar shows, for readers of screens.
+    """
+
+    def __init__(
+        self, words: str, start: Callable[[], object], look: Callable[[], None], bar: str
+    ) -> None:
+        self._event: Stop | None = None
+        with tools():
+            self._start = button(words, start, main=True)
+            self._stop = button("Stop", self.stop)
+        self._stop.set_enabled(False)
+        self._bar = ui.linear_progress(0, show_value=False)
+        self._bar.props(f'instant-feedback aria-label="{bar}"')
+        self._timer = ui.timer(0.2, look, active=False)
+        ui.context.client.on_delete(self.stop)
+
+    @contextmanager
+    def running(self, event: Stop) -> Iterator[None]:
+        """Have progress shown while work runs, and set the event if it is to stop."""
+        self._event = event
+        self._start.set_enabled(False)
+        self._stop.set_enabled(True)
+        self._timer.activate()
+        try:
+            yield
+        finally:
+            self._timer.deactivate()
+            self._start.set_enabled(True)
+            self._stop.set_enabled(False)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether work is running."""
+        return bool(self._timer.active)
+
+    def show(self, share: float) -> None:
+        """Show which share of the work is done."""
+        self._bar.value = share
+
+    def stop(self) -> None:
+        """Tell the work to stop."""
+        if self._event is not None:
+            self._event.set()
 
 
 def table() -> ui.html:

@@ -10,10 +10,10 @@ from nicegui.events import GenericEventArguments
 
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
-from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
+from fpbandits.lab.parts import Notice, StartAndStop, button, number_of, offer, table, tools
 from fpbandits.lab.precompile import STARTERS, compile_ahead
 from fpbandits.lab.session import Session
-from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.simulations import Simulation, Work, as_csv, draw_regret, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
 from fpbandits.policies.parsing import named_policies
@@ -46,12 +46,8 @@ class PlayPart:
         self._shown: Result | None = None
         self._typed = ""
         self._build_choices()
-        with tools():
-            self._play = button("Play", self._start, main=True)
-            self._stop = button("Stop", self._halt)
-            self._stop.set_enabled(False)
-        self._bar = ui.linear_progress(0, show_value=False).props(
-            'instant-feedback aria-label="share of all runs that is played"'
+        self._controls = StartAndStop(
+            "Play", self._start, self._look, "share of all runs that is played"
         )
         self._notice = Notice()
         self._notice.say("Choose policies and a truth, then play.")
@@ -62,14 +58,12 @@ class PlayPart:
                 button(f"Download {kind.upper()}", partial(self._download, kind))
         self._lines = ui.code("", language="python").classes("lines").mark("lines")
         self._show_downloads(False)
-        self._timer = ui.timer(0.2, self._look, active=False)
         session.listen(self._show_problem)
         self._show_problem()
         ui.timer(_PAGE_FIRST, self._compile_ahead, once=True)
         session.listen(self._compile_ahead)
         self._policies.on_value_change(self._check_policies)
         self._policies.on("input-value", self._take_typed)
-        ui.context.client.on_delete(self._halt)
 
     def _build_choices(self) -> None:
         with tools():
@@ -143,20 +137,15 @@ class PlayPart:
         with self._notice.refusals():
             before, work = self._work, self._new_work()
             self._work = work
-            self._play.set_enabled(False)
-            self._stop.set_enabled(True)
-            self._timer.activate()
             try:
-                await run.io_bound(work.play)
+                with self._controls.running(work.stop):
+                    await run.io_bound(work.play)
                 self._finish("played")
             except StoppedError:
                 self._finish("stopped after")
             finally:
                 if work.result is None:  # the page still shows the work before this one
                     self._work = before
-                self._timer.deactivate()
-                self._play.set_enabled(True)
-                self._stop.set_enabled(False)
 
     def _finish(self, verb: str) -> None:
         if self._picture.is_deleted or self._work is None:  # the tab is closed
@@ -168,18 +157,14 @@ class PlayPart:
         runs = 0 if self._work.result is None else self._work.result.runs
         self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
 
-    def _halt(self) -> None:
-        if self._work is not None:
-            self._work.stop.set()
-
     def _look(self) -> None:
         """Show the progress of the simulation."""
         work = self._work
         if work is None:
             return
-        self._bar.value = work.share
+        self._controls.show(work.share)
         result = work.result
-        if self._timer.active:
+        if self._controls.is_running:
             self._notice.say(_progress(work))
         if result is None or result is self._shown:
             return
@@ -200,7 +185,7 @@ class PlayPart:
             return
         band, bounds = str(self._band.value), bool(self._bounds.value)
         with self._notice.refusals():
-            picture = await run.io_bound(drawn, work.result, "svg", band=band, bounds=bounds)
+            picture = await run.io_bound(draw_regret, work.result, "svg", band=band, bounds=bounds)
             if picture is not None:
                 work.picture, work.band, work.bounds = picture, band, bounds
                 self._shown = None
@@ -211,7 +196,7 @@ class PlayPart:
         if work is None or work.result is None:
             return
         with self._notice.refusals():
-            figure = partial(drawn, kind=kind, band=work.band, bounds=work.bounds)
+            figure = partial(draw_regret, kind=kind, band=work.band, bounds=work.bounds)
             content = await run.io_bound(as_csv if kind == "csv" else figure, work.result)
             if content is not None:
                 ui.download.content(content, f"regret.{kind}")

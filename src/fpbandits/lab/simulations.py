@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from fpbandits.core.storage import rows_to_csv
 from fpbandits.lab.precompile import fastest_first, start_compiling
@@ -25,6 +27,9 @@ from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress
 from fpbandits.simulation.simulate import simulate_spec
 from fpbandits.simulation.spec import RunSpec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FIRST_RUNS = 2
 """Runs of the first partial result, just enough for an interval."""
@@ -98,7 +103,7 @@ class Work:
 
     def show(self, result: Result) -> None:
         """Draw a partial result and make it the latest one."""
-        self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
+        self.picture = draw_regret(result, "svg", band=self.band, bounds=self.bounds)
         self.result = result
 
     @property
@@ -136,10 +141,15 @@ def _simulated(
     return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
 
 
-def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
+def draw_regret(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
     """Return the library's figure of a result, as "png" or "svg"."""
+    return draw(lambda: regret_figure(result, band=band, bounds=bounds), kind)
+
+
+def draw(figure: Callable[[], Figure], kind: str) -> bytes:
+    """Return the figure that a function makes, as "png" or "svg"."""
     with _drawing:
-        return render(regret_figure(result, band=band, bounds=bounds), kind)
+        return render(figure(), kind)
 
 
 def as_csv(result: Result) -> bytes:
