@@ -29,7 +29,7 @@ class ForecastPart:
         )
         self._notice = Notice()
         self._notice.say("What playing costs, how long until it is sure, how wrong models may be.")
-        self._words = table()
+        self._words = table().classes("answers")
         self._picture = ui.html(sanitize=False).classes("paper")
         self._picture.set_visibility(False)
         session.listen(self._show_change)

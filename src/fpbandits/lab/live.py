@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from html import escape
 
@@ -9,18 +10,28 @@ from nicegui import run, ui
 
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted, listed, quote
+from fpbandits.lab.chart import HEIGHT, WIDTH, chart
 from fpbandits.lab.following import ERROR, MOST_UNITS, Follower, Span, Summary
 from fpbandits.lab.parts import Notice, offer, table
+from fpbandits.lab.reports import (
+    control_table,
+    difference_picture,
+    rewards_by_arm_table,
+    rewards_by_model_table,
+)
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.experiment import Kept
+from fpbandits.service.report import report
 from fpbandits.service.step import DECISION, EXPIRED, LATE, OBSERVED, REWARD
 from fpbandits.service.store import Store
 
 _EVERY = 2.0
 """Seconds between two reads of the store."""
 
+_REPORT_EVERY = 30.0
+"""Seconds between two reports against the control group; each reads the whole log."""
+
 _MOST_ROWS, _MOST_POINTS = 30, 30
-_WIDTH, _HEIGHT, _BELOW = 720, 140, 20
 
 
 class LivePart:
@@ -43,13 +54,23 @@ class LivePart:
                 self._events, self._span = _picture()
         with ui.element("div").classes("beside"):
             self._arms, self._units = table(), table()
+        with ui.element("div").classes("stacked") as self._report:
+            with ui.element("div").classes("beside"):
+                self._control = table()
+                with ui.element("div"):
+                    self._differences, self._looks = _picture()
+            with ui.element("div").classes("beside"):
+                self._by_arm, self._by_model = table(), table()
+        self._report.set_visibility(False)
+        self._report_due = 0.0
         self._name = ui.input("look up a unit", on_change=self._show_unit).classes("field")
         self._unit = table()
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:
         kept = self._kept.get(str(self._choice.value))
-        self._follower = None
+        self._follower, self._report_due = None, 0.0
+        self._report.set_visibility(False)
         with self._notice.refusals():
             self._follower = None if kept is None else Follower(self._store, kept)
 
@@ -73,6 +94,8 @@ class LivePart:
             summary = await run.io_bound(follower.summary)
             if summary is not None and follower is self._follower:
                 self._show(follower, summary, bool(more))
+            if follower.experiment.control is not None and time.monotonic() >= self._report_due:
+                await self._show_report(follower)
         except Error as error:
             self._notice.warn(f"{error}; looking again in {_EVERY:g} s")
         finally:
@@ -95,6 +118,19 @@ class LivePart:
         self._units.content = types_table(summary)
         self._name.set_autocomplete(follower.latest[:_MOST_ROWS])
         self._show_unit()
+
+    async def _show_report(self, follower: Follower) -> None:
+        """Compare the policy with the control group, and show it."""
+        name = follower.experiment.name
+        made = await run.io_bound(report, self._store, name, most_units=MOST_UNITS)
+        if made is None or follower is not self._follower:  # shutting down, or another is chosen
+            return
+        self._report_due = time.monotonic() + _REPORT_EVERY
+        self._control.content = control_table(made)
+        self._differences.content, self._looks.text = difference_picture(made)
+        self._by_arm.content = rewards_by_arm_table(made)
+        self._by_model.content = rewards_by_model_table(made)
+        self._report.set_visibility(True)
 
     def _show_unit(self) -> None:
         name, follower = str(self._name.value or "").strip(), self._follower
@@ -172,14 +208,14 @@ def events_picture(follower: Follower) -> str:
         for number, span in follower.spans.items()
     }
     most = max(map(max, counts.values())) or 1
-    width = _WIDTH / (last - first + 1)
+    width = WIDTH / (last - first + 1)
     bars = []
     for number, pair in counts.items():
         for count, colour, shift in zip(pair, (BLUE, ORANGE), (0, 0.45), strict=True):
-            height = _HEIGHT * count / most
+            height = HEIGHT * count / most
             x = width * (number - first + shift)
             bars.append(
-                f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
+                f'<rect x="{x:.1f}" y="{HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
     return _over_time(follower, "decisions and rewards", f"{most:,}", "".join(bars))
@@ -198,12 +234,12 @@ def rewards_picture(follower: Follower) -> tuple[str, str]:
         grouped.setdefault(number // width, Span()).add(span)
     means = {k: each.total / each.rewards for k, each in sorted(grouped.items()) if each.rewards}
     low, high = min(means.values()), max(means.values())
-    scale = _HEIGHT / (high - low or 1.0)
+    scale = HEIGHT / (high - low or 1.0)
     points = []
     for number, mean in means.items():
         middle = max(first, min(last + 1, (number + 0.5) * width)) - first
-        x = _WIDTH * middle / (last - first + 1)
-        points.append((x, _HEIGHT - scale * (mean - low) if high > low else _HEIGHT / 2))
+        x = WIDTH * middle / (last - first + 1)
+        points.append((x, HEIGHT - scale * (mean - low) if high > low else HEIGHT / 2))
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
     line = f'<polyline points="{path}" fill="none" stroke="{ORANGE}" stroke-width="2"/>'
@@ -212,18 +248,14 @@ def rewards_picture(follower: Follower) -> tuple[str, str]:
     return _over_time(follower, "mean reward", f"{high:.4g}", marks), words
 
 
-def _over_time(follower: Follower, what: str, top: str, marks: str) -> str:
-    """Return a picture over the time of all events: ``top`` names its upper end."""
+def _over_time(follower: Follower, title: str, top: str, marks: str) -> str:
+    """Return a chart over the time of all events: ``top`` names its upper end."""
     first, last = min(follower.spans), max(follower.spans)
-    moments = (datetime.fromtimestamp(span * follower.seconds) for span in (first, last + 1))
-    ends = [moment.strftime("%Y-%m-%d %H:%M:%S") for moment in moments]
-    return (
-        f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
-        f"<title>{what} from {ends[0]} to {ends[1]}</title>"
-        f'{marks}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
-        f'<text x="0" y="-2">{top}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
-        f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
+    start, end = (
+        datetime.fromtimestamp(span * follower.seconds).strftime("%Y-%m-%d %H:%M:%S")
+        for span in (first, last + 1)
     )
+    return chart(marks, title=f"{title} from {start} to {end}", top=top, ends=(start, end))
 
 
 def _length(seconds: float) -> str:

@@ -181,7 +181,7 @@ class ModelsPart:
             "key": "head",
             "name": "model ↓  arm →",
             **{f"a{arm}": sheet.arms[arm] for arm in arms},
-            "prior": "prior weight",
+            "prior": "prior",
             "bad": {},
         }
         for mark in self._session.marks:
