@@ -77,13 +77,14 @@ class StartAndStop:
         self, words: str, start: Callable[[], object], look: Callable[[], None], bar: str
     ) -> None:
         self._event: Stop | None = None
+        self._look = look
         with tools():
             self._start = button(words, start, main=True)
             self._stop = button("Stop", self.stop)
         self._stop.set_enabled(False)
         self._bar = ui.linear_progress(0, show_value=False)
         self._bar.props(f'instant-feedback aria-label="{bar}"')
-        self._timer = ui.timer(0.2, look, active=False)
+        self._timer = ui.timer(0.2, self._tick, active=False)
         ui.context.client.on_delete(self.stop)
 
     @contextmanager
@@ -99,6 +100,10 @@ class StartAndStop:
             self._timer.deactivate()
             self._start.set_enabled(True)
             self._stop.set_enabled(False)
+
+    def _tick(self) -> None:
+        if self.is_running:  # a tick may come after the timer was deactivated
+            self._look()
 
     @property
     def is_running(self) -> bool:
