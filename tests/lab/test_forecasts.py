@@ -8,6 +8,7 @@ import fpbandits as fpb
 from fpbandits.lab import forecasts
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.forecasts import ForecastWork
+from fpbandits.lab.simulations import draw
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.problem.problem import Problem
 
@@ -22,7 +23,7 @@ def test_it_is_the_librarys_forecast_and_figure() -> None:
     assert work.forecast.as_dict() == expected.as_dict()
     assert work.share == 1
     assert work.compiling == 0
-    assert work.picture == forecasts.draw(expected.plot, "svg")
+    assert work.picture == draw(expected.plot, "svg")
 
 
 class StopsHalfway(ForecastWork):

@@ -1,4 +1,4 @@
-"""Live: what the experiments of a service are doing, read from its store."""
+"""Live: how the experiments of a service are going, read from its store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ _EVERY = 2.0
 _REPORT_EVERY = 30.0
 """Seconds between two reports against the control group; each reads the whole log."""
 
-_MOST_ROWS, _MOST_POINTS = 30, 30
+_MOST_ROWS = 30
+"""Rows of a table."""
+
+_MOST_POINTS = 30
+"""Points of the line of mean rewards."""
 
 
 class LivePart:
@@ -68,6 +72,7 @@ class LivePart:
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:
+        """Follow the chosen experiment from the beginning of its log."""
         kept = self._kept.get(str(self._choice.value))
         self._follower, self._report_due = None, 0.0
         self._report.set_visibility(False)
@@ -80,10 +85,10 @@ class LivePart:
             return
         self._busy = True
         try:
-            found = await run.io_bound(self._store.experiments)
-            if found is None:  # the lab is shutting down
+            experiments = await run.io_bound(self._store.experiments)
+            if experiments is None:  # the lab is shutting down
                 return
-            self._kept = {kept.name: kept for kept in found}
+            self._kept = {kept.name: kept for kept in experiments}
             if list(self._kept) != list(self._choice.options):
                 offer(self._choice, list(self._kept), next(iter(self._kept), None))
             follower = self._follower
@@ -102,21 +107,22 @@ class LivePart:
             self._busy = False
 
     def _show(self, follower: Follower, summary: Summary, more: bool) -> None:
+        """Show an experiment; ``more`` tells whether its log has events that were not read yet."""
         experiment = follower.experiment
-        read = "still reading the log" if more else "up to date"
+        progress = "still reading the log" if more else "up to date"
         now = datetime.now().strftime("%H:%M:%S")
         self._notice.say(
             f"{experiment.name}: {experiment.policy} on "
-            f"{counted(len(experiment.problem.models), 'model')}; {read} at {now}"
+            f"{counted(len(experiment.problem.models), 'model')}; {progress} at {now}"
         )
         self._counts.content = counts_table(follower, summary)
         self._rewards.content, self._mean.text = rewards_picture(follower)
         self._events.content = events_picture(follower)
-        words = f"Decisions (blue) and rewards (orange) per {_length(follower.seconds)}."
+        words = f"Decisions (blue) and rewards (orange) per {_duration(follower.seconds)}."
         self._span.text = words if follower.spans else ""
         self._arms.content = arms_table(follower)
-        self._units.content = types_table(summary)
-        self._name.set_autocomplete(follower.latest[:_MOST_ROWS])
+        self._units.content = models_table(summary)
+        self._name.set_autocomplete(follower.latest_units[:_MOST_ROWS])
         self._show_unit()
 
     async def _show_report(self, follower: Follower) -> None:
@@ -145,19 +151,19 @@ def _picture() -> tuple[ui.html, ui.label]:
 
 def counts_table(follower: Follower, summary: Summary) -> str:
     """Return the numbers of events, and an alarm if no model fits some units."""
-    settled = sum(summary.settled.values())
     latest = f"of {counted(summary.units, 'unit')} with the latest events"
-    rewards = follower.rewards
-    mean = f"{rewards.total / rewards.rewards:.4g}" if rewards.rewards else ""
+    overall = follower.overall
+    mean = f"{overall.total / overall.rewards:.4g}" if overall.rewards else ""
+    identified = summary.identified.total()
     rows = [
-        [Strong("mean reward"), f"of {counted(rewards.rewards, 'reward')} that count", mean],
+        [Strong("mean reward"), f"of {counted(overall.rewards, 'reward')} that count", mean],
         ["decisions", "", f"{follower.events[DECISION]:,}"],
         ["rewards inherited", "of an earlier experiment", f"{follower.events[OBSERVED]:,}"],
-        ["decisions without a reward yet", "", f"{follower.open:,}"],
+        ["decisions without a reward yet", "", f"{follower.pending:,}"],
         ["rewards in time", "", f"{follower.events[REWARD]:,}"],
         ["rewards too late", "they do not count", f"{follower.events[LATE]:,}"],
         ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
-        ["units with one plausible model", latest, f"{settled:,}"],
+        ["units with one plausible model", latest, f"{identified:,}"],
         [f"units with a verdict, at error {ERROR:g}", latest, f"{summary.verdicts:,}"],
         ["units that no model fits", latest, f"{summary.misfits:,}"],
     ]
@@ -168,30 +174,29 @@ def counts_table(follower: Follower, summary: Summary) -> str:
 
 def arms_table(follower: Follower) -> str:
     """Return which arms were played, and how often."""
-    made = follower.arms.total()
+    all_decisions = follower.arms.total()
     rows = [
-        [arm, f"{decisions:,}", f"{decisions / made:.1%}"]
+        [arm, f"{decisions:,}", f"{decisions / all_decisions:.1%}"]
         for arm, decisions in follower.arms.most_common(_MOST_ROWS)
     ]
     return html_table("Which arms are played", ["arm", "played", "share"], rows)
 
 
 def unit_table(follower: Follower, name: str) -> str:
-    """Return what is known of a unit."""
+    """Return what the agent of a unit has seen and believes."""
     agent = follower.agent(name)
     if agent is None:
-        latest = (
-            f"the latest are {listed(follower.latest)}" if follower.latest else "there are none"
-        )
-        return html_table(f"There is no unit {quote(name)}", [], [], above=[latest])
+        latest = follower.latest_units
+        others = f"the latest are {listed(latest)}" if latest else "there are none"
+        return html_table(f"There is no unit {quote(name)}", [], [], above=[others])
     return f"<h3>{escape(name)}</h3>{agent._repr_html_()}"
 
 
-def types_table(summary: Summary) -> str:
+def models_table(summary: Summary) -> str:
     """Return which models fit the units best, and which are the only plausible ones."""
     rows = [
-        [model, f"{units:,}", f"{units / summary.units:.1%}", f"{summary.settled[model]:,}"]
-        for model, units in summary.likeliest.most_common(_MOST_ROWS)
+        [model, f"{units:,}", f"{units / summary.units:.1%}", f"{summary.identified[model]:,}"]
+        for model, units in summary.best_fits.most_common(_MOST_ROWS)
     ]
     head = ["model", "units that it fits best", "share", "units with no other plausible one"]
     above = [f"Of the units with the latest events, {MOST_UNITS:,} at the most."]
@@ -210,8 +215,11 @@ def events_picture(follower: Follower) -> str:
     most = max(map(max, counts.values())) or 1
     width = WIDTH / (last - first + 1)
     bars = []
-    for number, pair in counts.items():
-        for count, colour, shift in zip(pair, (BLUE, ORANGE), (0, 0.45), strict=True):
+    for number, decisions_and_rewards in counts.items():
+        # A bar is 0.4 of a span wide, and rewards begin at 0.45 of it.
+        for count, colour, shift in zip(
+            decisions_and_rewards, (BLUE, ORANGE), (0, 0.45), strict=True
+        ):
             height = HEIGHT * count / most
             x = width * (number - first + shift)
             bars.append(
@@ -223,16 +231,21 @@ def events_picture(follower: Follower) -> str:
 
 def rewards_picture(follower: Follower) -> tuple[str, str]:
     """Return the mean reward over time as a line, and words that explain it."""
-    spans, width = follower.spans, 1
+    spans = follower.spans
     if not any(span.rewards for span in spans.values()):
         return "", ""
     first, last = min(spans), max(spans)
+    width = 1  # spans per point
     while last // width - first // width >= _MOST_POINTS:
         width += 1
-    grouped: dict[int, Span] = {}
+    groups: dict[int, Span] = {}
     for number, span in spans.items():
-        grouped.setdefault(number // width, Span()).add(span)
-    means = {k: each.total / each.rewards for k, each in sorted(grouped.items()) if each.rewards}
+        groups.setdefault(number // width, Span()).add(span)
+    means = {
+        number: group.total / group.rewards
+        for number, group in sorted(groups.items())
+        if group.rewards
+    }
     low, high = min(means.values()), max(means.values())
     scale = HEIGHT / (high - low or 1.0)
     points = []
@@ -244,12 +257,12 @@ def rewards_picture(follower: Follower) -> tuple[str, str]:
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
     line = f'<polyline points="{path}" fill="none" stroke="{ORANGE}" stroke-width="2"/>'
     marks = f'{line}<g fill="{ORANGE}">{dots}</g>'
-    words = f"Mean reward per {_length(width * follower.seconds)}, from {low:.4g} to {high:.4g}."
+    words = f"Mean reward per {_duration(width * follower.seconds)}, from {low:.4g} to {high:.4g}."
     return _over_time(follower, "mean reward", f"{high:.4g}", marks), words
 
 
 def _over_time(follower: Follower, title: str, top: str, marks: str) -> str:
-    """Return a chart over the time of all events: ``top`` names its upper end."""
+    """Return a chart over the time of all events; ``top`` is the label of its top."""
     first, last = min(follower.spans), max(follower.spans)
     start, end = (
         datetime.fromtimestamp(span * follower.seconds).strftime("%Y-%m-%d %H:%M:%S")
@@ -258,10 +271,10 @@ def _over_time(follower: Follower, title: str, top: str, marks: str) -> str:
     return chart(marks, title=f"{title} from {start} to {end}", top=top, ends=(start, end))
 
 
-def _length(seconds: float) -> str:
-    """Return a length of time in a fitting unit.
+def _duration(seconds: float) -> str:
+    """Return a length of time in seconds, minutes or hours.
 
-    >>> _length(1), _length(64), _length(8192)
+    >>> _duration(1), _duration(64), _duration(8192)
     ('1 s', '64 s', '2.3 h')
     """
     if seconds < 120:
