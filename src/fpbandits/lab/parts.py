@@ -14,6 +14,7 @@ from fpbandits.errors import Error
 from fpbandits.lab.tasks import Stop
 
 STYLE = Path(__file__).parent / "lab.css"
+"""The style sheet of the page."""
 
 
 class Notice:
@@ -41,16 +42,16 @@ class Notice:
 
 def button(words: str, action: Callable[[], object], *, main: bool = False) -> ui.button:
     """Return a button; ``main`` makes it stand out."""
-    made = ui.button(words, on_click=action, color="primary" if main else None)
-    return made.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
+    element = ui.button(words, on_click=action, color="primary" if main else None)
+    return element.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
 
 
 def section(title: str) -> ui.element:
     """Return a section of the page, below its heading."""
-    made = ui.element("section").props(f'aria-label="{title}"')
-    with made:
+    element = ui.element("section").props(f'aria-label="{title}"')
+    with element:
         ui.html(title, tag="h2", sanitize=True)
-    return made
+    return element
 
 
 def tools() -> ui.element:

@@ -25,7 +25,10 @@ from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.tables import regret_html
 
 _MOST_DECADES = 15
+"""The largest horizon is ten to this power."""
+
 _PRIOR = "drawn from the prior in each run"
+"""The label of a truth that is not fixed."""
 
 _PAGE_FIRST = 1.0
 """Seconds before compiling starts, so that the page is built first."""
@@ -44,10 +47,10 @@ class PlayPart:
         self._session = session
         self._work: Work | None = None
         self._shown: Result | None = None
-        self._typed = ""
+        self._typed = ""  # the text in the field of policies that is not a policy yet
         self._build_choices()
         self._controls = StartAndStop(
-            "Play", self._start, self._look, "share of all runs that is played"
+            "Play", self._start, self._show_progress, "share of all runs that is played"
         )
         self._notice = Notice()
         self._notice.say("Choose policies and a truth, then play.")
@@ -83,16 +86,17 @@ class PlayPart:
             self._band = ui.select(BANDS, value="ci", label="band", on_change=self._redraw)
         with tools():
             with ui.element("div").classes("slide"):
-                words = ui.label().props('id="horizon"')
+                label = ui.label().props('id="horizon"')
                 self._horizon = _LocalSlider(min=1, max=_MOST_DECADES, step=1, value=6)
                 self._horizon.props('aria-label="horizon: ten to the power of"')
-                words.bind_text_from(
+                label.bind_text_from(
                     self._horizon, "value", lambda power: as_written(f"horizon T = 1e{power} plays")
                 )
             self._shuffle = ui.checkbox("shuffle arms and models in each run")
             self._bounds = ui.checkbox("draw bounds", on_change=self._redraw)
 
     def _show_problem(self) -> None:
+        """Offer the truths of the present problem."""
         problem = self._session.problem
         options = {name: name for name in problem.models} | {"prior": _PRIOR}
         offer(self._truth, options, problem.truth or problem.models[0])
@@ -103,23 +107,24 @@ class PlayPart:
         """Say at once which policy is unknown."""
         self._typed = ""
         with self._notice.refusals():
-            for word in self._policies.value or ():
-                named_policies((word,))
+            for name in self._policies.value or ():
+                named_policies((name,))
             self._compile_ahead()
 
     def _take_typed(self, event: GenericEventArguments) -> None:
         """Add a policy that was typed and left without Enter, or say that it is unknown."""
-        word, self._typed = self._typed, str(event.args or "").strip()
-        if self._typed or not word or word in (self._policies.value or ()):
+        name, self._typed = self._typed, str(event.args or "").strip()
+        if self._typed or not name or name in (self._policies.value or ()):
             return
         with self._notice.refusals():
-            named_policies((word,))
-            self._policies.set_value([*(self._policies.value or ()), word])
+            named_policies((name,))
+            self._policies.set_value([*(self._policies.value or ()), name])
 
     def _compile_ahead(self) -> None:
         compile_ahead(self._policies.value or (), self._session.problem)
 
     def _new_work(self) -> Work:
+        """Return the simulation that the fields describe."""
         runs = number_of(self._runs.value)
         spec = RunSpec(
             horizon=10 ** int(self._horizon.value),
@@ -134,6 +139,7 @@ class PlayPart:
         return Work(simulation, band=str(self._band.value), bounds=bool(self._bounds.value))
 
     async def _start(self) -> None:
+        """Simulate, and show partial results meanwhile."""
         with self._notice.refusals():
             before, work = self._work, self._new_work()
             self._work = work
@@ -148,17 +154,18 @@ class PlayPart:
                     self._work = before
 
     def _finish(self, verb: str) -> None:
+        """Show the last result, and how many runs it has, after a verb."""
         if self._picture.is_deleted or self._work is None:  # the tab is closed
             return
-        self._look()
+        self._show_progress()
         if self._work.being_compiled:
             self._notice.say(f"stopped while {self._work.being_compiled} was being compiled")
             return
         runs = 0 if self._work.result is None else self._work.result.runs
         self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
 
-    def _look(self) -> None:
-        """Show the progress of the simulation."""
+    def _show_progress(self) -> None:
+        """Show the progress of the simulation, and its latest result."""
         work = self._work
         if work is None:
             return
@@ -189,9 +196,10 @@ class PlayPart:
             if picture is not None:
                 work.picture, work.band, work.bounds = picture, band, bounds
                 self._shown = None
-                self._look()
+                self._show_progress()
 
     async def _download(self, kind: str) -> None:
+        """Send the result to the browser as "png", "svg" or "csv"."""
         work = self._work
         if work is None or work.result is None:
             return
