@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 _FIRST_RUNS = 2
 """Runs of the first partial result, just enough for an interval."""
 
-_SECONDS = 1.0
+_PARTIAL_EVERY = 1.0
 """Seconds between partial results, about."""
 
 _LOADING = 0.7
-"""Seconds in which machine code is loaded, if it is on disk."""
+"""Seconds that loading machine code takes, if it is on disk."""
 
 _drawing = Lock()
 """Matplotlib's style is shared by all threads, so one draws at a time."""
@@ -94,12 +94,12 @@ class Work:
                     self.share = share_of_all * upto / runs
 
                 begun = time.perf_counter()
-                result = _simulated(self.simulation, wanted, note, Path(folder, "runs"))
+                result = _simulate(self.simulation, wanted, note, Path(folder, "runs"))
                 pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
                 played = wanted
                 self.show(result)
                 self.stop.check()
-                wanted = min(runs, played + max(played // 2, int(pace * _SECONDS), 1))
+                wanted = min(runs, played + max(played // 2, int(pace * _PARTIAL_EVERY), 1))
 
     def show(self, result: Result) -> None:
         """Draw a partial result and make it the latest one."""
@@ -123,9 +123,9 @@ class Work:
                 patience = 0.0  # nothing is on disk yet
                 self.being_compiled = policy
                 if ready:
-                    some = tuple(each for each in self.simulation.policies if each in ready)
-                    part = replace(self.simulation, policies=some)
-                    self.show(_simulated(part, _FIRST_RUNS, lambda *shares: self.stop.check()))
+                    names = tuple(name for name in self.simulation.policies if name in ready)
+                    part = replace(self.simulation, policies=names)
+                    self.show(_simulate(part, _FIRST_RUNS, lambda *shares: self.stop.check()))
                 while compiler.is_alive():
                     self.stop.check()
                     compiler.join(0.1)
@@ -133,9 +133,10 @@ class Work:
             ready.append(policy)
 
 
-def _simulated(
+def _simulate(
     simulation: Simulation, runs: int, progress: Progress, out: Path | None = None
 ) -> Result:
+    """Play the first runs of a simulation, except those that the folder ``out`` has."""
     spec = replace(simulation.spec, runs=min(runs, simulation.spec.runs))
     policies = named_policies(simulation.policies, spec.horizon)
     return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
@@ -165,21 +166,25 @@ def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
         source, remark = problem.name, ""
     power = len(str(spec.horizon)) - 1
     horizon = f"10**{power}" if spec.horizon == 10**power else str(spec.horizon)
-    usual = RunSpec().settings
-    asked = [
+    defaults = RunSpec().settings
+    arguments = [
         f"{list(simulation.policies)!r}",
         f"truth={spec.truth!r}",
         f"horizon={horizon}",
         f"runs={spec.runs}",
         f"seed={spec.seed}",
-        *(f"{name}={value!r}" for name, value in spec.settings.items() if value != usual.get(name)),
+        *(
+            f"{name}={value!r}"
+            for name, value in spec.settings.items()
+            if value != defaults.get(name)
+        ),
     ]
     drawing = f"band={band!r}{', bounds=True' if bounds else ''}"
     return f"""\
 import fpbandits as fpb
 
 problem = fpb.load_problem({source!r}){remark}
-result = fpb.simulate(problem, {", ".join(asked)})
+result = fpb.simulate(problem, {", ".join(arguments)})
 print(result)
 result.plot('regret.svg', {drawing})
 result.to_csv('regret.csv')"""
