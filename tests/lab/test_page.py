@@ -24,7 +24,7 @@ import fpbandits as fpb
 from fpbandits.forecast.report import answers
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.problem.problem import Problem
-from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.report import report
 from fpbandits.service.store import open_store
 
@@ -624,25 +624,40 @@ def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Pa
     store.close()
 
 
+LONG_NAMES = """
+arms = ["premium subscription, 12 months", "the_identifier_of_something_in_a_warehouse"]
+contexts = ["weekday morning", "weekend evening"]
+[models.x]
+"weekday morning" = [0.9, 0.5]
+"weekend evening" = [0.3, 0.4]
+[models.a_customer_who_is_price_sensitive]
+"weekday morning" = [0.2, 0.5]
+"weekend evening" = [0.8, 0.1]
+"""
+
+
 def test_a_policy_is_compared_with_its_control_group(
     new_tab: NewTab, lab: tuple[str, Path]
 ) -> None:
     store = open_store(the_store(lab[1]))
-    experiment = put(store, "compared", control={"arm": "b", "share": 0.4}, seed=1)
+    control = "premium subscription, 12 months"
+    experiment = put(store, "compared", LONG_NAMES, control={"arm": control, "share": 0.4}, seed=1)
     units = [f"user-{number}" for number in range(30)]
-    for number in range(5):  # arm a always pays, b never
-        arms = [each["arm"] for each in served(store, experiment, [Ask(unit) for unit in units])]
+    asks: list[Request] = [Ask(unit, None, "weekday morning") for unit in units]
+    for number in range(5):  # the control group's arm never pays, the other always
+        arms = [answer["arm"] for answer in served(store, experiment, asks)]
+        rewards = [float(arm != control) for arm in arms]
         served(
             store,
             experiment,
-            [Tell((u, number), float(a == "a")) for u, a in zip(units, arms, strict=True)],
+            [Tell((unit, number), reward) for unit, reward in zip(units, rewards, strict=True)],
         )
     tab = new_tab(400)
     tab.get_by_role("tab", name="Live").click()
     tab.get_by_label("experiment").click()
     tab.get_by_role("option", name="compared").click()
     live = tab.locator("section[aria-label=Live]")
-    expect(live).to_contain_text("Against the control group, which always gets b")
+    expect(live).to_contain_text(f"Against the control group, which always gets {control}")
     made = report(store, "compared")["control"]
     low, high = made["interval"]
     expect(live).to_contain_text(f"the policy earns {made['difference']:.4g} more")
@@ -651,6 +666,8 @@ def test_a_policy_is_compared_with_its_control_group(
     expect(live).to_contain_text("Rewards by likeliest model")
     picture = live.get_by_role("img", name="difference from the control group")
     expect(picture.locator("circle")).to_have_count(len(report(store, "compared")["over_time"]))
+    tab.get_by_label("look up a unit").fill("user-1")
+    expect(live.get_by_role("heading", name="user-1")).to_be_visible()
     assert tab.evaluate(CUT_OFF) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert tab.evaluate(FAINT) == []

@@ -57,18 +57,18 @@ class LivePart:
                 self._rewards, self._mean = _picture()
                 self._events, self._span = _picture()
         with ui.element("div").classes("beside"):
-            self._arms, self._units = table(), table()
+            self._arms, self._units = table().classes("named"), table().classes("named")
         with ui.element("div").classes("stacked") as self._report:
             with ui.element("div").classes("beside"):
-                self._control = table()
+                self._control = table().classes("named")
                 with ui.element("div"):
                     self._differences, self._looks = _picture()
             with ui.element("div").classes("beside"):
-                self._by_arm, self._by_model = table(), table()
+                self._by_arm, self._by_model = table().classes("named"), table().classes("named")
         self._report.set_visibility(False)
         self._report_due = 0.0
         self._name = ui.input("look up a unit", on_change=self._show_unit).classes("field")
-        self._unit = table()
+        self._unit = table().classes("named unit")
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:

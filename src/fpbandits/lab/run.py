@@ -169,7 +169,7 @@ class Run:
         name = self.problem.contexts[context] if self.problem.contexts else None
         trial = Agent.from_state(self.agent.state(), self.problem, self.agent.policy)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about models that do not fit
+            warnings.simplefilter("ignore")  # about rewards that look odd
             for rewards in range(1, most + 1):
                 trial.observe(self.problem.arms[arm], reward, name)
                 if model not in trial.plausible():
