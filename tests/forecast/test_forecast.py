@@ -113,3 +113,22 @@ def test_with_contexts_and_a_policy_in_plain_python() -> None:
 def test_what_cannot_be_is_refused(change: dict[str, object], words: str) -> None:
     with pytest.raises(fpb.InputError, match=words):
         fpb.forecast("paper:two", **change)  # type: ignore[arg-type]
+
+
+def test_progress_never_falls_and_ends_the_work_if_it_raises() -> None:
+    shares: list[float] = []
+    fpb.forecast(
+        SHOP, horizon=50, runs=20, progress=lambda name, share, of_all: shares.append(of_all)
+    )
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    seen: list[str] = []
+
+    def stop_until_sure(name: str, share: float, of_all: float) -> None:
+        seen.append(name)
+        if name == "until sure":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fpb.forecast(SHOP, horizon=50, runs=20, progress=stop_until_sure)
+    assert seen.count("until sure") == 1

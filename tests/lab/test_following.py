@@ -46,11 +46,11 @@ def test_units_turn_out_to_be_what_they_are(store: Store) -> None:
     play(store, experiment, "other", {"a": 0.0, "b": 0.5})
     assert not follow.read()
     assert follow.events == Counter(decision=120, reward=120)
-    assert follow.open == 0
+    assert follow.pending == 0
     summary = follow.summary()
     assert summary.units == 2
-    assert summary.settled == Counter(x=1, y=1)
-    assert summary.likeliest == Counter(x=1, y=1)
+    assert summary.identified == Counter(x=1, y=1)
+    assert summary.best_fits == Counter(x=1, y=1)
     assert summary.verdicts == 2
 
 
@@ -62,14 +62,14 @@ def test_what_is_open_forgotten_and_waiting_is_counted(store: Store) -> None:
     one(store, experiment, Forget(("u", 0)))
     one(store, experiment, Tell(("u", 3), 1.0))
     follow.read()
-    assert follow.open == 2
+    assert follow.pending == 2
     summary = follow.summary()
     # Arms in turn: decisions 1 and 3 are of one arm, and 3 waits for 1.
     assert summary.blocked == 1
     one(store, experiment, Tell(("u", 1), 1.0))
     follow.read()
     assert follow.summary().blocked == 0
-    assert follow.open == 1
+    assert follow.pending == 1
 
 
 def test_the_log_is_read_some_at_a_time_and_the_latest_units_looked_at(
@@ -119,10 +119,10 @@ def test_how_it_is_going_is_the_mean_reward_and_the_shares_of_arms(store: Store)
         follow = Follower(store, kept)
         follow.read()
         assert follow.events["observed"] == inherited
-        assert (follow.rewards.rewards, follow.rewards.total) == (rewards, total)
+        assert (follow.overall.rewards, follow.overall.total) == (rewards, total)
         assert follow.arms == arms
         assert (follow.spans == {}) == (name == "new")
-        assert follow.latest == ["u"]
+        assert follow.latest_units == ["u"]
         assert follow.agent("nobody") is None
         agent = follow.agent("u")
         assert agent is not None

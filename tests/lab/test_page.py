@@ -18,12 +18,14 @@ import numpy as np
 import pytest
 from command import COMMAND
 from playwright.sync_api import BrowserContext, Locator, Page, expect, sync_playwright
-from stores import one, put
+from stores import one, put, served
 
 import fpbandits as fpb
+from fpbandits.forecast.report import answers
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.problem.problem import Problem
-from fpbandits.service.messages import Ask, Tell
+from fpbandits.service.messages import Ask, Request, Tell
+from fpbandits.service.report import report
 from fpbandits.service.store import open_store
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -379,6 +381,37 @@ def test_what_cannot_be_played_is_told_and_what_plays_can_be_stopped(new_tab: Ne
     assert download.value.path().read_bytes().startswith(b"policy,time,")
 
 
+def test_a_forecast_is_made_when_it_is_asked_for(new_tab: NewTab) -> None:
+    tab = new_tab(400, "dark")
+    choose(tab, "pricing")
+    here = tab.get_by_role("region", name="What playing will cost")
+    ask, plays = here.get_by_role("button", name="Forecast"), here.get_by_label("number of plays")
+    for text, words in (("many", "must be a whole number"), ("1e7", "must be at most 1,000,000")):
+        plays.fill(text)
+        ask.click()
+        expect(here.locator(".notice")).to_contain_text(words)
+    plays.fill("200")
+    ask.click()
+    expect(here.get_by_role("img", name="regret over time")).to_be_visible()
+    expect(here.locator(".notice")).to_have_text("")
+    expected = fpb.forecast(EXAMPLES["pricing"].make(), horizon=200)
+    for question, answer in answers(expected).items():
+        row = here.locator("tr").filter(has=tab.get_by_text(question, exact=True))
+        expect(row).to_contain_text(answer)
+    assert tab.evaluate(CUT_OFF) == []
+    assert tab.evaluate(FAINT) == []
+    assert tab.evaluate(NAMELESS) == []
+    # The forecast stays, and says that it is for other models.
+    choose(tab, "paper:grid")
+    expect(here.locator(".notice")).to_contain_text("The models have changed")
+    plays.fill("1e6")
+    ask.click()
+    here.get_by_role("button", name="Stop").click()
+    expect(here.locator(".notice")).to_have_text("stopped")
+    expect(ask).to_be_enabled()
+    expect(here.locator("table")).to_contain_text("12 EUR")
+
+
 def test_a_run_is_watched_and_played_along(new_tab: NewTab) -> None:
     tab = new_tab()
     choose(tab, "pricing")
@@ -588,4 +621,60 @@ def test_a_service_is_followed_as_it_goes_on(new_tab: NewTab, lab: tuple[str, Pa
     assert tab.evaluate(CUT_OFF) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert tab.evaluate(FAINT) == []
+    store.close()
+
+
+LONG_NAMES = """
+arms = ["premium subscription, 12 months", "the_identifier_of_something_in_a_warehouse"]
+contexts = ["weekday morning", "weekend evening"]
+[models.x]
+"weekday morning" = [0.9, 0.5]
+"weekend evening" = [0.3, 0.4]
+[models.a_customer_who_is_price_sensitive]
+"weekday morning" = [0.2, 0.5]
+"weekend evening" = [0.8, 0.1]
+"""
+
+
+def test_a_policy_is_compared_with_its_control_group(
+    new_tab: NewTab, lab: tuple[str, Path]
+) -> None:
+    store = open_store(the_store(lab[1]))
+    control = "premium subscription, 12 months"
+    experiment = put(store, "compared", LONG_NAMES, control={"arm": control, "share": 0.4}, seed=1)
+    units = [f"user-{number}" for number in range(30)]
+    asks: list[Request] = [Ask(unit, None, "weekday morning") for unit in units]
+    for number in range(5):  # the control group's arm never pays, the other always
+        arms = [answer["arm"] for answer in served(store, experiment, asks)]
+        rewards = [float(arm != control) for arm in arms]
+        served(
+            store,
+            experiment,
+            [Tell((unit, number), reward) for unit, reward in zip(units, rewards, strict=True)],
+        )
+    tab = new_tab(400)
+    tab.get_by_role("tab", name="Live").click()
+    tab.get_by_label("experiment").click()
+    tab.get_by_role("option", name="compared").click()
+    live = tab.locator("section[aria-label=Live]")
+    expect(live).to_contain_text(f"Against the control group, which always gets {control}")
+    made = report(store, "compared")["control"]
+    low, high = made["interval"]
+    expect(live).to_contain_text(f"the policy earns {made['difference']:.4g} more")
+    expect(live).to_contain_text(f"Interval: {low:.4g} … {high:.4g} (95 % for all looks together)")
+    expect(live).to_contain_text("Sample ratio: the control group has")
+    expect(live).to_contain_text("Rewards by likeliest model")
+    picture = live.get_by_role("img", name="difference from the control group")
+    expect(picture.locator("circle")).to_have_count(len(report(store, "compared")["over_time"]))
+    tab.get_by_label("look up a unit").fill("user-1")
+    expect(live.get_by_role("heading", name="user-1")).to_be_visible()
+    assert tab.evaluate(CUT_OFF) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    assert tab.evaluate(FAINT) == []
+    # An experiment without a control group has no such report.
+    put(store, "uncontrolled")
+    tab.get_by_label("experiment").fill("uncontrolled")
+    tab.get_by_role("option", name="uncontrolled").click()
+    expect(notice(tab, "Live")).to_contain_text("uncontrolled: ucb1")
+    expect(live.get_by_text("Against the control group")).not_to_be_visible()
     store.close()

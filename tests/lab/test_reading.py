@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.reading import MOST_MARKS, Mark, read
-from fpbandits.lab.sheet import HEAD, Sheet, edited, sheet_of, with_contexts, with_field
+from fpbandits.lab.sheet import HEAD, Sheet, sheet_of, with_contexts, with_field, with_text
 from fpbandits.problem.files import problem_to_toml
 from fpbandits.problem.practice import practice
 from fpbandits.problem.problem import Problem
@@ -55,7 +55,7 @@ def test_numbers_come_back_to_the_last_digit(first: float, second: float) -> Non
 
 @pytest.mark.parametrize("text", ["1.2", "-0.1", "abc", "", "nan", "inf", "1_0", "50 %", "True"])
 def test_a_bad_cell_is_marked_with_the_words_of_the_library(text: str) -> None:
-    mark = the_mark(edited(TWO, 0, 2, text))
+    mark = the_mark(with_text(TWO, 0, 2, text))
     assert (mark.part, mark.row, mark.column) == ("cell", 0, 1)
     try:
         value: object = float(text) if "_" not in text else text
@@ -65,13 +65,13 @@ def test_a_bad_cell_is_marked_with_the_words_of_the_library(text: str) -> None:
 
 
 def test_all_bad_cells_are_marked_at_once() -> None:
-    sheet = edited(edited(edited(PRICING, 0, 1, "2"), 2, 3, "x"), 1, 4, "-1")
+    sheet = with_text(with_text(with_text(PRICING, 0, 1, "2"), 2, 3, "x"), 1, 4, "-1")
     marks = {(mark.part, mark.row, mark.column) for mark in read(sheet).marks}
     assert marks == {("cell", 0, 0), ("cell", 2, 2), ("prior", 1, 0)}
 
 
 def test_marks_are_where_the_context_is() -> None:
-    mark = the_mark(edited(COLD_START, 2, 3, "7", context=1))
+    mark = the_mark(with_text(COLD_START, 2, 3, "7", context=1))
     assert (mark.row, mark.column) == (2, 4 + 2)
     assert "context 'evening', arm 'sports'" in mark.message
 
@@ -85,13 +85,13 @@ def test_thousands_of_bad_cells_are_not_read_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("sheet", "part", "place", "words"),
     [
-        (edited(PRICING, HEAD, 2, "9 EUR"), "arm", (0, 1), "duplicate arm name '9 EUR'"),
-        (edited(PRICING, HEAD, 2, ""), "arm", (0, 1), "arm 2: its name is empty"),
-        (edited(PRICING, 2, 0, "loyal"), "model", (2, 0), "models 1 and 3 must differ"),
-        (edited(PRICING, 2, 0, "a\x07"), "model", (2, 0), "control character"),
+        (with_text(PRICING, HEAD, 2, "9 EUR"), "arm", (0, 1), "duplicate arm name '9 EUR'"),
+        (with_text(PRICING, HEAD, 2, ""), "arm", (0, 1), "arm 2: its name is empty"),
+        (with_text(PRICING, 2, 0, "loyal"), "model", (2, 0), "models 1 and 3 must differ"),
+        (with_text(PRICING, 2, 0, "a\x07"), "model", (2, 0), "control character"),
         (with_contexts(COLD_START, ["a", "a"]), "context", (0, 1), "duplicate context name 'a'"),
-        (edited(PRICING, 1, 4, "much"), "prior", (1, 0), "not the text 'much'"),
-        (edited(PRICING, 1, 4, "-1"), "prior", (1, 0), "it must be 0 or more"),
+        (with_text(PRICING, 1, 4, "much"), "prior", (1, 0), "not the text 'much'"),
+        (with_text(PRICING, 1, 4, "-1"), "prior", (1, 0), "it must be 0 or more"),
     ],
 )
 def test_names_and_weights_are_marked_where_they_are(
@@ -137,7 +137,7 @@ def test_every_bad_name_is_marked_once() -> None:
 def test_words_in_a_name_do_not_move_a_mark() -> None:
     """A message may speak of a field, and a name may be one."""
     sheet = replace(TWO, models=("range", "value"), arms=("model", "shares"))
-    mark = the_mark(edited(sheet, 1, 1, "7"))
+    mark = the_mark(with_text(sheet, 1, 1, "7"))
     assert (mark.part, mark.row, mark.column) == ("cell", 1, 0)
     assert the_mark(replace(sheet, truth="support")).part == "table"
     assert the_mark(replace(sheet, prior=("0", "0"))).part == "table"
@@ -159,8 +159,8 @@ def test_lists_in_cells_are_probabilities() -> None:
     sheet = with_field(with_field(TWO, "family", "discrete"), "support", "0, 1")
     for row in range(2):
         for column in (1, 2):
-            sheet = edited(sheet, row, column, "0.25 0.75")
+            sheet = with_text(sheet, row, column, "0.25 0.75")
     problem = read(sheet).problem
     assert problem is not None
     assert problem.means.tolist() == [[0.75, 0.75], [0.75, 0.75]]
-    assert the_mark(edited(sheet, 1, 1, "0.5, 0.6")).row == 1
+    assert the_mark(with_text(sheet, 1, 1, "0.5, 0.6")).row == 1

@@ -16,7 +16,7 @@ from command import COMMAND
 from waiting import LONG
 
 from fpbandits.errors import InputError
-from fpbandits.lab.server import HOST, Guard, listening
+from fpbandits.lab.server import HOST, Guard, listen_on
 
 
 @contextmanager
@@ -108,9 +108,9 @@ def test_only_who_has_the_token_is_let_in() -> None:
 
 
 def test_a_port_is_taken_by_one() -> None:
-    with listening(0) as first:
+    with listen_on(0) as first:
         assert first.getsockname()[0] == HOST
         first.listen()
         port = first.getsockname()[1]
-        with pytest.raises(InputError, match=rf"--port {port} cannot be used"), listening(port):
+        with pytest.raises(InputError, match=rf"--port {port} cannot be used"), listen_on(port):
             pass

@@ -7,7 +7,7 @@ import pytest
 from fpbandits.errors import InputError
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.session import Session, problem_from_upload
-from fpbandits.lab.sheet import edited, with_field
+from fpbandits.lab.sheet import with_field, with_text
 from fpbandits.problem.files import SIZE_LIMITS, load_problem
 
 
@@ -18,7 +18,7 @@ def new_session() -> Session:
 def test_a_mistake_keeps_the_last_good_problem_and_can_be_undone() -> None:
     session = new_session()
     before, problem = session.sheet, session.problem
-    session.change(edited(session.sheet, 0, 1, "x"))
+    session.change(with_text(session.sheet, 0, 1, "x"))
     assert session.marks
     assert session.problem is problem
     session.undo()
@@ -50,7 +50,7 @@ def test_a_long_session_forgets_its_beginning() -> None:
 
 def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
     session = new_session()
-    session.change(with_field(edited(session.sheet, 0, 1, "0.75"), "name", "prices/2 …"))
+    session.change(with_field(with_text(session.sheet, 0, 1, "0.75"), "name", "prices/2 …"))
     name, content = session.to_file()
     assert name == "prices-2.toml"
     (tmp_path / name).write_bytes(content)
@@ -60,7 +60,7 @@ def test_what_is_saved_is_opened_again(tmp_path: Path) -> None:
 
 def test_mistakes_are_not_saved() -> None:
     session = new_session()
-    session.change(edited(session.sheet, 0, 1, "x"))
+    session.change(with_text(session.sheet, 0, 1, "x"))
     with pytest.raises(InputError, match=r"not saved, because .* not the text 'x'"):
         session.to_file()
 

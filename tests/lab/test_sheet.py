@@ -8,12 +8,12 @@ from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.reading import read
 from fpbandits.lab.sheet import (
     HEAD,
-    edited,
-    pasted,
     sheet_of,
     with_arm,
     with_field,
     with_model,
+    with_pasted,
+    with_text,
     without_arm,
     without_model,
 )
@@ -26,8 +26,8 @@ TWO = sheet_of(EXAMPLES["paper:two"].make())
 
 
 def test_who_renames_the_truth_keeps_it() -> None:
-    assert edited(PRICING, 1, 0, "usual").truth == "usual"
-    assert edited(PRICING, 0, 0, "usual").truth == "regular"
+    assert with_text(PRICING, 1, 0, "usual").truth == "usual"
+    assert with_text(PRICING, 0, 0, "usual").truth == "regular"
 
 
 @pytest.mark.parametrize(
@@ -43,27 +43,27 @@ def test_who_renames_the_truth_keeps_it() -> None:
 def test_pasted_cells_go_in_from_where_one_is(
     row: int, column: int, text: str, cells: tuple[tuple[str, ...], ...]
 ) -> None:
-    assert pasted(TWO, row, column, text).cells == cells
+    assert with_pasted(TWO, row, column, text).cells == cells
 
 
 def test_weights_are_pasted_into_their_column() -> None:
-    assert pasted(TWO, 0, 3, "5\t6\t7\n8").prior == ("5", "8")
+    assert with_pasted(TWO, 0, 3, "5\t6\t7\n8").prior == ("5", "8")
 
 
 def test_nothing_is_pasted_over_the_heading_of_the_prior() -> None:
-    sheet = pasted(TWO, HEAD, 3, "x\ty\n5\t6")
+    sheet = with_pasted(TWO, HEAD, 3, "x\ty\n5\t6")
     assert (sheet.arms, sheet.cells, sheet.prior) == (TWO.arms, TWO.cells, ("5", ""))
 
 
 def test_on_the_corner_a_whole_table_replaces_the_old_one() -> None:
-    sheet = pasted(PRICING, HEAD, 0, "\tlow\thigh\nA\t0.1\t0.2\nB\t0.3\t0.4\n")
+    sheet = with_pasted(PRICING, HEAD, 0, "\tlow\thigh\nA\t0.1\t0.2\nB\t0.3\t0.4\n")
     assert (sheet.arms, sheet.models) == (("low", "high"), ("A", "B"))
     assert sheet.cells == (("0.1", "0.2"), ("0.3", "0.4"))
     assert sheet.truth == "B"  # what stood there was the truth
 
 
 def test_in_contexts_a_table_goes_into_the_one_on_the_screen() -> None:
-    sheet = pasted(COLD_START, HEAD, 0, "\tnews\nreader\t0.99", context=1)
+    sheet = with_pasted(COLD_START, HEAD, 0, "\tnews\nreader\t0.99", context=1)
     assert sheet.cells[0][4] == "0.99"
     assert sheet.cells[0][:4] == COLD_START.cells[0][:4]
     assert sheet.models == COLD_START.models
@@ -71,10 +71,10 @@ def test_in_contexts_a_table_goes_into_the_one_on_the_screen() -> None:
 
 def test_nothing_or_too_much_is_not_pasted() -> None:
     with pytest.raises(InputError, match="nothing to paste"):
-        pasted(TWO, 0, 0, "\n\n")
+        with_pasted(TWO, 0, 0, "\n\n")
     for text in ("\n".join(["1\t" * 500] * 500), "1\n" * 6000):
         with pytest.raises(InputError, match="too many for a table on a page"):
-            pasted(TWO, 0, 0, text)
+            with_pasted(TWO, 0, 0, text)
 
 
 def test_a_problem_that_is_too_large_for_a_page_is_refused() -> None:
@@ -126,6 +126,6 @@ def test_contexts_keep_their_tables_by_name_or_place() -> None:
 
 
 def test_the_text_of_a_problem_file_reads_as_the_sheet() -> None:
-    problem = read(edited(PRICING, 0, 1, "0.75")).problem
+    problem = read(with_text(PRICING, 0, 1, "0.75")).problem
     assert problem is not None
     assert problem_from_toml(problem_to_toml(problem), "").rewards.rows[0, 0] == 0.75

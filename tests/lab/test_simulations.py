@@ -12,7 +12,7 @@ import fpbandits as fpb
 from fpbandits.lab import simulations
 from fpbandits.lab.examples import EXAMPLES
 from fpbandits.lab.precompile import start_compiling
-from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.simulations import Simulation, Work, as_csv, draw_regret, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.problem.problem import Problem
 from fpbandits.simulation.result import Result
@@ -118,7 +118,7 @@ def test_the_figure_is_the_librarys(tmp_path: Path) -> None:
     for kind in ("png", "svg"):
         result.plot(tmp_path / f"regret.{kind}", band="ci", bounds=True)
         expected = (tmp_path / f"regret.{kind}").read_bytes()
-        assert drawn(result, kind, band="ci", bounds=True) == expected
+        assert draw_regret(result, kind, band="ci", bounds=True) == expected
 
 
 @pytest.mark.parametrize("name", ["paper:two", "pricing"])
@@ -134,7 +134,9 @@ def test_the_lines_do_the_same(
     notes.play()
     exec(python_lines(simulation, band="std", bounds=True), {})
     assert Path("regret.csv").read_bytes() == as_csv(notes.shown[-1])
-    assert Path("regret.svg").read_bytes() == drawn(notes.shown[-1], "svg", band="std", bounds=True)
+    assert Path("regret.svg").read_bytes() == draw_regret(
+        notes.shown[-1], "svg", band="std", bounds=True
+    )
     assert "ucb1" in capsys.readouterr().out
 
 

@@ -213,9 +213,9 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
             one(store, experiment, Ask("v"))
             assert not follower.read()
             assert follower.events == Counter(decision=41, reward=40)
-            assert follower.open == 1
+            assert follower.pending == 1
             standing = follower.summary()
-            assert (standing.units, standing.settled) == (2, Counter(x=1))
+            assert (standing.units, standing.identified) == (2, Counter(x=1))
             # What has happened since is found by going on from there, over a new connection.
             run(
                 empty,
@@ -224,7 +224,7 @@ def test_who_may_only_read_follows_a_service(empty: str) -> None:
             )
             one(store, experiment, Tell(("v", 0), 1.0))
             assert not follower.read()
-            assert follower.open == 0
+            assert follower.pending == 0
     run(empty, "DROP OWNED BY fpbandits_watcher")
     run(empty, "DROP ROLE fpbandits_watcher")
 

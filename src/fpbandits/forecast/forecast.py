@@ -223,7 +223,13 @@ def forecast(
     chosen = DEFAULT() if policy is None else the_policy(policy, spec.horizon)
     if truth is None and PRIOR in problem.models:
         raise InputError(f"a model is called {quote(PRIOR)}: name the true one, or rename it")
-    how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
+    tell: Callable[[str, float, float], None] = progress or (lambda name, share, of_all: None)
+
+    def stage(first: float, last: float) -> Callable[[str, float, float], None]:
+        """Return the progress of one stage, which takes the work from ``first`` to ``last``."""
+        return lambda name, share, of_stage: tell(name, share, first + (last - first) * of_stage)
+
+    how: dict[str, Any] = {"workers": workers, "executor": executor}
     name = str(chosen)
     cell = make_cell(problem, chosen, spec)
     _ = cell.ready  # refused here, before anything is played
@@ -233,11 +239,17 @@ def forecast(
             horizon=horizon, runs=min(spec.runs, _RUNS_OF_OTHERS), seed=seed, truth=spec.truth
         )
         cells[THOMPSON] = make_cell(problem, Thompson(), few)
-    played = play_cells(cells, **how)
+    played = play_cells(cells, progress=stage(0.0, 0.4), **how)
     result, others = played[name], played.get(THOMPSON)
     sure = None
     if not isinstance(chosen, PlainPolicy):
-        plays = play_until_verdict(cell, min(spec.runs, _RUNS_UNTIL_SURE), error).plays
+        until_sure = stage(0.4, 0.6)
+        plays = play_until_verdict(
+            cell,
+            min(spec.runs, _RUNS_UNTIL_SURE),
+            error,
+            progress=lambda share: until_sure("until sure", share, share),
+        ).plays
         found = Stops.of(plays, np.zeros(1, np.int64))
         sure = Sure(error, found.median, found.q95, found.share)
     return Forecast(
@@ -252,7 +264,7 @@ def forecast(
         floors=_floors(problem, spec.horizon) if truth is None else None,
         until_sure=sure,
         baselines=_baselines(problem, spec.horizon, truth, others),
-        off=_off(problem, chosen, spec, off, truth, **how),
+        off=_off(problem, chosen, spec, off, truth, progress=stage(0.6, 1.0), **how),
         others=others,
     )
 

@@ -19,7 +19,10 @@ _MOST_TRUTHS = 64
 
 
 class Analyzed(NamedTuple):
-    """The analysis of a problem, as HTML: one truth, all truths, and two pictures."""
+    """The analysis of a problem, as HTML.
+
+    Two tables, for the ``chosen`` truth and an ``overview`` of all truths, and two pictures.
+    """
 
     chosen: str
     overview: str
@@ -29,15 +32,16 @@ class Analyzed(NamedTuple):
 
 def analyze_as_html(problem: Problem, truth: str) -> Analyzed:
     """Analyze a problem under ``truth`` in detail, and under every other model in a line."""
-    case = analyze(problem, truth).cases[0]
-    facts = [[name, text] for name, text in case.facts.items()]
-    chosen = html_table(f"{case.truth}: {case.verdict}", ["", ""], facts, text_columns=2)
+    under_truth = analyze(problem, truth).cases[0]
+    facts = [[name, text] for name, text in under_truth.facts.items()]
+    title = f"{under_truth.truth}: {under_truth.verdict}"
+    chosen = html_table(title, ["", ""], facts, text_columns=2)
     overview = ""
     if len(problem.models) <= _MOST_TRUTHS:
         whole = analyze(problem)
         above = [f"Note: {whole.tie_notice}"] if whole.tie_notice else []
         head = ["if this is the truth", "regret is", "any policy"]
-        rows = [[each.truth, each.verdict, each.facts["any policy"]] for each in whole.cases]
+        rows = [[case.truth, case.verdict, case.facts["any policy"]] for case in whole.cases]
         overview = html_table(whole.summary, head, rows, text_columns=3, above=above)
     picture = f"Not drawn: more than {MOST_MODELS:,} models."
     if len(problem.models) <= MOST_MODELS:
@@ -49,7 +53,8 @@ class AnalysisPart:
     """The part of the page that shows the analysis under a chosen truth."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._requests = session, 0
+        self._session = session
+        self._requests = 0  # made so far; only the answer to the latest is shown
         self._truth = ui.select([], label="if the truth is", with_input=True)
         self._truth.classes("field").on_value_change(self._choose)
         self._notice = Notice()
@@ -75,6 +80,7 @@ class AnalysisPart:
         self._show()
 
     def _show(self) -> None:
+        """Offer the truths of the present problem, and have it analyzed."""
         problem = self._session.problem
         if self._session.marks:
             self._notice.warn("This is for the last table without mistakes.")
@@ -88,21 +94,23 @@ class AnalysisPart:
             self._request(self._session.problem, self._truth.value)
 
     def _request(self, problem: Problem, truth: str) -> None:
+        """Have a problem analyzed once the present event is handled."""
         self._requests += 1
         ui.timer(0, lambda request=self._requests: self._update(problem, truth, request), once=True)
 
     async def _update(self, problem: Problem, truth: str, request: int) -> None:
+        """Analyze a problem and show the result, unless there is a newer request."""
         if request != self._requests:
             return
-        found = None
+        analyzed = None
         with self._notice.refusals():
-            found = await run.io_bound(analyze_as_html, problem, truth)
-        if found is None or request != self._requests:  # an error, or a newer request
+            analyzed = await run.io_bound(analyze_as_html, problem, truth)
+        if analyzed is None or request != self._requests:  # an error, or a newer request
             return
         low, high = problem.range
-        unit = f"rewards in [{low:g}, {high:g}]" if problem.rewards.bounded else "unit of rewards"
-        self._chosen.content, self._overview.content = found.chosen, found.overview
-        self._means.content, self._confusion.content = found.means, found.confusion
+        scale = f"rewards in [{low:g}, {high:g}]" if problem.rewards.bounded else "unit of rewards"
+        self._chosen.content, self._overview.content = analyzed.chosen, analyzed.overview
+        self._means.content, self._confusion.content = analyzed.means, analyzed.confusion
         self._range.content = (
-            f"Mean reward ({unit}; regret has the same unit), dark is low. A dot marks a best arm."
+            f"Mean reward ({scale}; regret has the same unit), dark is low. A dot marks a best arm."
         )

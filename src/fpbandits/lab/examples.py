@@ -1,4 +1,4 @@
-"""Problems to begin with, a sentence each; they are in ``examples.toml``."""
+"""The example problems that the lab offers; ``examples.toml`` describes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from fpbandits.problem.problem import Problem
 
 
 class Example(NamedTuple):
-    """A problem, and a sentence about it; ``fields`` are those of a problem file."""
+    """A problem, and a sentence about it.
+
+    ``fields`` are those of a problem file; without any, ``name`` is that of a built-in problem or
+    of a practice problem.
+    """
 
     name: str
     sentence: str
@@ -30,5 +34,12 @@ class Example(NamedTuple):
 
 
 _TABLES = tomllib.loads(files(__package__).joinpath("examples.toml").read_text(encoding="utf-8"))
-EXAMPLES = {name: Example(name, own.pop("sentence"), own) for name, own in _TABLES.items()}
+EXAMPLES = {
+    name: Example(
+        name,
+        table["sentence"],
+        {field: value for field, value in table.items() if field != "sentence"},
+    )
+    for name, table in _TABLES.items()
+}
 """The examples that the lab offers, by name."""

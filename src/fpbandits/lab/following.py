@@ -1,10 +1,10 @@
-"""The experiments of a service, read from its store and never written to.
+"""Follows an experiment of a service by reading its store; nothing is written.
 
 A `Follower` reads the new events of an experiment's log, some at a time, and counts them. For the
 units with the latest events it loads the agents, to see which models are plausible and how many
 rewards are blocked. There may be millions of units, so it loads at most `MOST_UNITS`.
 
-History of an earlier experiment is counted, and is no part of what happens over time.
+Rewards inherited from an earlier experiment are counted, but are not shown over time.
 """
 
 from __future__ import annotations
@@ -28,21 +28,25 @@ from fpbandits.service.step import (
 from fpbandits.service.store import Store
 
 MOST_UNITS = 1_000
-"""How many agents are loaded: those of the units with the latest events."""
+"""Agents are loaded for this many units at most, those with the latest events."""
 
 ERROR = 0.05
-"""With which probability a verdict may be wrong."""
+"""The probability with which a verdict may be wrong."""
 
 _AT_ONCE = 20_000
 """Events read at a time."""
 
 _MOST_SPANS = 120
-"""Events are counted in at most so many spans of time; beyond that, spans double in length."""
+"""Events are counted in at most this many spans of time; when more are needed, spans double."""
 
 
 @dataclass
 class Span:
-    """What happened in a span of time: events by kind, and rewards that count with their sum."""
+    """What happened in a span of time.
+
+    ``events`` are counted by kind; ``rewards`` is the number of rewards that count, and ``total``
+    their sum.
+    """
 
     events: Counter[str] = field(default_factory=Counter)
     rewards: int = 0
@@ -56,9 +60,18 @@ class Span:
 
 
 class UnitState(NamedTuple):
-    """What the agent of a unit says: the plausible models, the best first, and two alarms.
+    """The state of a unit's agent.
 
-    ``has_verdict`` tells whether there is a verdict, in all contexts if there are any.
+    Attributes
+    ----------
+    plausible
+        The plausible models, the best first.
+    misfits
+        Whether, at some decision, no model fitted.
+    blocked
+        The number of rewards that do not count before earlier ones arrive.
+    has_verdict
+        Whether there is a verdict at `ERROR`, in all contexts if there are any.
     """
 
     plausible: tuple[str, ...]
@@ -74,22 +87,22 @@ class Summary:
     Attributes
     ----------
     units
-        Their number.
-    settled
-        For each model, how many units have no other plausible one.
-    likeliest
-        For each model, how many units it fits best.
+        The number of these units.
+    identified
+        For each model, the number of units that have no other plausible one.
+    best_fits
+        For each model, the number of units that it fits best.
     misfits
-        Units for which, at some decision, no model fitted.
+        The number of units for which, at some decision, no model fitted.
     blocked
-        Rewards that do not count before earlier ones arrive.
+        The number of rewards that do not count before earlier ones arrive.
     verdicts
-        Units with a verdict, at `ERROR`.
+        The number of units with a verdict.
     """
 
     units: int = 0
-    settled: Counter[str] = field(default_factory=Counter)
-    likeliest: Counter[str] = field(default_factory=Counter)
+    identified: Counter[str] = field(default_factory=Counter)
+    best_fits: Counter[str] = field(default_factory=Counter)
     misfits: int = 0
     blocked: int = 0
     verdicts: int = 0
@@ -107,7 +120,7 @@ class Follower:
     seconds
         The length of a span of time.
     spans
-        What happened in each span; span k begins k · ``seconds`` after 1970.
+        What happened in each span; span k begins k · ``seconds`` after the start of 1970.
     """
 
     def __init__(self, store: Store, kept: Kept) -> None:
@@ -116,14 +129,14 @@ class Follower:
         self.arms: Counter[str] = Counter()
         self.seconds = 1.0
         self.spans: dict[int, Span] = {}
-        self._store, self._upto = store, 0
+        self._store, self._last_seq = store, 0
         self._units: OrderedDict[str, UnitState | None] = OrderedDict()
 
     def read(self) -> bool:
         """Read some new events, and return whether there may be more."""
-        events = self._store.log(self.experiment.id, self._upto, _AT_ONCE)
+        events = self._store.log(self.experiment.id, self._last_seq, _AT_ONCE)
         for seq, unit, event in events:
-            self._upto = seq
+            self._last_seq = seq
             if unit is None:  # it happened to the experiment
                 continue
             self.events[event.kind] += 1
@@ -135,28 +148,29 @@ class Follower:
         return len(events) == _AT_ONCE
 
     def _count(self, event: Event) -> None:
+        """Count an event in its span, unless it was inherited."""
         if event.kind == OBSERVED:
             return
         if event.kind == DECISION and event.arm is not None:
             self.arms[event.arm] += 1
-        counts = event.kind in (REWARD, EXPIRED) and event.reward is not None
-        happened = Span(Counter([event.kind]), int(counts), event.reward or 0.0 if counts else 0.0)
-        self.spans.setdefault(int(event.time // self.seconds), Span()).add(happened)
+        reward = event.reward if event.kind in (REWARD, EXPIRED) else None
+        new = Span(Counter([event.kind]), int(reward is not None), reward or 0.0)
+        self.spans.setdefault(int(event.time // self.seconds), Span()).add(new)
         while max(self.spans) - min(self.spans) >= _MOST_SPANS:
             spans, self.spans, self.seconds = self.spans, {}, 2 * self.seconds
             for number, span in spans.items():
                 self.spans.setdefault(number // 2, Span()).add(span)
 
     @property
-    def rewards(self) -> Span:
+    def overall(self) -> Span:
         """All spans together."""
-        everything = Span()
+        overall = Span()
         for span in self.spans.values():
-            everything.add(span)
-        return everything
+            overall.add(span)
+        return overall
 
     @property
-    def latest(self) -> list[str]:
+    def latest_units(self) -> list[str]:
         """The units with the latest events, the latest first."""
         return list(reversed(self._units))
 
@@ -166,13 +180,13 @@ class Follower:
         return None if row is None else unpacked(self.experiment, unit, row.state)[0]
 
     @property
-    def open(self) -> int:
-        """The number of decisions that have no reward yet."""
+    def pending(self) -> int:
+        """The number of pending decisions: those that wait for their rewards."""
         resolved = sum(self.events[kind] for kind in (REWARD, FORGOT, EXPIRED))
         return self.events[DECISION] - resolved
 
     def summary(self) -> Summary:
-        """Return a summary of the units with the latest events; loads those that have changed."""
+        """Load the agents that have changed, and return a summary of the latest units."""
         summary = Summary()
         for unit, state in self._units.items():
             state = state or self._load(unit)
@@ -183,20 +197,22 @@ class Follower:
             summary.misfits += state.misfits
             summary.blocked += state.blocked
             summary.verdicts += state.has_verdict
-            summary.likeliest.update(state.plausible[:1])
+            summary.best_fits.update(state.plausible[:1])
             if len(state.plausible) == 1:
-                summary.settled.update(state.plausible)
+                summary.identified.update(state.plausible)
         return summary
 
     def _load(self, unit: str) -> UnitState | None:
+        """Return the state of a unit's agent, if there is one."""
         agent = self.agent(unit)
         if agent is None:
             return None
-        blocked = sum(each.rewards for each in agent.blocked.values())
+        blocked = sum(arm.rewards for arm in agent.blocked.values())
         return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked, _has_verdict(agent))
 
 
 def _has_verdict(agent: Agent) -> bool:
+    """Tell whether an agent has a verdict, in all contexts if there are any."""
     contexts = agent.problem.contexts or (None,)
     try:
         return all(agent.verdict(ERROR, context) is not None for context in contexts)

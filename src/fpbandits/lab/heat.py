@@ -19,21 +19,41 @@ from fpbandits.report.html import data_url
 from fpbandits.theory.contexts import PairStructure
 from fpbandits.theory.structure import Structure
 
-_CELL, _GAP = 26, 8
-_SMALLEST = 2
+_CELL = 26
+"""The size of a cell, in pixels."""
+
+_SMALLEST_CELL = 2
+"""The size of a cell, in pixels, if there are very many."""
+
+_GAP = 8
+"""Pixels between a name and the cells."""
+
 _MOST_NAMES = 40
+"""With more rows or columns than this, they are not named, and cells are smaller."""
+
 _LONGEST_NAME = 22
-_LETTER = 7.2
-"""The width of a letter in the names, in pixels."""
+"""Letters of a name that are shown."""
+
+LETTER = 7.2
+"""The width of a letter in the names, in pixels, about."""
 
 Kinds = np.ndarray[tuple[int, int], np.dtype[np.int8]]
-"""How each truth and each model, [truth, model], look alike: one of the three numbers below."""
+"""Whether each model looks like each truth, [truth, model]: one of the three numbers below."""
 
-NOT_ALIKE, MUST, NEED_NOT = range(3)
+NOT_ALIKE = 0
+"""While the truth's best arms are played, the model is ruled out."""
+
+MUST = 1
+"""The model looks like the truth, but has a better arm: they must be told apart."""
+
+NEED_NOT = 2
+"""The model looks like the truth, and need not be told apart from it."""
+
 KINDS = {
     MUST: ("looks like it and has a better arm: must be told apart", ORANGE),
     NEED_NOT: ("looks like it, but need not be told apart", SKY),
 }
+"""What the two kinds of confusion mean, in words, and their colours."""
 
 
 def confusion(problem: Problem) -> Kinds:
@@ -54,17 +74,18 @@ def means_picture(problem: Problem) -> str:
     low, high = float(means.min()), float(means.max())
     best = PairStructure(problem).best_arms.reshape(means.shape)
     shares = (means - low) / (high - low) if high > low else np.full(means.shape, 0.5)
-    bests = "; ".join(
-        f"{name}: best {', '.join(problem.pair_names[pair] for pair in np.flatnonzero(own))}"
-        for name, own in list(zip(problem.models, best, strict=True))[:_MOST_NAMES]
+    best_arms = "; ".join(
+        f"{model}: best {', '.join(problem.pair_names[pair] for pair in np.flatnonzero(is_best))}"
+        for model, is_best in list(zip(problem.models, best, strict=True))[:_MOST_NAMES]
     )
-    words = f"mean reward from {number_text(low)} (dark) to {number_text(high)} (light). {bests}"
+    limits = f"from {number_text(low)} (dark) to {number_text(high)} (light)"
     marked = np.argwhere(best).tolist() if max(means.shape) <= _MOST_NAMES else []
     marks = [
         f'<circle cx="{_CELL * (column + 0.5)}" cy="{_CELL * (row + 0.5)}" r="5" class="best"/>'
         for row, column in marked
     ]
-    return _picture(shares, problem.models, problem.pair_names, words, marks)
+    title = f"mean reward {limits}. {best_arms}"
+    return _heat_map(shares, problem.models, problem.pair_names, title, marks)
 
 
 def confusion_picture(problem: Problem, kinds: Kinds) -> str:
@@ -74,36 +95,38 @@ def confusion_picture(problem: Problem, kinds: Kinds) -> str:
     for kind, (_, colour) in KINDS.items():
         colours[kinds == kind] = (*bytes.fromhex(colour[1:]), 255)
     names = problem.models
-    some = [
+    confused = [
         f"{names[truth]} looks like {names[model]}"
         for truth, model in np.argwhere(kinds == MUST)[:_MOST_NAMES].tolist()
     ]
-    return _picture(colours, names, names, "; ".join(some) or "no two must be told apart at a cost")
+    title = "; ".join(confused) or "no two must be told apart at a cost"
+    return _heat_map(colours, names, names, title)
 
 
-def _picture(
+def _heat_map(
     cells: np.ndarray,
     rows: tuple[str, ...],
     columns: tuple[str, ...],
-    words: str,
+    title: str,
     marks: Sequence[str] = (),
 ) -> str:
-    """Return an SVG with an image of one pixel per cell, names at its sides and a title.
+    """Return an SVG with an image of one pixel per cell, names at its sides, marks and a title.
 
-    A cell is a number in [0, 1], drawn in the colours of cividis, or a colour of four bytes.
+    ``cells[row, column]`` is a number in [0, 1], drawn in the colours of cividis, or a colour of
+    four bytes, [row, column, 4].
     """
     from matplotlib.image import imsave
 
     png = io.BytesIO()
     imsave(png, cells, format="png", cmap="cividis", vmin=0, vmax=1, origin="upper")
     longest = max(len(rows), len(columns))
-    size = _CELL if longest <= _MOST_NAMES else max(_SMALLEST, _CELL * _MOST_NAMES / longest)
+    size = _CELL if longest <= _MOST_NAMES else max(_SMALLEST_CELL, _CELL * _MOST_NAMES / longest)
     height, width = size * len(rows), size * len(columns)
-    left, top = _room(rows), _room(columns)
+    left, top = _space_for(rows), _space_for(columns)
     parts = [
         f'<svg class="heat" viewBox="{-left:.0f} {-top:.0f} {left + width:.0f} '
         f'{top + height:.0f}" width="{left + width:.0f}" role="img">',
-        f"<title>{escape(printable(words))}</title>",
+        f"<title>{escape(printable(title))}</title>",
         f'<image href="{data_url(png.getvalue(), "png")}" width="{width}" height="{height}" '
         'preserveAspectRatio="none" style="image-rendering:pixelated"/>',
         *marks,
@@ -119,7 +142,10 @@ def svg_text(name: str, most: int = _LONGEST_NAME) -> str:
 
 
 def _labels(names: tuple[str, ...], position: str, size: float) -> list[str]:
-    """Return names as SVG text, each in the middle of its row or column; none if too many."""
+    """Return names as SVG text, each in the middle of its row or column; none if too many.
+
+    ``position`` is a template for the attributes of a text, with the middle in place of ``%``.
+    """
     if len(names) > _MOST_NAMES:
         return []
     return [
@@ -128,7 +154,8 @@ def _labels(names: tuple[str, ...], position: str, size: float) -> list[str]:
     ]
 
 
-def _room(names: tuple[str, ...]) -> float:
+def _space_for(names: tuple[str, ...]) -> float:
+    """Return how many pixels the names take."""
     if len(names) > _MOST_NAMES:
         return 0
-    return _LETTER * min(max(map(len, names)), _LONGEST_NAME) + _GAP + 2
+    return LETTER * min(max(map(len, names)), _LONGEST_NAME) + _GAP + 2

@@ -1,7 +1,8 @@
-"""Live: what the experiments of a service are doing, read from its store."""
+"""Live: how the experiments of a service are going, read from its store."""
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from html import escape
 
@@ -9,18 +10,32 @@ from nicegui import run, ui
 
 from fpbandits.core.markup import Strong, html_table
 from fpbandits.errors import Error, counted, listed, quote
+from fpbandits.lab.chart import HEIGHT, WIDTH, chart
 from fpbandits.lab.following import ERROR, MOST_UNITS, Follower, Span, Summary
 from fpbandits.lab.parts import Notice, offer, table
+from fpbandits.lab.reports import (
+    control_table,
+    difference_picture,
+    rewards_by_arm_table,
+    rewards_by_model_table,
+)
 from fpbandits.report.figures import BLUE, ORANGE
 from fpbandits.service.experiment import Kept
+from fpbandits.service.report import report
 from fpbandits.service.step import DECISION, EXPIRED, LATE, OBSERVED, REWARD
 from fpbandits.service.store import Store
 
 _EVERY = 2.0
 """Seconds between two reads of the store."""
 
-_MOST_ROWS, _MOST_POINTS = 30, 30
-_WIDTH, _HEIGHT, _BELOW = 720, 140, 20
+_REPORT_EVERY = 30.0
+"""Seconds between two reports against the control group; each reads the whole log."""
+
+_MOST_ROWS = 30
+"""Rows of a table."""
+
+_MOST_POINTS = 30
+"""Points of the line of mean rewards."""
 
 
 class LivePart:
@@ -42,14 +57,25 @@ class LivePart:
                 self._rewards, self._mean = _picture()
                 self._events, self._span = _picture()
         with ui.element("div").classes("beside"):
-            self._arms, self._units = table(), table()
+            self._arms, self._units = table().classes("named"), table().classes("named")
+        with ui.element("div").classes("stacked") as self._report:
+            with ui.element("div").classes("beside"):
+                self._control = table().classes("named")
+                with ui.element("div"):
+                    self._differences, self._looks = _picture()
+            with ui.element("div").classes("beside"):
+                self._by_arm, self._by_model = table().classes("named"), table().classes("named")
+        self._report.set_visibility(False)
+        self._report_due = 0.0
         self._name = ui.input("look up a unit", on_change=self._show_unit).classes("field")
-        self._unit = table()
+        self._unit = table().classes("named unit")
         ui.timer(_EVERY, self._look)
 
     def _choose(self) -> None:
+        """Follow the chosen experiment from the beginning of its log."""
         kept = self._kept.get(str(self._choice.value))
-        self._follower = None
+        self._follower, self._report_due = None, 0.0
+        self._report.set_visibility(False)
         with self._notice.refusals():
             self._follower = None if kept is None else Follower(self._store, kept)
 
@@ -59,10 +85,10 @@ class LivePart:
             return
         self._busy = True
         try:
-            found = await run.io_bound(self._store.experiments)
-            if found is None:  # the lab is shutting down
+            experiments = await run.io_bound(self._store.experiments)
+            if experiments is None:  # the lab is shutting down
                 return
-            self._kept = {kept.name: kept for kept in found}
+            self._kept = {kept.name: kept for kept in experiments}
             if list(self._kept) != list(self._choice.options):
                 offer(self._choice, list(self._kept), next(iter(self._kept), None))
             follower = self._follower
@@ -73,28 +99,44 @@ class LivePart:
             summary = await run.io_bound(follower.summary)
             if summary is not None and follower is self._follower:
                 self._show(follower, summary, bool(more))
+            if follower.experiment.control is not None and time.monotonic() >= self._report_due:
+                await self._show_report(follower)
         except Error as error:
             self._notice.warn(f"{error}; looking again in {_EVERY:g} s")
         finally:
             self._busy = False
 
     def _show(self, follower: Follower, summary: Summary, more: bool) -> None:
+        """Show an experiment; ``more`` tells whether its log has events that were not read yet."""
         experiment = follower.experiment
-        read = "still reading the log" if more else "up to date"
+        progress = "still reading the log" if more else "up to date"
         now = datetime.now().strftime("%H:%M:%S")
         self._notice.say(
             f"{experiment.name}: {experiment.policy} on "
-            f"{counted(len(experiment.problem.models), 'model')}; {read} at {now}"
+            f"{counted(len(experiment.problem.models), 'model')}; {progress} at {now}"
         )
         self._counts.content = counts_table(follower, summary)
         self._rewards.content, self._mean.text = rewards_picture(follower)
         self._events.content = events_picture(follower)
-        words = f"Decisions (blue) and rewards (orange) per {_length(follower.seconds)}."
+        words = f"Decisions (blue) and rewards (orange) per {_duration(follower.seconds)}."
         self._span.text = words if follower.spans else ""
         self._arms.content = arms_table(follower)
-        self._units.content = types_table(summary)
-        self._name.set_autocomplete(follower.latest[:_MOST_ROWS])
+        self._units.content = models_table(summary)
+        self._name.set_autocomplete(follower.latest_units[:_MOST_ROWS])
         self._show_unit()
+
+    async def _show_report(self, follower: Follower) -> None:
+        """Compare the policy with the control group, and show it."""
+        name = follower.experiment.name
+        made = await run.io_bound(report, self._store, name, most_units=MOST_UNITS)
+        if made is None or follower is not self._follower:  # shutting down, or another is chosen
+            return
+        self._report_due = time.monotonic() + _REPORT_EVERY
+        self._control.content = control_table(made)
+        self._differences.content, self._looks.text = difference_picture(made)
+        self._by_arm.content = rewards_by_arm_table(made)
+        self._by_model.content = rewards_by_model_table(made)
+        self._report.set_visibility(True)
 
     def _show_unit(self) -> None:
         name, follower = str(self._name.value or "").strip(), self._follower
@@ -109,19 +151,19 @@ def _picture() -> tuple[ui.html, ui.label]:
 
 def counts_table(follower: Follower, summary: Summary) -> str:
     """Return the numbers of events, and an alarm if no model fits some units."""
-    settled = sum(summary.settled.values())
     latest = f"of {counted(summary.units, 'unit')} with the latest events"
-    rewards = follower.rewards
-    mean = f"{rewards.total / rewards.rewards:.4g}" if rewards.rewards else ""
+    overall = follower.overall
+    mean = f"{overall.total / overall.rewards:.4g}" if overall.rewards else ""
+    identified = summary.identified.total()
     rows = [
-        [Strong("mean reward"), f"of {counted(rewards.rewards, 'reward')} that count", mean],
+        [Strong("mean reward"), f"of {counted(overall.rewards, 'reward')} that count", mean],
         ["decisions", "", f"{follower.events[DECISION]:,}"],
         ["rewards inherited", "of an earlier experiment", f"{follower.events[OBSERVED]:,}"],
-        ["decisions without a reward yet", "", f"{follower.open:,}"],
+        ["decisions without a reward yet", "", f"{follower.pending:,}"],
         ["rewards in time", "", f"{follower.events[REWARD]:,}"],
         ["rewards too late", "they do not count", f"{follower.events[LATE]:,}"],
         ["rewards waiting for earlier ones", latest, f"{summary.blocked:,}"],
-        ["units with one plausible model", latest, f"{settled:,}"],
+        ["units with one plausible model", latest, f"{identified:,}"],
         [f"units with a verdict, at error {ERROR:g}", latest, f"{summary.verdicts:,}"],
         ["units that no model fits", latest, f"{summary.misfits:,}"],
     ]
@@ -132,30 +174,29 @@ def counts_table(follower: Follower, summary: Summary) -> str:
 
 def arms_table(follower: Follower) -> str:
     """Return which arms were played, and how often."""
-    made = follower.arms.total()
+    all_decisions = follower.arms.total()
     rows = [
-        [arm, f"{decisions:,}", f"{decisions / made:.1%}"]
+        [arm, f"{decisions:,}", f"{decisions / all_decisions:.1%}"]
         for arm, decisions in follower.arms.most_common(_MOST_ROWS)
     ]
     return html_table("Which arms are played", ["arm", "played", "share"], rows)
 
 
 def unit_table(follower: Follower, name: str) -> str:
-    """Return what is known of a unit."""
+    """Return what the agent of a unit has seen and believes."""
     agent = follower.agent(name)
     if agent is None:
-        latest = (
-            f"the latest are {listed(follower.latest)}" if follower.latest else "there are none"
-        )
-        return html_table(f"There is no unit {quote(name)}", [], [], above=[latest])
+        latest = follower.latest_units
+        others = f"the latest are {listed(latest)}" if latest else "there are none"
+        return html_table(f"There is no unit {quote(name)}", [], [], above=[others])
     return f"<h3>{escape(name)}</h3>{agent._repr_html_()}"
 
 
-def types_table(summary: Summary) -> str:
+def models_table(summary: Summary) -> str:
     """Return which models fit the units best, and which are the only plausible ones."""
     rows = [
-        [model, f"{units:,}", f"{units / summary.units:.1%}", f"{summary.settled[model]:,}"]
-        for model, units in summary.likeliest.most_common(_MOST_ROWS)
+        [model, f"{units:,}", f"{units / summary.units:.1%}", f"{summary.identified[model]:,}"]
+        for model, units in summary.best_fits.most_common(_MOST_ROWS)
     ]
     head = ["model", "units that it fits best", "share", "units with no other plausible one"]
     above = [f"Of the units with the latest events, {MOST_UNITS:,} at the most."]
@@ -172,14 +213,17 @@ def events_picture(follower: Follower) -> str:
         for number, span in follower.spans.items()
     }
     most = max(map(max, counts.values())) or 1
-    width = _WIDTH / (last - first + 1)
+    width = WIDTH / (last - first + 1)
     bars = []
-    for number, pair in counts.items():
-        for count, colour, shift in zip(pair, (BLUE, ORANGE), (0, 0.45), strict=True):
-            height = _HEIGHT * count / most
+    for number, decisions_and_rewards in counts.items():
+        # A bar is 0.4 of a span wide, and rewards begin at 0.45 of it.
+        for count, colour, shift in zip(
+            decisions_and_rewards, (BLUE, ORANGE), (0, 0.45), strict=True
+        ):
+            height = HEIGHT * count / most
             x = width * (number - first + shift)
             bars.append(
-                f'<rect x="{x:.1f}" y="{_HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
+                f'<rect x="{x:.1f}" y="{HEIGHT - height:.1f}" width="{max(0.8, 0.4 * width):.1f}" '
                 f'height="{height:.1f}" fill="{colour}"/>'
             )
     return _over_time(follower, "decisions and rewards", f"{most:,}", "".join(bars))
@@ -187,49 +231,50 @@ def events_picture(follower: Follower) -> str:
 
 def rewards_picture(follower: Follower) -> tuple[str, str]:
     """Return the mean reward over time as a line, and words that explain it."""
-    spans, width = follower.spans, 1
+    spans = follower.spans
     if not any(span.rewards for span in spans.values()):
         return "", ""
     first, last = min(spans), max(spans)
+    width = 1  # spans per point
     while last // width - first // width >= _MOST_POINTS:
         width += 1
-    grouped: dict[int, Span] = {}
+    groups: dict[int, Span] = {}
     for number, span in spans.items():
-        grouped.setdefault(number // width, Span()).add(span)
-    means = {k: each.total / each.rewards for k, each in sorted(grouped.items()) if each.rewards}
+        groups.setdefault(number // width, Span()).add(span)
+    means = {
+        number: group.total / group.rewards
+        for number, group in sorted(groups.items())
+        if group.rewards
+    }
     low, high = min(means.values()), max(means.values())
-    scale = _HEIGHT / (high - low or 1.0)
+    scale = HEIGHT / (high - low or 1.0)
     points = []
     for number, mean in means.items():
         middle = max(first, min(last + 1, (number + 0.5) * width)) - first
-        x = _WIDTH * middle / (last - first + 1)
-        points.append((x, _HEIGHT - scale * (mean - low) if high > low else _HEIGHT / 2))
+        x = WIDTH * middle / (last - first + 1)
+        points.append((x, HEIGHT - scale * (mean - low) if high > low else HEIGHT / 2))
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in points)
     line = f'<polyline points="{path}" fill="none" stroke="{ORANGE}" stroke-width="2"/>'
     marks = f'{line}<g fill="{ORANGE}">{dots}</g>'
-    words = f"Mean reward per {_length(width * follower.seconds)}, from {low:.4g} to {high:.4g}."
+    words = f"Mean reward per {_duration(width * follower.seconds)}, from {low:.4g} to {high:.4g}."
     return _over_time(follower, "mean reward", f"{high:.4g}", marks), words
 
 
-def _over_time(follower: Follower, what: str, top: str, marks: str) -> str:
-    """Return a picture over the time of all events: ``top`` names its upper end."""
+def _over_time(follower: Follower, title: str, top: str, marks: str) -> str:
+    """Return a chart over the time of all events; ``top`` is the label of its top."""
     first, last = min(follower.spans), max(follower.spans)
-    moments = (datetime.fromtimestamp(span * follower.seconds) for span in (first, last + 1))
-    ends = [moment.strftime("%Y-%m-%d %H:%M:%S") for moment in moments]
-    return (
-        f'<svg class="heat" viewBox="0 -14 {_WIDTH} {_HEIGHT + _BELOW + 14}" role="img">'
-        f"<title>{what} from {ends[0]} to {ends[1]}</title>"
-        f'{marks}<line x1="0" x2="{_WIDTH}" y1="{_HEIGHT}" y2="{_HEIGHT}"/>'
-        f'<text x="0" y="-2">{top}</text><text x="0" y="{_HEIGHT + 15}">{ends[0]}</text>'
-        f'<text x="{_WIDTH}" y="{_HEIGHT + 15}" text-anchor="end">{ends[1]}</text></svg>'
+    start, end = (
+        datetime.fromtimestamp(span * follower.seconds).strftime("%Y-%m-%d %H:%M:%S")
+        for span in (first, last + 1)
     )
+    return chart(marks, title=f"{title} from {start} to {end}", top=top, ends=(start, end))
 
 
-def _length(seconds: float) -> str:
-    """Return a length of time in a fitting unit.
+def _duration(seconds: float) -> str:
+    """Return a length of time in seconds, minutes or hours.
 
-    >>> _length(1), _length(64), _length(8192)
+    >>> _duration(1), _duration(64), _duration(8192)
     ('1 s', '64 s', '2.3 h')
     """
     if seconds < 120:

@@ -31,7 +31,7 @@ _FIELDS = {
 }
 """Labels; all but concentration, shape and shares are in units of rewards."""
 
-_PASTE = """(event) => {
+_SEND_PASTED = """(event) => {
     if (event.target.tagName === "INPUT") return;
     const cell = getElement(GRID).api.getFocusedCell();
     if (!cell) return;
@@ -42,9 +42,13 @@ _PASTE = """(event) => {
         column: cell.column.getColId(),
     });
 }"""
+"""Sends what is pasted, and the cell that has the focus; GRID stands for the grid's id."""
 
 _EDITABLE = "p => !(p.node.rowPinned && ['name', 'prior'].includes(p.colDef.field))"
+"""Tells whether a cell can be edited: all but the two corners of the first row."""
+
 _MISTAKE = "p => p.data && p.data.bad ? p.data.bad[p.colDef.field] : null"
+"""Returns the mistake in a cell, for its tooltip."""
 
 _FOUR_DIGITS = (
     "p => p.value && p.value.length > 8 && isFinite(p.value) ? "
@@ -57,24 +61,25 @@ class ModelsPart:
     """The part of the page with the table of models, its fields and its buttons."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._context = session, 0
-        self._editing: int | None = None
-        self._focus = (0, 0)
-        self._shown_contexts: object = None
+        self._session = session
+        self._context = 0  # the index of the context on screen
+        self._editing: int | None = None  # the context of the cell that is being edited
+        self._focus = (0, 0)  # row and column, as `sheet` counts them
+        self._shown_contexts: object = None  # what the tabs of contexts show
         self._sentence = ui.label().classes("quiet sentence")
         self._build_tools()
         self._notice = Notice()
         self._build_fields()
         self._tabs = ui.element("div").classes("contexts")
         self._build_grid()
-        self._build_edges()
+        self._build_buttons()
         self._show()
         session.listen(self._show)
 
     def _build_tools(self) -> None:
         with tools():
             self._example = ui.select(list(EXAMPLES), label="example")
-            self._example.on_value_change(self._choose)
+            self._example.on_value_change(self._choose_example)
             self._upload = ui.upload(
                 on_upload=self._open,
                 on_rejected=lambda: self._notice.warn(TOO_LARGE),
@@ -90,11 +95,12 @@ class ModelsPart:
             self._name = self._field("name of the problem", "name")
             self._family = ui.select(list(FAMILIES), label="rewards are")
             self._family.on_value_change(self._change_family)
-            self._fields = {name: self._field(words, name) for name, words in _FIELDS.items()}
+            self._fields = {name: self._field(label, name) for name, label in _FIELDS.items()}
             self._contexts = self._field("contexts, separated by commas", "contexts")
 
-    def _field(self, words: str, name: str) -> ui.input:
-        field = ui.input(words).props("stack-label hide-bottom-space").classes("field")
+    def _field(self, label: str, name: str) -> ui.input:
+        """Return an input for a field of the sheet."""
+        field = ui.input(label).props("stack-label hide-bottom-space").classes("field")
         # Not at every key press: half a value would be reported as a mistake.
         field.on("change", lambda: self._change(sheets.with_field, name, str(field.value or "")))
         return field
@@ -141,12 +147,14 @@ class ModelsPart:
         self._grid.on("cellEditingStarted", lambda: self._note_editing(self._context), [])
         self._grid.on("cellEditingStopped", lambda: self._note_editing(None), [])
         self._grid.on("cellFocused", self._note_focus, ["rowIndex", "rowPinned", "colId"])
-        self._grid.on("paste", self._paste, js_handler=_PASTE.replace("GRID", str(self._grid.id)))
+        self._grid.on(
+            "paste", self._paste, js_handler=_SEND_PASTED.replace("GRID", str(self._grid.id))
+        )
 
     def _fit_height(self) -> None:
         self._grid.style(f"--rows: {len(self._rows) + 1}")
 
-    def _build_edges(self) -> None:
+    def _build_buttons(self) -> None:
         with tools():
             button("Add a model", lambda: self._change(sheets.with_model))
             button("Add an arm", lambda: self._change(sheets.with_arm))
@@ -158,7 +166,10 @@ class ModelsPart:
         ).classes("quiet")
 
     def _content(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, Any]]:
-        """Return the grid's columns, its rows and the row of arms, for the context on screen."""
+        """Return the grid's columns, its rows and the row of arms, for the context on screen.
+
+        ``bad`` of a row has the message of each mistake, by field.
+        """
         sheet, context = self._session.sheet, self._context
         start, arms = sheet.start(context), range(len(sheet.arms))
         columns: list[dict[str, Any]] = [
@@ -171,17 +182,17 @@ class ModelsPart:
                 "key": row,
                 "context": context,
                 "name": sheet.models[row],
-                **{f"a{arm}": own[start + arm] for arm in arms},
+                **{f"a{arm}": cells[start + arm] for arm in arms},
                 "prior": sheet.prior[row],
                 "bad": {},
             }
-            for row, own in enumerate(sheet.cells)
+            for row, cells in enumerate(sheet.cells)
         ]
         head: dict[str, Any] = {
             "key": "head",
             "name": "model ↓  arm →",
             **{f"a{arm}": sheet.arms[arm] for arm in arms},
-            "prior": "prior weight",
+            "prior": "prior",
             "bad": {},
         }
         for mark in self._session.marks:
@@ -216,38 +227,39 @@ class ModelsPart:
         self._columns, self._rows, self._head = columns, rows, head
         self._show_fields()
         self._show_contexts()
-        self._say()
+        self._show_status()
 
     def _show_fields(self) -> None:
+        """Update the fields above the grid, with their mistakes."""
         sheet = self._session.sheet
         self._name.value, self._family.value = sheet.name, sheet.family
         self._contexts.value = ", ".join(sheet.contexts)
-        wanted = {*field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
-        wrong = {
+        visible = {*field_names(sheet.family), *(["shares"] if sheet.contexts else [])}
+        mistakes = {
             "contexts" if mark.part == "context" else mark.name: mark.message
             for mark in self._session.marks
         }
-        self._contexts.error = wrong.get("contexts")
+        self._contexts.error = mistakes.get("contexts")
         for name, field in self._fields.items():
-            field.set_visibility(name in wanted)
-            field.value, field.error = sheet.fields.get(name, ""), wrong.get(name)
+            field.set_visibility(name in visible)
+            field.value, field.error = sheet.fields.get(name, ""), mistakes.get(name)
         self._undo.set_enabled(self._session.can_undo)
         example = EXAMPLES.get(sheet.name)
         self._sentence.text = example.sentence if example else ""
 
     def _show_contexts(self) -> None:
+        """Update the tabs of contexts; those with bad cells are marked."""
         contexts, arms = self._session.sheet.contexts, len(self._session.sheet.arms)
-        wrong = {mark.column // arms for mark in self._session.marks if mark.part == "cell"}
-        shown = contexts, wrong
-        if shown == self._shown_contexts:
+        bad = {mark.column // arms for mark in self._session.marks if mark.part == "cell"}
+        if (contexts, bad) == self._shown_contexts:
             return
-        self._shown_contexts = shown
+        self._shown_contexts = contexts, bad
         self._tabs.clear()
         self._tabs.set_visibility(bool(contexts))
         with self._tabs:
             with ui.tabs().props('no-caps dense align="left"') as tabs:
                 for index, name in enumerate(contexts):
-                    ui.tab(str(index), name).classes("wrong" if index in wrong else "")
+                    ui.tab(str(index), name).classes("wrong" if index in bad else "")
             tabs.value = str(self._context)
             tabs.on_value_change(lambda event: self._turn_to(int(str(event.value))))
 
@@ -256,7 +268,8 @@ class ModelsPart:
             self._context = context
             self._show()
 
-    def _say(self) -> None:
+    def _show_status(self) -> None:
+        """Show the first mistake, or what the problem is."""
         marks = self._session.marks
         if marks:
             more = f" (and {counted(len(marks) - 1, 'more mistake')})" if len(marks) > 1 else ""
@@ -275,30 +288,31 @@ class ModelsPart:
         return (sheets.HEAD if pinned else int(row)), column
 
     def _edit(self, event: events.GenericEventArguments) -> None:
-        given = event.args
-        row, column = self._position(given["rowIndex"], given.get("rowPinned"), given["colId"])
-        text = str(given.get("newValue") or "")
+        """Take over the text of an edited cell."""
+        cell = event.args
+        row, column = self._position(cell["rowIndex"], cell.get("rowPinned"), cell["colId"])
+        text = str(cell.get("newValue") or "")
         sheet, context = self._session.sheet, self._context
         if self._editing is not None and self._editing < len(sheet.contexts):
             context = self._editing
-        if (
-            row < len(sheet.models) and column <= len(sheet.arms) + 1
-        ):  # otherwise it has been removed
-            self._change(sheets.edited, row, column, text, context)
+        is_there = row < len(sheet.models) and column <= len(sheet.arms) + 1
+        if is_there:  # it may have been removed meanwhile
+            self._change(sheets.with_text, row, column, text, context)
 
     def _note_editing(self, context: int | None) -> None:
         """Store the context of the cell that is being edited, if one is."""
         self._editing = context
 
     def _note_focus(self, event: events.GenericEventArguments) -> None:
-        given = event.args
-        if given.get("rowIndex") is not None and given.get("colId"):
-            self._focus = self._position(given["rowIndex"], given.get("rowPinned"), given["colId"])
+        """Store the selected cell."""
+        cell = event.args
+        if cell.get("rowIndex") is not None and cell.get("colId"):
+            self._focus = self._position(cell["rowIndex"], cell.get("rowPinned"), cell["colId"])
 
     def _paste(self, event: events.GenericEventArguments) -> None:
-        given = event.args
-        row, column = self._position(given["row"], given["row"] == sheets.HEAD, given["column"])
-        self._change(sheets.pasted, row, column, given["text"], self._context)
+        cell = event.args
+        row, column = self._position(cell["row"], cell["row"] == sheets.HEAD, cell["column"])
+        self._change(sheets.with_pasted, row, column, cell["text"], self._context)
 
     def _remove_model(self) -> None:
         row = min(max(self._focus[0], 0), len(self._session.sheet.models) - 1)
@@ -312,7 +326,7 @@ class ModelsPart:
         if event.value and event.value != self._session.sheet.family:
             self._change(sheets.with_field, "family", event.value)
 
-    def _choose(self, event: events.ValueChangeEventArguments[str | None]) -> None:
+    def _choose_example(self, event: events.ValueChangeEventArguments[str | None]) -> None:
         if event.value is not None:
             self._session.change(sheets.sheet_of(EXAMPLES[event.value].make()))
             self._example.value = None
@@ -325,7 +339,7 @@ class ModelsPart:
             problem = await run.io_bound(problem_from_upload, event.file.name, content)
             if problem is not None:  # None if the lab is shutting down
                 self._session.change(sheets.sheet_of(problem))
-                self._say()
+                self._show_status()
 
     def _save(self) -> None:
         with self._notice.refusals():

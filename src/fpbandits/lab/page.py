@@ -10,6 +10,7 @@ from nicegui import app, ui
 
 from fpbandits import __version__
 from fpbandits.lab.analysis import AnalysisPart
+from fpbandits.lab.forecast import ForecastPart
 from fpbandits.lab.live import LivePart
 from fpbandits.lab.models import ModelsPart
 from fpbandits.lab.parts import STYLE, section
@@ -19,7 +20,7 @@ from fpbandits.lab.watch import WatchPart
 from fpbandits.problem.problem import Problem
 from fpbandits.service.store import Store
 
-_PATIENCE = 60.0
+_LOADING = 60.0
 """Seconds that a browser has to load the page's scripts."""
 
 
@@ -38,20 +39,23 @@ async def build(problem: Problem, store: Store | None) -> None:
             'no-caps dense unelevated aria-label="colours"'
         ).classes("plain")
     loading = ui.label("Loading the models …").classes("quiet loading").props('role="status"')
-    await ui.context.client.connected(_PATIENCE)
+    await ui.context.client.connected(_LOADING)
     session = Session(problem)
-    kept = app.storage.tab
-    if "sheet" in kept:
-        session.change(kept["sheet"])
-    session.listen(lambda: kept.update(sheet=session.sheet))
+    storage = app.storage.tab
+    if "sheet" in storage:
+        session.change(storage["sheet"])
+    session.listen(lambda: storage.update(sheet=session.sheet))
     loading.delete()
     with ui.tabs().props('no-caps align="left" inline-label') as tabs:
         models, play, watch = ui.tab("Models"), ui.tab("Play"), ui.tab("Watch")
         live = None if store is None else ui.tab("Live")
     with ui.tab_panels(tabs, value=models, animated=False, keep_alive=True).classes("panels"):
         with ui.tab_panel(models), ui.element("div").classes("beside"):
-            with section("Models"):
-                ModelsPart(session)
+            with ui.element("div").classes("stacked"):
+                with section("Models"):
+                    ModelsPart(session)
+                with section("What playing will cost"):
+                    ForecastPart(session)
             with section("What can be learned for free"):
                 AnalysisPart(session)
         with ui.tab_panel(play), section("Play"):

@@ -11,8 +11,10 @@ from typing import Any
 from nicegui import ui
 
 from fpbandits.errors import Error
+from fpbandits.lab.tasks import Stop
 
 STYLE = Path(__file__).parent / "lab.css"
+"""The style sheet of the page."""
 
 
 class Notice:
@@ -40,21 +42,83 @@ class Notice:
 
 def button(words: str, action: Callable[[], object], *, main: bool = False) -> ui.button:
     """Return a button; ``main`` makes it stand out."""
-    made = ui.button(words, on_click=action, color="primary" if main else None)
-    return made.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
+    element = ui.button(words, on_click=action, color="primary" if main else None)
+    return element.props("no-caps unelevated" if main else "no-caps outline").classes("plain")
 
 
 def section(title: str) -> ui.element:
     """Return a section of the page, below its heading."""
-    made = ui.element("section").props(f'aria-label="{title}"')
-    with made:
+    element = ui.element("section").props(f'aria-label="{title}"')
+    with element:
         ui.html(title, tag="h2", sanitize=True)
-    return made
+    return element
 
 
 def tools() -> ui.element:
     """Return a row for buttons and fields."""
     return ui.element("div").classes("tools")
+
+
+class StartAndStop:
+    """A button that starts work in a thread, one that stops it, and a bar that shows progress.
+
+    Parameters
+    ----------
+    words
+        The text of the button that starts the work.
+    start
+        What that button does: it does the work within `running`.
+    look
+        Shows the progress of the work; called several times per second.
+    bar
+        What the bar shows, for readers of screens.
+    """
+
+    def __init__(
+        self, words: str, start: Callable[[], object], look: Callable[[], None], bar: str
+    ) -> None:
+        self._event: Stop | None = None
+        self._look = look
+        with tools():
+            self._start = button(words, start, main=True)
+            self._stop = button("Stop", self.stop)
+        self._stop.set_enabled(False)
+        self._bar = ui.linear_progress(0, show_value=False)
+        self._bar.props(f'instant-feedback aria-label="{bar}"')
+        self._timer = ui.timer(0.2, self._tick, active=False)
+        ui.context.client.on_delete(self.stop)
+
+    @contextmanager
+    def running(self, event: Stop) -> Iterator[None]:
+        """Have progress shown while work runs, and set the event if it is to stop."""
+        self._event = event
+        self._start.set_enabled(False)
+        self._stop.set_enabled(True)
+        self._timer.activate()
+        try:
+            yield
+        finally:
+            self._timer.deactivate()
+            self._start.set_enabled(True)
+            self._stop.set_enabled(False)
+
+    def _tick(self) -> None:
+        if self.is_running:  # a tick may come after the timer was deactivated
+            self._look()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether work is running."""
+        return bool(self._timer.active)
+
+    def show(self, share: float) -> None:
+        """Show which share of the work is done."""
+        self._bar.value = share
+
+    def stop(self) -> None:
+        """Tell the work to stop."""
+        if self._event is not None:
+            self._event.set()
 
 
 def table() -> ui.html:

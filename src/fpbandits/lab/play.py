@@ -10,10 +10,10 @@ from nicegui.events import GenericEventArguments
 
 from fpbandits.core.checks import whole_number
 from fpbandits.errors import counted
-from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
+from fpbandits.lab.parts import Notice, StartAndStop, button, number_of, offer, table, tools
 from fpbandits.lab.precompile import STARTERS, compile_ahead
 from fpbandits.lab.session import Session
-from fpbandits.lab.simulations import Simulation, Work, as_csv, drawn, python_lines
+from fpbandits.lab.simulations import Simulation, Work, as_csv, draw_regret, python_lines
 from fpbandits.lab.tasks import StoppedError
 from fpbandits.policies import POLICIES
 from fpbandits.policies.parsing import named_policies
@@ -25,7 +25,10 @@ from fpbandits.simulation.spec import RunSpec
 from fpbandits.simulation.tables import regret_html
 
 _MOST_DECADES = 15
+"""The largest horizon is ten to this power."""
+
 _PRIOR = "drawn from the prior in each run"
+"""The label of a truth that is not fixed."""
 
 _PAGE_FIRST = 1.0
 """Seconds before compiling starts, so that the page is built first."""
@@ -44,14 +47,10 @@ class PlayPart:
         self._session = session
         self._work: Work | None = None
         self._shown: Result | None = None
-        self._typed = ""
+        self._typed = ""  # the text in the field of policies that is not a policy yet
         self._build_choices()
-        with tools():
-            self._play = button("Play", self._start, main=True)
-            self._stop = button("Stop", self._halt)
-            self._stop.set_enabled(False)
-        self._bar = ui.linear_progress(0, show_value=False).props(
-            'instant-feedback aria-label="share of all runs that is played"'
+        self._controls = StartAndStop(
+            "Play", self._start, self._show_progress, "share of all runs that is played"
         )
         self._notice = Notice()
         self._notice.say("Choose policies and a truth, then play.")
@@ -62,14 +61,12 @@ class PlayPart:
                 button(f"Download {kind.upper()}", partial(self._download, kind))
         self._lines = ui.code("", language="python").classes("lines").mark("lines")
         self._show_downloads(False)
-        self._timer = ui.timer(0.2, self._look, active=False)
         session.listen(self._show_problem)
         self._show_problem()
         ui.timer(_PAGE_FIRST, self._compile_ahead, once=True)
         session.listen(self._compile_ahead)
         self._policies.on_value_change(self._check_policies)
         self._policies.on("input-value", self._take_typed)
-        ui.context.client.on_delete(self._halt)
 
     def _build_choices(self) -> None:
         with tools():
@@ -89,16 +86,17 @@ class PlayPart:
             self._band = ui.select(BANDS, value="ci", label="band", on_change=self._redraw)
         with tools():
             with ui.element("div").classes("slide"):
-                words = ui.label().props('id="horizon"')
+                label = ui.label().props('id="horizon"')
                 self._horizon = _LocalSlider(min=1, max=_MOST_DECADES, step=1, value=6)
                 self._horizon.props('aria-label="horizon: ten to the power of"')
-                words.bind_text_from(
+                label.bind_text_from(
                     self._horizon, "value", lambda power: as_written(f"horizon T = 1e{power} plays")
                 )
             self._shuffle = ui.checkbox("shuffle arms and models in each run")
             self._bounds = ui.checkbox("draw bounds", on_change=self._redraw)
 
     def _show_problem(self) -> None:
+        """Offer the truths of the present problem."""
         problem = self._session.problem
         options = {name: name for name in problem.models} | {"prior": _PRIOR}
         offer(self._truth, options, problem.truth or problem.models[0])
@@ -109,23 +107,24 @@ class PlayPart:
         """Say at once which policy is unknown."""
         self._typed = ""
         with self._notice.refusals():
-            for word in self._policies.value or ():
-                named_policies((word,))
+            for name in self._policies.value or ():
+                named_policies((name,))
             self._compile_ahead()
 
     def _take_typed(self, event: GenericEventArguments) -> None:
         """Add a policy that was typed and left without Enter, or say that it is unknown."""
-        word, self._typed = self._typed, str(event.args or "").strip()
-        if self._typed or not word or word in (self._policies.value or ()):
+        name, self._typed = self._typed, str(event.args or "").strip()
+        if self._typed or not name or name in (self._policies.value or ()):
             return
         with self._notice.refusals():
-            named_policies((word,))
-            self._policies.set_value([*(self._policies.value or ()), word])
+            named_policies((name,))
+            self._policies.set_value([*(self._policies.value or ()), name])
 
     def _compile_ahead(self) -> None:
         compile_ahead(self._policies.value or (), self._session.problem)
 
     def _new_work(self) -> Work:
+        """Return the simulation that the fields describe."""
         runs = number_of(self._runs.value)
         spec = RunSpec(
             horizon=10 ** int(self._horizon.value),
@@ -140,46 +139,39 @@ class PlayPart:
         return Work(simulation, band=str(self._band.value), bounds=bool(self._bounds.value))
 
     async def _start(self) -> None:
+        """Simulate, and show partial results meanwhile."""
         with self._notice.refusals():
             before, work = self._work, self._new_work()
             self._work = work
-            self._play.set_enabled(False)
-            self._stop.set_enabled(True)
-            self._timer.activate()
             try:
-                await run.io_bound(work.play)
+                with self._controls.running(work.stop):
+                    await run.io_bound(work.play)
                 self._finish("played")
             except StoppedError:
                 self._finish("stopped after")
             finally:
                 if work.result is None:  # the page still shows the work before this one
                     self._work = before
-                self._timer.deactivate()
-                self._play.set_enabled(True)
-                self._stop.set_enabled(False)
 
     def _finish(self, verb: str) -> None:
+        """Show the last result, and how many runs it has, after a verb."""
         if self._picture.is_deleted or self._work is None:  # the tab is closed
             return
-        self._look()
+        self._show_progress()
         if self._work.being_compiled:
             self._notice.say(f"stopped while {self._work.being_compiled} was being compiled")
             return
         runs = 0 if self._work.result is None else self._work.result.runs
         self._notice.say(f"{verb} {counted(runs, 'run')} of each policy")
 
-    def _halt(self) -> None:
-        if self._work is not None:
-            self._work.stop.set()
-
-    def _look(self) -> None:
-        """Show the progress of the simulation."""
+    def _show_progress(self) -> None:
+        """Show the progress of the simulation, and its latest result."""
         work = self._work
         if work is None:
             return
-        self._bar.value = work.share
+        self._controls.show(work.share)
         result = work.result
-        if self._timer.active:
+        if self._controls.is_running:
             self._notice.say(_progress(work))
         if result is None or result is self._shown:
             return
@@ -200,18 +192,19 @@ class PlayPart:
             return
         band, bounds = str(self._band.value), bool(self._bounds.value)
         with self._notice.refusals():
-            picture = await run.io_bound(drawn, work.result, "svg", band=band, bounds=bounds)
+            picture = await run.io_bound(draw_regret, work.result, "svg", band=band, bounds=bounds)
             if picture is not None:
                 work.picture, work.band, work.bounds = picture, band, bounds
                 self._shown = None
-                self._look()
+                self._show_progress()
 
     async def _download(self, kind: str) -> None:
+        """Send the result to the browser as "png", "svg" or "csv"."""
         work = self._work
         if work is None or work.result is None:
             return
         with self._notice.refusals():
-            figure = partial(drawn, kind=kind, band=work.band, bounds=work.bounds)
+            figure = partial(draw_regret, kind=kind, band=work.band, bounds=work.bounds)
             content = await run.io_bound(as_csv if kind == "csv" else figure, work.result)
             if content is not None:
                 ui.download.content(content, f"regret.{kind}")

@@ -25,11 +25,14 @@ STARTERS = (DEFAULT.name, "ucb1")
 """The policies that the page selects at first."""
 
 _threads: dict[object, Thread] = {}
+"""Threads that compile or have compiled, by what they compile."""
+
 _lock = Lock()
+"""Guards `_threads`."""
 
 
 def fastest_first(policies: Iterable[str]) -> list[str]:
-    """Return policies in the order of compiling: those that do not use Θ are fast."""
+    """Return policies in the order of compiling: first those without models, which compile fast."""
     return sorted(policies, key=lambda name: not isinstance(parse_policy(name), BlindPolicy))
 
 
@@ -44,22 +47,22 @@ def compile_ahead(policies: Iterable[str], problem: Problem) -> Thread:
 
     A policy from a file is compiled when it is played, since loading the file runs it.
     """
-    known = tuple(name for name in policies if name.partition(":")[0] in POLICIES)
+    names = tuple(name for name in policies if name.partition(":")[0] in POLICIES)
 
     def compile_all() -> None:
-        for name in fastest_first(known):
+        for name in fastest_first(names):
             start_compiling(name, problem).join()
 
-    return _start_once(known, compile_all)
+    return _start_once(names, compile_all)
 
 
 def _start_once(key: object, work: Callable[[], None]) -> Thread:
-    """Start work in a thread, unless a thread with this key was started before."""
+    """Start work in a thread, unless a thread with this key was started; return the thread."""
 
     def run() -> None:
         try:
             work()
-        except Exception:  # playing raises it again; another problem may be fine
+        except Exception:  # playing raises it again; with another problem it may work
             with _lock:
                 _threads.pop(key, None)
 
@@ -77,5 +80,5 @@ def _play_briefly(policy: Policy, problem: Problem) -> None:
         cell.play(range(1), new_progress())
 
 
-if __name__ == "__main__":  # run by the installation
+if __name__ == "__main__":  # `make lab` runs this while it installs
     compile_ahead(STARTERS, built_in("paper:two")).join()

@@ -1,7 +1,7 @@
 """Reads a sheet: the result is a problem, or a mark for each mistake.
 
-The checks are those of `Problem`, and the place of an error says where its mark goes. To find all
-bad cells and not only the first, rows and then cells are checked one by one.
+`Problem` checks everything, and the place of an error says where its mark goes. Since it reports
+only the first mistake, rows and then cells are checked one by one to find all bad cells.
 """
 
 from __future__ import annotations
@@ -22,10 +22,23 @@ MOST_MARKS = 100
 """The search for bad cells ends after this many."""
 
 Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
+"""Parts of a sheet that can have a mistake; "table" is the whole."""
 
 
 class Mark(NamedTuple):
-    """A mistake and its location; the ``column`` of a cell is that of its pair."""
+    """A mistake and its location.
+
+    Attributes
+    ----------
+    part, message
+        What has the mistake, and what is wrong.
+    row
+        The index of the model, of a cell, a model or a weight of the prior.
+    column
+        The index of the pair of a context and an arm, of a cell; or of the arm or the context.
+    name
+        The name of a field.
+    """
 
     part: Part
     message: str
@@ -43,24 +56,24 @@ class Reading(NamedTuple):
 
 def field_names(family: str) -> tuple[str, ...]:
     """Return the fields of a family besides its table, the required ones first."""
-    kind = FAMILIES[family]
-    return *kind.fields, *kind.optional, *(["range"] if kind.takes_range else [])
+    rewards = FAMILIES[family]
+    return *rewards.fields, *rewards.optional, *(["range"] if rewards.takes_range else [])
 
 
 def read(sheet: Sheet) -> Reading:
     """Return the problem that a sheet describes, or a mark for each mistake."""
-    names = {"arm": sheet.arms, "model": sheet.models, "context": sheet.contexts}
-    errors = [error for kind, own in names.items() for error in wrong_names(kind, own, {})]
+    all_names = {"arm": sheet.arms, "model": sheet.models, "context": sheet.contexts}
+    errors = [error for kind, names in all_names.items() for error in wrong_names(kind, names, {})]
     if not errors:
-        rows = [[_value(text) for text in row] for row in sheet.cells]
+        rows = [[_parse(text) for text in row] for row in sheet.cells]
         try:
-            return Reading(_problem(sheet, rows, _prior(sheet)))
+            return Reading(_make_problem(sheet, rows, _read_prior(sheet)))
         except InputError as error:
-            errors = [*_bad_cells(sheet, rows), *_bad_weights(sheet)] or [error]
-    return Reading(None, tuple(_mark(sheet, error) for error in errors))
+            errors = [*_find_bad_cells(sheet, rows), *_find_bad_weights(sheet)] or [error]
+    return Reading(None, tuple(_make_mark(sheet, error) for error in errors))
 
 
-def _mark(sheet: Sheet, error: InputError) -> Mark:
+def _make_mark(sheet: Sheet, error: InputError) -> Mark:
     """Return the mark of an error: at a cell, a name, a weight, a field, or the whole table."""
     message = str(error)
     match error.place:
@@ -80,9 +93,9 @@ def _mark(sheet: Sheet, error: InputError) -> Mark:
     return Mark("table", message)
 
 
-def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> Problem:
+def _make_problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> Problem:
     """Return the problem of a sheet whose cells hold these values."""
-    fields = {name: _field(name, text) for name, text in sheet.fields.items() if text.strip()}
+    fields = {name: _parse_field(name, text) for name, text in sheet.fields.items() if text.strip()}
     naming: Naming = {
         "name": sheet.name,
         "arms": sheet.arms,
@@ -97,27 +110,28 @@ def _problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None) -> 
             naming["shares"] = fields["shares"]
         starts = range(0, len(rows[0]), len(sheet.arms))
         table = [[row[start : start + len(sheet.arms)] for start in starts] for row in rows]
-    own = {name: fields[name] for name in field_names(sheet.family) if name in fields}
-    if "range" in own:
-        naming["range"] = own.pop("range")
-    return Problem.of_family(sheet.family, table, own, **naming)
+    of_family = {name: fields[name] for name in field_names(sheet.family) if name in fields}
+    if "range" in of_family:
+        naming["range"] = of_family.pop("range")
+    return Problem.of_family(sheet.family, table, of_family, **naming)
 
 
-def _field(name: str, text: str) -> Any:
-    """Return the value of a field: a number for these two, for all others a list."""
-    value = _value(text)
+def _parse_field(name: str, text: str) -> Any:
+    """Return the value of a field: a number for two of them, for all others a list."""
+    value = _parse(text)
     return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
 
 
-def _value(text: str) -> Any:
-    """Return the number in a text, a list if there are several, or the text if it has others."""
-    parts = [_number(part) for part in re.split(r"[,;\s]+", text.strip())]
+def _parse(text: str) -> Any:
+    """Return the number in a text, or a list of several; or the text, if it is no number."""
+    parts = [_parse_number(part) for part in re.split(r"[,;\s]+", text.strip())]
     if any(part is None for part in parts):
         return text
     return parts[0] if len(parts) == 1 else parts
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
+    """Return the number that a text stands for, if it does."""
     try:
         # float() would accept 1_000, which is not a number for users.
         return None if "_" in text else float(text)
@@ -125,13 +139,15 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _prior(sheet: Sheet) -> dict[str, Any] | None:
+def _read_prior(sheet: Sheet) -> dict[str, Any] | None:
+    """Return the weights of a sheet that are not empty, by model; None if all are."""
     weights = zip(sheet.models, sheet.prior, strict=True)
-    return {name: _value(text) for name, text in weights if text.strip()} or None
+    return {name: _parse(text) for name, text in weights if text.strip()} or None
 
 
-def _bad_weights(sheet: Sheet) -> Iterator[InputError]:
-    for name, weight in (_prior(sheet) or {}).items():
+def _find_bad_weights(sheet: Sheet) -> Iterator[InputError]:
+    """Yield the errors of single weights of the prior."""
+    for name, weight in (_read_prior(sheet) or {}).items():
         try:
             # With a second model, since a weight of 0 is wrong only if all weights are 0.
             checked_prior({name: weight}, (name, f"other than {name}"))
@@ -139,36 +155,37 @@ def _bad_weights(sheet: Sheet) -> Iterator[InputError]:
             yield error
 
 
-def _bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[InputError]:
+def _find_bad_cells(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> list[InputError]:
     """Return the errors of single cells, each checked as a problem of its own."""
     errors: list[InputError] = []
     for row, values in enumerate(rows):
         if len(errors) >= MOST_MARKS:
             break
-        alone = replace(sheet, models=(sheet.models[row],), truth=None)
-        if _refusal(alone, [values]) is None:
+        one_model = replace(sheet, models=(sheet.models[row],), truth=None)
+        if _find_error(one_model, [values]) is None:
             continue
         for column, value in enumerate(values):
-            error = _refusal(_one_cell(alone, column), [[value]])
+            error = _find_error(_only_cell(one_model, column), [[value]])
             # If a field is wrong, every cell fails because of it.
-            if error is not None and _mark(sheet, error).part == "cell":
+            if error is not None and _make_mark(sheet, error).part == "cell":
                 errors.append(error)
     return errors
 
 
-def _refusal(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> InputError | None:
+def _find_error(sheet: Sheet, rows: Sequence[Sequence[Any]]) -> InputError | None:
+    """Return the error with which a problem of these values is refused, if it is."""
     try:
-        _problem(sheet, rows)
+        _make_problem(sheet, rows)
     except InputError as error:
         return error
     return None
 
 
-def _one_cell(sheet: Sheet, column: int) -> Sheet:
+def _only_cell(sheet: Sheet, column: int) -> Sheet:
     """Return the sheet with the context and the arm of one column, and no others."""
     context, arm = divmod(column, len(sheet.arms))
     fields = {name: text for name, text in sheet.fields.items() if name != "shares"}
-    value = _value(fields.get("value", ""))
+    value = _parse(fields.get("value", ""))
     if isinstance(value, list) and arm < len(value):
         fields["value"] = repr(value[arm])
     contexts = sheet.contexts[context : context + 1]

@@ -1,9 +1,9 @@
 """The lab's web server, for this machine only.
 
 It listens on 127.0.0.1 and answers requests for that host or for localhost only. The page loads
-nothing from elsewhere. Since it runs policies from files, it is served only to who has the token:
-that stands in the address that the lab prints, and then in a cookie. Each browser tab has its own
-session, which ends when the tab is closed.
+nothing from elsewhere. Since the lab runs policies from files, every request must have a token: the
+address that the lab prints has it, and then a cookie. Each browser tab has its own session, which
+ends when the tab is closed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from fpbandits.problem.problem import Problem
 from fpbandits.service.store import Store
 
 HOST = "127.0.0.1"
+"""The address that the lab listens on."""
 
-_PATIENCE = 3.0
+_STOPPING = 3.0
 """Seconds that running work has to stop when the lab shuts down."""
 
-_FORGET = 300.0
+_RECONNECTING = 300.0
 """Seconds after which a disconnected tab is dropped and its simulation stopped."""
 
 _ICON = (
@@ -47,13 +48,14 @@ _ICON = (
     '<rect width="16" height="16" rx="3" fill="#0072B2"/>'
     '<path d="M3 12C5 5 7 5 13 4.5" stroke="#fff" stroke-width="2" fill="none"/></svg>'
 )
+"""The icon of the page: a curve of regret."""
 
 
 def serve(problem: Problem, port: int, *, store: Store | None, open_browser: bool) -> None:
     """Serve the lab until Ctrl-C; print its address on standard output."""
     sheet_of(problem)  # raises an error if the problem is too large for the page
     token = secrets.token_urlsafe(32)
-    with listening(port) as listener:
+    with listen_on(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}/?token={token}"
         config = uvicorn.Config(
             application(problem, store, token=token),
@@ -72,12 +74,12 @@ def serve(problem: Problem, port: int, *, store: Store | None, open_browser: boo
             threading.Thread(target=analyze_as_html, args=[small, small.truth], daemon=True).start()
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
-            leave(_PATIENCE, 130)
+            leave(_STOPPING, 130)
             raise
 
 
-def listening(port: int) -> socket.socket:
-    """Listen on a port of this machine; 0 is any free one."""
+def listen_on(port: int) -> socket.socket:
+    """Listen on a port of this machine, or on any free one if it is 0."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -87,23 +89,23 @@ def listening(port: int) -> socket.socket:
 
 
 class Guard:
-    """Lets in who has the token, and nothing that another site's page sends."""
+    """Passes on requests that have the token, unless the page of another site sends them."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request or a websocket, or pass it on."""
+        """Pass on a request or a websocket, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        asked = HTTPConnection(scope)
-        origin, cookie = asked.headers.get("origin"), f"fpbandits-lab-{scope['server'][1]}"
-        foreign = origin not in (None, f"http://{asked.headers.get('host')}")
-        if not foreign and self._knows(asked.cookies.get(cookie)):
+        request = HTTPConnection(scope)
+        origin, cookie = request.headers.get("origin"), f"fpbandits-lab-{scope['server'][1]}"
+        is_foreign = origin not in (None, f"http://{request.headers.get('host')}")
+        if not is_foreign and self._is_token(request.cookies.get(cookie)):
             await self._app(scope, receive, send)
-        elif not foreign and self._knows(asked.query_params.get("token")):
-            # On to the address without the token: it need not stay in the browser's history.
+        elif not is_foreign and self._is_token(request.query_params.get("token")):
+            # Redirect to the address without the token, which need not stay in the history.
             response = RedirectResponse("/", 303)
             response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
             await response(scope, receive, send)
@@ -113,12 +115,12 @@ class Guard:
             words = "Open the address that `fpbandits lab` printed: it holds a token.\n"
             await PlainTextResponse(words, 403)(scope, receive, send)
 
-    def _knows(self, given: str | None) -> bool:
-        return given is not None and secrets.compare_digest(given.encode(), self._token.encode())
+    def _is_token(self, text: str | None) -> bool:
+        return text is not None and secrets.compare_digest(text.encode(), self._token.encode())
 
 
 def application(problem: Problem, store: Store | None = None, *, token: str) -> FastAPI:
-    """Return the lab as an ASGI application, for who has the token."""
+    """Return the lab as an ASGI application, for requests that have the token."""
     lab = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     lab.add_middleware(Guard, token=token)
     # Refuses requests for other host names that resolve to this machine (DNS rebinding).
@@ -141,7 +143,7 @@ def application(problem: Problem, store: Store | None = None, *, token: str) -> 
         language="en-US",
         tailwind=False,
         show_welcome_message=False,
-        reconnect_timeout=_FORGET,
+        reconnect_timeout=_RECONNECTING,
         message_history_length=300,
     )
     return lab

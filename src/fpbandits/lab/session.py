@@ -16,7 +16,10 @@ from fpbandits.problem.files import SIZE_LIMITS, problem_from_bytes, problem_to_
 from fpbandits.problem.problem import Problem
 
 LARGEST = max(SIZE_LIMITS.values())
+"""Bytes of the largest file that can be uploaded."""
+
 TOO_LARGE = f"this file is larger than {LARGEST // 2**20} MiB, more than any problem file may be"
+"""What is said of a larger one."""
 
 _MOST_UNDO_STEPS = 100
 """The number of changes that can be undone."""
@@ -74,5 +77,5 @@ def problem_from_upload(name: str, content: bytes) -> Problem:
 
 def file_name(name: str) -> str:
     """Return a problem's name as a valid file name."""
-    kept = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return kept.strip(".-")[:80] or "problem"
+    letters = (letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return "".join(letters).strip(".-")[:80] or "problem"

@@ -23,8 +23,11 @@ from fpbandits.errors import InputError, counted
 from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.problem import Problem
 
-MOST_MODELS, MOST_CELLS = 5_000, 200_000
-"""The largest table that can be edited on the page."""
+MOST_MODELS = 5_000
+"""Models of the largest table that can be edited on the page."""
+
+MOST_CELLS = 200_000
+"""Means of the largest table that can be edited on the page."""
 
 HEAD = -1
 """The row of the arms' names."""
@@ -68,32 +71,32 @@ def sheet_of(problem: Problem) -> Sheet:
     _check_size(len(problem.models), problem.pairs)
     refuse_moving(problem, "the lab")
     rewards = problem.rewards
-    fields = {name: _texts(rewards.content[name]) for name in rewards.fields}
+    fields = {name: _to_text(rewards.content[name]) for name in rewards.fields}
     if rewards.takes_range:
-        fields["range"] = _texts(problem.range)
+        fields["range"] = _to_text(problem.range)
     if problem.contexts:
-        fields["shares"] = _texts(problem.shares)
+        fields["shares"] = _to_text(problem.shares)
     return Sheet(
         name=problem.name,
         family=rewards.name,
         arms=problem.arms,
         models=problem.models,
-        cells=tuple(tuple(map(_texts, row)) for row in rewards.rows.tolist()),
+        cells=tuple(tuple(map(_to_text, row)) for row in rewards.rows.tolist()),
         contexts=problem.contexts,
-        prior=tuple(map(_texts, problem.prior or ())) or ("",) * len(problem.models),
+        prior=tuple(map(_to_text, problem.prior or ())) or ("",) * len(problem.models),
         fields=fields,
         truth=problem.truth,
     )
 
 
-def _texts(values: Any) -> str:
+def _to_text(values: Any) -> str:
     """Return one number or several as text, with all their digits."""
-    given = np.asarray(values).tolist()
-    numbers = given if isinstance(given, list) else [given]
-    return ", ".join(repr(each).removesuffix(".0") for each in numbers)
+    numbers = np.atleast_1d(np.asarray(values)).tolist()
+    return ", ".join(repr(number).removesuffix(".0") for number in numbers)
 
 
 def _check_size(models: int, columns: int) -> None:
+    """Refuse a table that is too large for the page."""
     if models > MOST_MODELS or models * columns > MOST_CELLS:
         raise InputError(
             f"{counted(models, 'model')} of {counted(columns, 'mean')} each are too many for a "
@@ -102,13 +105,13 @@ def _check_size(models: int, columns: int) -> None:
         )
 
 
-def edited(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
+def with_text(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
     """Return the sheet with another text in one cell of the screen.
 
-    Row `HEAD` names the arms. Column 0 names the models, and the one behind the last arm holds the
+    Row `HEAD` names the arms. Column 0 names the models, and the one after the last arm holds the
     weights of the prior.
     """
-    return _filled(sheet, row, column, [[text]], context)
+    return _with_texts(sheet, row, column, [[text]], context)
 
 
 def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
@@ -123,7 +126,7 @@ def with_field(sheet: Sheet, name: str, text: str) -> Sheet:
     return replace(sheet, fields={**sheet.fields, name: text})
 
 
-def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
+def with_pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> Sheet:
     """Return the sheet with cells of a spreadsheet pasted at one cell, enlarged if needed.
 
     Pasting at the top left corner (row `HEAD`, column 0) replaces the whole table, if there are no
@@ -143,7 +146,7 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
             arms=sheet.arms[: width - 1],
             models=sheet.models[: len(lines) - 1],
             prior=sheet.prior[: len(lines) - 1],
-            cells=tuple(own[: width - 1] for own in sheet.cells[: len(lines) - 1]),
+            cells=tuple(cells[: width - 1] for cells in sheet.cells[: len(lines) - 1]),
         )
     if column > len(sheet.arms):
         lines = [line[:1] for line in lines]  # weights of the prior are the last column
@@ -152,29 +155,29 @@ def pasted(sheet: Sheet, row: int, column: int, text: str, context: int = 0) -> 
             sheet = with_arm(sheet)
     for _ in range(row + len(lines) - len(sheet.models)):
         sheet = with_model(sheet)
-    return _filled(sheet, row, column, lines, context)
+    return _with_texts(sheet, row, column, lines, context)
 
 
-def _filled(
+def _with_texts(
     sheet: Sheet, row: int, column: int, lines: Sequence[Sequence[str]], context: int
 ) -> Sheet:
-    """Return the sheet with texts filled in from one cell on; they must fit."""
-    cells = [list(own) for own in sheet.cells]
+    """Return the sheet with texts filled in, from one cell of the screen on; they must fit."""
+    cells = list(map(list, sheet.cells))
     arms, models, prior = list(sheet.arms), list(sheet.models), list(sheet.prior)
     truth, start = sheet.truth, sheet.start(context)
-    for down, line in enumerate(lines, row):
-        for across, text in enumerate(line, column):
+    for y, line in enumerate(lines, row):
+        for x, text in enumerate(line, column):
             text = text.strip()
-            if down == HEAD:
-                if 0 < across <= len(arms):
-                    arms[across - 1] = text
-            elif across == 0:
-                truth = text if models[down] == truth else truth
-                models[down] = text
-            elif across > len(arms):
-                prior[down] = text
+            if y == HEAD:
+                if 0 < x <= len(arms):
+                    arms[x - 1] = text
+            elif x == 0:
+                truth = text if models[y] == truth else truth
+                models[y] = text
+            elif x > len(arms):
+                prior[y] = text
             else:
-                cells[down][start + across - 1] = text
+                cells[y][start + x - 1] = text
     return replace(
         sheet,
         arms=tuple(arms),
@@ -186,6 +189,7 @@ def _filled(
 
 
 def _new_name(stem: str, names: Iterable[str]) -> str:
+    """Return the stem with the first number that makes a new name."""
     taken = set(names)
     return next(name for number in count(1) if (name := f"{stem}{number}") not in taken)
 
@@ -204,17 +208,18 @@ def without_model(sheet: Sheet, row: int) -> Sheet:
     """Return the sheet without one model; a single model cannot be removed."""
     if len(sheet.models) == 1:
         raise InputError("this is the only model: a problem needs at least one")
-    models = _dropped(sheet.models, row)
+    models = _without(sheet.models, row)
     return replace(
         sheet,
         models=models,
-        cells=_dropped(sheet.cells, row),
-        prior=_dropped(sheet.prior, row),
+        cells=_without(sheet.cells, row),
+        prior=_without(sheet.prior, row),
         truth=sheet.truth if sheet.truth in models else None,
     )
 
 
-def _dropped(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+def _without(items: tuple[Any, ...], index: int) -> tuple[Any, ...]:
+    """Return the items without that at an index."""
     return items[:index] + items[index + 1 :]
 
 
@@ -222,17 +227,19 @@ def with_arm(sheet: Sheet) -> Sheet:
     """Return the sheet with a copy of the last arm added."""
     arms = len(sheet.arms)
     starts = range(0, len(sheet.cells[0]), arms)
-    columns = [c for start in starts for c in (*range(start, start + arms), start + arms - 1)]
+    columns = [
+        column for start in starts for column in (*range(start, start + arms), start + arms - 1)
+    ]
     return replace(
         sheet,
         arms=(*sheet.arms, _new_name("arm", sheet.arms)),
-        cells=_with_columns(sheet, columns),
+        cells=_cells_of(sheet, columns),
     )
 
 
-def _with_columns(sheet: Sheet, columns: Iterable[int]) -> tuple[tuple[str, ...], ...]:
-    chosen = list(columns)
-    return tuple(tuple(row[column] for column in chosen) for row in sheet.cells)
+def _cells_of(sheet: Sheet, columns: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+    """Return the cells of these columns, in this order."""
+    return tuple(tuple(row[column] for column in columns) for row in sheet.cells)
 
 
 def without_arm(sheet: Sheet, arm: int) -> Sheet:
@@ -240,23 +247,23 @@ def without_arm(sheet: Sheet, arm: int) -> Sheet:
     if len(sheet.arms) == 1:
         raise InputError("this is the only arm: a problem needs at least one")
     arms = len(sheet.arms)
-    columns = (column for column in range(len(sheet.cells[0])) if column % arms != arm)
-    return replace(sheet, arms=_dropped(sheet.arms, arm), cells=_with_columns(sheet, columns))
+    columns = [column for column in range(len(sheet.cells[0])) if column % arms != arm]
+    return replace(sheet, arms=_without(sheet.arms, arm), cells=_cells_of(sheet, columns))
 
 
 def with_contexts(sheet: Sheet, names: Sequence[str]) -> Sheet:
     """Return the sheet with these contexts, in this order, or without contexts.
 
-    A context keeps its table if its name stays, or if its index and the number of contexts stay. A
-    new context is a copy of the last one.
+    A context keeps its table if its name stays. If the number of contexts stays, a new name renames
+    the context at its index; otherwise it is that of a new context, a copy of the last one.
     """
     arms, last = len(sheet.arms), max(1, len(sheet.contexts)) - 1
-    renamed = len(names) == len(sheet.contexts)
+    are_renamed = len(names) == len(sheet.contexts)
     sources = [
-        sheet.contexts.index(name) if name in sheet.contexts else index if renamed else last
+        sheet.contexts.index(name) if name in sheet.contexts else index if are_renamed else last
         for index, name in enumerate(names)
     ]
     columns = [source * arms + arm for source in sources or [0] for arm in range(arms)]
-    kept = {name: text for name, text in sheet.fields.items() if renamed or name != "shares"}
-    cells = _with_columns(sheet, columns)
-    return replace(sheet, contexts=tuple(names), cells=cells, fields=kept)
+    fields = {name: text for name, text in sheet.fields.items() if are_renamed or name != "shares"}
+    cells = _cells_of(sheet, columns)
+    return replace(sheet, contexts=tuple(names), cells=cells, fields=fields)

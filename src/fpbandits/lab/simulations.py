@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from fpbandits.core.storage import rows_to_csv
 from fpbandits.lab.precompile import fastest_first, start_compiling
@@ -26,14 +28,17 @@ from fpbandits.simulation.runner import Progress
 from fpbandits.simulation.simulate import simulate_spec
 from fpbandits.simulation.spec import RunSpec
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _FIRST_RUNS = 2
 """Runs of the first partial result, just enough for an interval."""
 
-_SECONDS = 1.0
+_PARTIAL_EVERY = 1.0
 """Seconds between partial results, about."""
 
 _LOADING = 0.7
-"""Seconds in which machine code is loaded, if it is on disk."""
+"""Seconds that loading machine code takes, if it is on disk."""
 
 _drawing = Lock()
 """Matplotlib's style is shared by all threads, so one draws at a time."""
@@ -89,16 +94,16 @@ class Work:
                     self.share = share_of_all * upto / runs
 
                 begun = time.perf_counter()
-                result = _simulated(self.simulation, wanted, note, Path(folder, "runs"))
+                result = _simulate(self.simulation, wanted, note, Path(folder, "runs"))
                 pace = (wanted - played) / max(time.perf_counter() - begun, 1e-6)
                 played = wanted
                 self.show(result)
                 self.stop.check()
-                wanted = min(runs, played + max(played // 2, int(pace * _SECONDS), 1))
+                wanted = min(runs, played + max(played // 2, int(pace * _PARTIAL_EVERY), 1))
 
     def show(self, result: Result) -> None:
         """Draw a partial result and make it the latest one."""
-        self.picture = drawn(result, "svg", band=self.band, bounds=self.bounds)
+        self.picture = draw_regret(result, "svg", band=self.band, bounds=self.bounds)
         self.result = result
 
     @property
@@ -118,9 +123,9 @@ class Work:
                 patience = 0.0  # nothing is on disk yet
                 self.being_compiled = policy
                 if ready:
-                    some = tuple(each for each in self.simulation.policies if each in ready)
-                    part = replace(self.simulation, policies=some)
-                    self.show(_simulated(part, _FIRST_RUNS, lambda *shares: self.stop.check()))
+                    names = tuple(name for name in self.simulation.policies if name in ready)
+                    part = replace(self.simulation, policies=names)
+                    self.show(_simulate(part, _FIRST_RUNS, lambda *shares: self.stop.check()))
                 while compiler.is_alive():
                     self.stop.check()
                     compiler.join(0.1)
@@ -128,18 +133,24 @@ class Work:
             ready.append(policy)
 
 
-def _simulated(
+def _simulate(
     simulation: Simulation, runs: int, progress: Progress, out: Path | None = None
 ) -> Result:
+    """Play the first runs of a simulation, except those that the folder ``out`` has."""
     spec = replace(simulation.spec, runs=min(runs, simulation.spec.runs))
     policies = named_policies(simulation.policies, spec.horizon)
     return simulate_spec(simulation.problem, policies, spec, out=out, progress=progress)
 
 
-def drawn(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
+def draw_regret(result: Result, kind: str, *, band: str, bounds: bool) -> bytes:
     """Return the library's figure of a result, as "png" or "svg"."""
+    return draw(lambda: regret_figure(result, band=band, bounds=bounds), kind)
+
+
+def draw(figure: Callable[[], Figure], kind: str) -> bytes:
+    """Return the figure that a function makes, as "png" or "svg"."""
     with _drawing:
-        return render(regret_figure(result, band=band, bounds=bounds), kind)
+        return render(figure(), kind)
 
 
 def as_csv(result: Result) -> bytes:
@@ -155,21 +166,25 @@ def python_lines(simulation: Simulation, *, band: str, bounds: bool) -> str:
         source, remark = problem.name, ""
     power = len(str(spec.horizon)) - 1
     horizon = f"10**{power}" if spec.horizon == 10**power else str(spec.horizon)
-    usual = RunSpec().settings
-    asked = [
+    defaults = RunSpec().settings
+    arguments = [
         f"{list(simulation.policies)!r}",
         f"truth={spec.truth!r}",
         f"horizon={horizon}",
         f"runs={spec.runs}",
         f"seed={spec.seed}",
-        *(f"{name}={value!r}" for name, value in spec.settings.items() if value != usual.get(name)),
+        *(
+            f"{name}={value!r}"
+            for name, value in spec.settings.items()
+            if value != defaults.get(name)
+        ),
     ]
     drawing = f"band={band!r}{', bounds=True' if bounds else ''}"
     return f"""\
 import fpbandits as fpb
 
 problem = fpb.load_problem({source!r}){remark}
-result = fpb.simulate(problem, {", ".join(asked)})
+result = fpb.simulate(problem, {", ".join(arguments)})
 print(result)
 result.plot('regret.svg', {drawing})
 result.to_csv('regret.csv')"""

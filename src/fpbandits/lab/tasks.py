@@ -31,12 +31,13 @@ class Stop(threading.Event):
 
 
 _events: WeakSet[Stop] = WeakSet()
+"""All events that were made and are still in use."""
 
 
 def stop_all() -> None:
     """Tell all work to stop."""
-    for stop in list(_events):
-        stop.set()
+    for event in list(_events):
+        event.set()
 
 
 def leave(seconds: float, code: int) -> None:

@@ -11,7 +11,7 @@ from nicegui import events, run, ui
 from fpbandits.core.checks import amount, printable, whole_number
 from fpbandits.core.markup import html_table
 from fpbandits.errors import ConflictError, Error
-from fpbandits.lab.heat import svg_text
+from fpbandits.lab.heat import LETTER, svg_text
 from fpbandits.lab.parts import Notice, button, number_of, offer, table, tools
 from fpbandits.lab.precompile import STARTERS
 from fpbandits.lab.run import MOST_STEPS, Run, describe
@@ -20,9 +20,23 @@ from fpbandits.policies import POLICIES
 from fpbandits.report.figures import PALETTE
 
 _MOST_ROWS = 30
+"""Rows of a table, and arms in the picture of the last plays."""
+
 _MOST_BUTTONS = 12
+"""With more arms than this, there is a list instead of a button for each."""
+
 _MOST_STEPS_SHOWN = 8
-_WIDTH, _HEIGHT = 5, 16
+"""Plays in the table of the last plays."""
+
+_WIDTH = 5
+"""The width of a play in the picture, in pixels."""
+
+_HEIGHT = 16
+"""The height of an arm's row in the picture, in pixels."""
+
+_LONGEST_NAME = 16
+"""Letters of an arm's name that the picture shows."""
+
 _SPEEDS = {1: "1 play per second", 5: "5 plays per second", 50: "50 plays per second"}
 
 
@@ -32,7 +46,7 @@ class WatchPart:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._run: Run | None = None
-        self._busy = False
+        self._busy = False  # whether plays are under way
         with tools():
             self._policy = ui.select(list(POLICIES), value=STARTERS[0], label="policy")
             self._truth = ui.select([], label="truth", with_input=True)
@@ -61,6 +75,7 @@ class WatchPart:
         self._show_problem()
 
     def _show_problem(self) -> None:
+        """Offer the truths and arms of the present problem, and drop the run."""
         problem = self._session.problem
         offer(self._truth, problem.models, problem.truth or problem.models[0])
         self._forget()
@@ -98,33 +113,34 @@ class WatchPart:
                 seed = whole_number("the seed", number_of(self._seed.value))
                 policy, truth = str(self._policy.value), str(self._truth.value)
                 self._run = await run.io_bound(Run, self._session.problem, policy, truth, seed)
-            now = self._run
-            if now is None:  # the lab is shutting down
+            current = self._run
+            if current is None:  # the lab is shutting down
                 return
-            await run.io_bound(lambda: [now.play(arm) for _ in range(plays)])
-            words = await run.io_bound(describe, now)
-            if now is self._run and words is not None:
-                self._show(now, words)
+            await run.io_bound(lambda: [current.play(arm) for _ in range(plays)])
+            words = await run.io_bound(describe, current)
+            if current is self._run and words is not None:
+                self._show(current, words)
         except Error as error:
             self._halt()
             self._notice.warn(str(error))
         finally:
             self._busy = False
 
-    def _show(self, now: Run, words: str) -> None:
-        lost = f"regret so far {amount(now.regret)} (units of rewards)"
-        where = f" in {now.context}" if now.context is not None else ""
-        self._notice.say(
-            f"t = {now.t:,} plays; {lost}. Next the policy would play {now.suggestion.arm}{where}."
-        )
+    def _show(self, current: Run, words: str) -> None:
+        """Show a run; ``words`` say which models are left."""
+        lost = f"regret so far {amount(current.regret)} (units of rewards)"
+        where = f" in {current.context}" if current.context is not None else ""
+        suggestion = f"Next the policy would play {current.suggestion.arm}{where}."
+        self._notice.say(f"t = {current.t:,} plays; {lost}. {suggestion}")
         self._next.text = words
-        self._roll.content = roll(now)
-        self._models.content = models_table(now)
-        self._counts.content = counts_table(now)
-        self._why.content = now.why._repr_html_()
-        self._steps.content = steps_table(now)
+        self._roll.content = plays_picture(current)
+        self._models.content = models_table(current)
+        self._counts.content = counts_table(current)
+        self._why.content = current.why._repr_html_()
+        self._steps.content = steps_table(current)
 
     async def _toggle(self) -> None:
+        """Let the policy play by itself, or stop that."""
         if self._timer.active:
             self._halt()
         else:
@@ -136,25 +152,29 @@ class WatchPart:
         self._go.text = "Go on by itself"
 
     def _set_speed(self, event: events.ValueChangeEventArguments[int | None]) -> None:
-        # At most ten updates per second: beyond that, several plays per update.
+        # At most ten updates per second: at a higher speed, several plays per update.
         speed = int(event.value or 5)
         self._timer.interval = max(0.1, 1 / speed)
         self._timer.callback = partial(self._play, max(1, speed // 10))
 
 
-def roll(now: Run) -> str:
+def plays_picture(current: Run) -> str:
     """Return a picture of the last plays: a row per arm, a mark per play, framed if yours."""
-    played = {step.arm for step in now.steps}
-    arms = [arm for arm in now.problem.arms if arm in played or len(now.problem.arms) <= _MOST_ROWS]
+    played = {step.arm for step in current.steps}
+    arms = [
+        arm
+        for arm in current.problem.arms
+        if arm in played or len(current.problem.arms) <= _MOST_ROWS
+    ]
     rows = {arm: row for row, arm in enumerate(arms[:_MOST_ROWS])}
     width, height = _WIDTH * MOST_STEPS, _HEIGHT * len(rows)
     parts = [
         f'<line x1="0" x2="{width}" y1="{_HEIGHT * (row + 1)}" y2="{_HEIGHT * (row + 1)}"/>'
         f'<text x="-6" y="{_HEIGHT * (row + 0.75):.0f}" text-anchor="end">'
-        f"{svg_text(name, 16)}</text>"
+        f"{svg_text(name, _LONGEST_NAME)}</text>"
         for name, row in rows.items()
     ]
-    for index, step in enumerate(now.steps):
+    for index, step in enumerate(current.steps):
         row = rows.get(step.arm)
         if row is not None:
             colour = PALETTE[row % (len(PALETTE) - 1)]
@@ -163,26 +183,26 @@ def roll(now: Run) -> str:
                 f'<rect x="{_WIDTH * index}" y="{_HEIGHT * row + 2}" width="{_WIDTH - 1}" '
                 f'height="{_HEIGHT - 4}" fill="{colour}"{kind}/>'
             )
-    left = 7.2 * min(16, max(map(len, rows), default=0)) + 10
+    left = LETTER * min(_LONGEST_NAME, max(map(len, rows), default=0)) + 10
     return (
         f'<svg class="heat" viewBox="{-left:.0f} 0 {left + width:.0f} {height}" role="img">'
-        f"<title>arms played, the last {len(now.steps):,} plays</title>"
+        f"<title>arms played, the last {len(current.steps):,} plays</title>"
         f"{''.join(parts)}</svg>"
     )
 
 
-def models_table(now: Run) -> str:
+def models_table(current: Run) -> str:
     """Return the models by posterior, the likeliest first, and their margins while plausible."""
-    plausible = now.agent.plausible()
+    plausible = current.agent.plausible()
     try:
-        posterior = now.agent.posterior()
+        posterior = current.agent.posterior()
     except ConflictError:  # no model allows what was seen
-        posterior = dict.fromkeys(now.problem.models, 0.0)
+        posterior = dict.fromkeys(current.problem.models, 0.0)
     rows = []
     for model in sorted(posterior, key=lambda model: -posterior[model])[:_MOST_ROWS]:
         margin = plausible.get(model)
         text = "ruled out" if margin is None else f"{margin:.3g}" if margin < math.inf else "∞"
-        truth = " (the truth)" if model == now.truth else ""
+        truth = " (the truth)" if model == current.truth else ""
         rows.append(
             f"<tr><td>{escape(printable(model))}{truth}</td>"
             f"<td class='number'>{posterior[model]:.3g}</td><td>"
@@ -199,9 +219,11 @@ def models_table(now: Run) -> str:
     )
 
 
-def counts_table(now: Run) -> str:
+def counts_table(current: Run) -> str:
     """Return the plays and the mean reward of each arm."""
-    pairs = list(zip(now.problem.pair_names, now.plays.tolist(), now.sums.tolist(), strict=True))
+    pairs = list(
+        zip(current.problem.pair_names, current.plays.tolist(), current.sums.tolist(), strict=True)
+    )
     left_out = len(pairs) - _MOST_ROWS
     if left_out > 0:
         pairs.sort(key=lambda pair: -pair[1])
@@ -214,14 +236,14 @@ def counts_table(now: Run) -> str:
     return html_table("Arms played", head, rows, below=below)
 
 
-def steps_table(now: Run) -> str:
+def steps_table(current: Run) -> str:
     """Return the last plays, the newest first."""
     head, rows = ["t", "context", "arm", "reward", "who decided"], []
-    for step in list(now.steps)[: -_MOST_STEPS_SHOWN - 1 : -1]:
+    for step in list(current.steps)[: -_MOST_STEPS_SHOWN - 1 : -1]:
         yours = f"you; the policy would have played {step.suggested}"
         who = yours if step.is_yours else "the policy"
         rows.append([f"{step.t:,}", step.context or "", step.arm, f"{step.reward:.4g}", who])
-    if not now.problem.contexts:
+    if not current.problem.contexts:
         for line in (head, *rows):
             del line[1]
     return html_table("The last plays", head, rows, text_columns=len(head))

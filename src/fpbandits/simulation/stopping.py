@@ -8,7 +8,7 @@ them. Runs are played step by step, by a compiled loop of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -96,8 +96,14 @@ def _check(cell: Cell) -> None:
         raise InputError(f"{policy} is in ordinary Python, and stop plays compiled policies alone")
 
 
-def play_until_verdict(cell: Cell, runs: int, error: float, workers: int | None = None) -> Stopped:
-    """Play runs of a cell up to their verdicts."""
+def play_until_verdict(
+    cell: Cell,
+    runs: int,
+    error: float,
+    workers: int | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> Stopped:
+    """Play runs of a cell up to their verdicts; ``progress`` hears which share has ended."""
     problem, seed, horizon = cell.problem, cell.spec.seed, cell.spec.horizon
     models, pairs = len(problem.models), problem.pairs
     costs = problem.rewards.costs()
@@ -114,6 +120,7 @@ def play_until_verdict(cell: Cell, runs: int, error: float, workers: int | None 
     apart = len(upto) > 1 and cell.policy.contexts is Contexts.APART
     rows = truths(problem, cell.truth, seed, range(runs))
     pulls, named = np.zeros((runs, pairs), np.int64), np.full((runs, len(upto)), -1, np.int64)
+    plans = np.zeros(runs, np.int64)
 
     def one(run: int) -> int:
         laws = cell.laws
@@ -121,7 +128,7 @@ def play_until_verdict(cell: Cell, runs: int, error: float, workers: int | None 
             laws = laws.reordered(rows[run : run + 1], np.arange(pairs))
         own, policy, state = cell.ready, cell.policy, cell.policy.new_state(problem)
         policy.renew(own.workspace)
-        plans: int = _play(
+        count: int = _play(
             own.prepared,
             state,
             law_of(laws),
@@ -141,10 +148,13 @@ def play_until_verdict(cell: Cell, runs: int, error: float, workers: int | None 
             named[run],
         )
         pulls[run] = state.plays
-        return plans
+        return count
 
     with ThreadPoolExecutor(workers) as executor:
-        return Stopped(pulls, np.array(list(executor.map(one, range(runs))), np.int64), named)
+        for run, count in enumerate(executor.map(one, range(runs))):
+            plans[run] = count
+            progress((run + 1) / runs)
+    return Stopped(pulls, plans, named)
 
 
 def _is_wrong(named: Counts, gaps: Floats) -> Bools:
