@@ -186,6 +186,7 @@ def _collected(
     """Turn chunks of columns into numbers."""
     labels = {role: Labels(role) for role in _LABELS if role in roles}
     reward, time, flags = Reals("reward"), Times("time"), Flags("control")
+    columns: dict[str, Labels | Reals | Flags]
     columns = {**labels, "reward": reward, "time": time, "control": flags}
     extra = {name: Reals(name) for name in numbers}
     readers = [*(columns[role] for role in roles), *extra.values()]
