@@ -15,7 +15,7 @@ from fpbandits import FPUCB, UCB1, Agent, Frugal, Policy, Problem, load_problem,
 from fpbandits.core.streams import run_stream
 from fpbandits.engine import ready as module
 from fpbandits.engine.compilations import IN_BACKGROUND
-from fpbandits.engine.compiling import kept_code
+from fpbandits.engine.compiling import load_code
 from fpbandits.engine.ready import ready, refusal
 from fpbandits.policies import BPR, POLICIES, parse_policy
 
@@ -144,7 +144,7 @@ def test_machine_code_takes_over_without_a_difference(
     background: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looked for first, and compiled later: agents do not notice either."""
-    monkeypatch.setattr(module, "kept_code", lambda function, arguments: None)
+    monkeypatch.setattr(module, "load_code", lambda function, arguments: None)
     in_python = asked(other(50), 200)
     assert background == []
     monkeypatch.setattr(module, "LOAD_AFTER", -1.0)
@@ -154,7 +154,7 @@ def test_machine_code_takes_over_without_a_difference(
     assert background == ["_load", "_compile"]
     assert ready(Frugal(), other(50))._machine_code is not None
     _forget()
-    monkeypatch.setattr(module, "kept_code", kept_code)
+    monkeypatch.setattr(module, "load_code", load_code)
     assert asked(other(50), 200) == in_python
     assert background == ["_load", "_compile", "_load"]
 

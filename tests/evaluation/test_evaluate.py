@@ -263,3 +263,31 @@ def test_a_column_of_eligible_arms() -> None:
         assert abs(estimate.value - np.mean(earned)) < 5 * error
     with pytest.raises(fpb.InputError, match="ossb cannot decide among some of the arms"):
         fpb.evaluate(columns, problem, "ossb", uniform=True, **naming)
+
+
+def test_rows_of_control_units_are_left_out_and_it_says_so() -> None:
+    log = drawn(0)
+    of_control = np.array(log["user"]) % 10 == 0
+    for flags in (of_control, [str(each) for each in of_control]):
+        found = fpb.evaluate({**log, "control": flags}, PROBLEM, uniform=True, **ROLES)
+        assert (found.units, found.events) == (360, 5400)
+        assert found.warnings == ("600 rows of control units left out: their arm was not drawn",)
+    every = {**log, "control": np.ones(6000, bool)}
+    with pytest.raises(InputError, match="all units are control units: expected a row per reward"):
+        fpb.evaluate(every, PROBLEM, uniform=True, **ROLES)
+
+
+@pytest.mark.parametrize("values", [[0, 1], ["yes", "no"], ["true", ""], [True, None]])
+def test_another_column_named_control_is_not_looked_at(values: list[Any]) -> None:
+    """An exported log has true or false in every row."""
+    log = {**drawn(0), "control": np.resize(np.array(values, object), 6000)}
+    found = fpb.evaluate(log, PROBLEM, uniform=True, **ROLES)
+    assert (found.units, found.events, found.warnings) == (400, 6000, ())
+
+
+def test_a_column_named_control_may_have_a_role() -> None:
+    log = drawn(0, skewed=True)
+    log["control"] = log.pop("p")
+    assert fpb.evaluate(log, PROBLEM, propensity="control", **ROLES).events == 6000
+    log["reward"] = log.pop("control")
+    assert fpb.evaluate(log, PROBLEM, propensity="reward", **ROLES).events == 6000

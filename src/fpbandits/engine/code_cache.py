@@ -1,9 +1,10 @@
-"""Machine code on disk: kept where there is room, trusted only if it is what was written.
+"""Machine code on disk, trusted only if it is what was written.
 
-A file of machine code is known by the text of all that may have gone into it: Numba's own key is
-the text of the outermost function, so that a change to a policy's file would go unnoticed and the
-old rule be run. It also holds its key and a digest. Damaged code would crash the process or, worse,
-play on; and of two processes that write at once, one may leave its code under the other's key.
+The key of a file of machine code includes a digest of all sources that may have gone into it.
+Numba's own key covers the outermost function alone: a change to a policy's file would go unnoticed,
+and the old rule would be run. The file also holds its key and a digest of the code. Damaged code
+would crash the process or, worse, play on; and of two processes that write at once, one may leave
+its code under the other's key.
 
 Whatever cannot be read, or is not what was asked for, is compiled again.
 """
@@ -22,11 +23,10 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.serialize import dumps
 
 Numba = Any
-"""What is Numba's own, which has no types."""
+"""An object of Numba's, which has no type annotations."""
 
 PACKAGE = "fpbandits."
 """How the names of the package's own modules begin."""
-
 
 NOT_OF_A_RUN = frozenset(
     [
@@ -63,12 +63,13 @@ def digest_of(files: Iterable[Path]) -> str:
 
 
 SOURCES = digest_of(sources())
+"""The digest of all sources that may decide what a run will be."""
 
 
 def is_foreign(kind: Numba) -> bool:
     """Tell whether a type, or part of it, is defined outside the package."""
-    made_by = getattr(kind, "instance_class", None)
-    if made_by is not None and not made_by.__module__.startswith(PACKAGE):
+    named_tuple = getattr(kind, "instance_class", None)
+    if named_tuple is not None and not named_tuple.__module__.startswith(PACKAGE):
         return True
     return any(map(is_foreign, getattr(kind, "types", ())))
 
@@ -84,8 +85,8 @@ def code_cache(function: Numba) -> Numba:
 class _Cache(FunctionCache):
     """Machine code on disk, of the package's own rules.
 
-    Of rules from elsewhere nothing is kept: their types cannot be read back by whoever lacks their
-    module, and what they call cannot be told by the compiler's own keys.
+    Machine code of rules from elsewhere is not kept: a process that lacks their module could not
+    read their types back, and the key does not see what these rules call.
     """
 
     def __init__(self, function: Numba) -> None:
@@ -98,6 +99,7 @@ class _Cache(FunctionCache):
         return numba_cache._index_key(sig, codegen), SOURCES
 
     def load_overload(self, sig: Numba, target_context: Numba) -> Numba:
+        """Return the machine code for a signature; None if none is kept that can be trusted."""
         numba_cache: Numba = super()
         with suppress(Exception):  # whatever a damaged file may raise
             if not any(map(is_foreign, sig)):
@@ -105,6 +107,7 @@ class _Cache(FunctionCache):
         return None
 
     def save_overload(self, sig: Numba, data: Numba) -> None:
+        """Write the machine code for a signature, if the disk takes it."""
         numba_cache: Numba = super()
         if any(map(is_foreign, sig)):
             return
@@ -126,25 +129,28 @@ class _Sealed:
         self.flush = self._files.flush
 
     def save(self, key: Numba, data: Numba) -> None:
-        text = dumps((key, data))
-        self._files.save(key, (hashlib.sha256(text).digest(), text))
+        """Write machine code, with its key and a digest of both."""
+        packed = dumps((key, data))
+        self._files.save(key, (hashlib.sha256(packed).digest(), packed))
 
     def load(self, key: Numba) -> Numba:
-        digest, text = self._files.load(key) or (None, b"")
-        if hashlib.sha256(text).digest() != digest:
+        """Return the machine code under a key; None if there is none, or it is not what it was."""
+        digest, packed = self._files.load(key) or (None, b"")
+        if hashlib.sha256(packed).digest() != digest:
             return None
-        found, data = pickle.loads(text)
-        return data if found == key else None
+        saved_key, data = pickle.loads(packed)
+        return data if saved_key == key else None
 
 
 class _Nowhere(NullCache):
-    """No room for machine code: say so before the first wait for the compiler, once per process."""
+    """No folder for machine code: warn before the first wait for the compiler, once per process."""
 
-    told = False
+    has_warned = False
 
     def load_overload(self, sig: Numba, target_context: Numba) -> None:
-        if not _Nowhere.told and not any(map(is_foreign, sig)):
-            _Nowhere.told = True
+        """Return None, for nothing is kept; and warn, if that was not done yet."""
+        if not _Nowhere.has_warned and not any(map(is_foreign, sig)):
+            _Nowhere.has_warned = True
             warnings.warn(
                 "policies are compiled again in every process, for seconds, since neither the "
                 "package's folder nor the home directory can be written: set NUMBA_CACHE_DIR to a "

@@ -1,8 +1,8 @@
-"""Who is told that rules are being compiled, which takes seconds.
+"""Says that rules are being compiled, which takes seconds.
 
-Those who show progress listen with `compilations`. Where nobody does, as in a script or a pipe, a
-line goes to the log once someone has waited for `PATIENCE` seconds. By default Python prints such
-lines on standard error.
+Code that shows progress listens with `compilations`. Where none does, as in a script or a pipe, a
+line is logged once a compilation has taken `PATIENCE` seconds. By default Python prints such lines
+on standard error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.core.event import Listener, register, unregister
 from fpbandits.engine.code_cache import Numba
 
 PATIENCE = 2.0
-"""Seconds of compiling after which whoever waits is told."""
+"""Seconds of compiling after which a line is logged."""
 
 IN_BACKGROUND = "fpbandits compiles"
 """The name of threads that compile while nobody waits."""
@@ -27,7 +27,7 @@ _logger = logging.getLogger("fpbandits")
 
 @contextmanager
 def compilations(tell: Callable[[int], None]) -> Iterator[None]:
-    """Tell +1 when a compilation begins and -1 when it ends, in whichever thread."""
+    """Call ``tell`` with +1 when a compilation begins and with -1 when it ends, in any thread."""
     listener = _Listener(tell)
     register("numba:compile", listener)
     _announcer.listeners += 1
@@ -39,6 +39,8 @@ def compilations(tell: Callable[[int], None]) -> Iterator[None]:
 
 
 class _Listener(Listener):
+    """Calls a function when a compilation begins or ends."""
+
     def __init__(self, tell: Callable[[int], None]) -> None:
         self._tell = tell
 
@@ -57,6 +59,7 @@ class _Announcer(Listener):
         self._timers: dict[object, Timer] = {}
 
     def on_start(self, event: Numba) -> None:
+        """Start a timer for a loop that someone waits for."""
         function = event.data["dispatcher"]
         if current_thread().name == IN_BACKGROUND or not getattr(function, "is_announced", False):
             return
@@ -65,6 +68,7 @@ class _Announcer(Listener):
         timer.start()
 
     def on_end(self, event: Numba) -> None:
+        """Stop the loop's timer."""
         timer = self._timers.pop(event.data["dispatcher"], None)
         if timer is not None:
             timer.cancel()

@@ -80,21 +80,21 @@ class _HelperLibrary(_Library):
     """Code that is linked into its callers, and never run on its own."""
 
     def finalize(self) -> None:
-        """Link the callees, and leave optimising to whoever links this."""
+        """Link the callees, and leave optimising to the library that links this one."""
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return an address that is noted and never called."""
+        """Return an address that Numba stores and never calls."""
         library: Numba = self
         library._ensure_finalized()
         return 1
 
     @property
     def codegen(self) -> Numba:
-        """Whatever is told the address of an environment: there is none."""
+        """The object whose `set_env` Numba calls: this one, which has no environment to set."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
@@ -130,6 +130,7 @@ class _HelperCompiler(_LoopCompiler):
 
 
 _numbers = itertools.count()
+"""Numbers that make names of libraries and types unique."""
 
 HELPER: Numba = {**COMPILED, "no_cpython_wrapper": True, "pipeline_class": _HelperCompiler}
 """How rules, and what they call, are compiled: into their caller."""
@@ -171,8 +172,8 @@ def _unbox_generator(kind: Numba, generator: Numba, c: Numba) -> Numba:
 def _unbox_bits(bits: Numba, c: Numba) -> Numba:
     """Take what draws a Generator's bits into compiled code, by the address that C code gets.
 
-    Numba asks for the same by way of ctypes, which takes longer than most plans. There stand the
-    state and the functions that draw from it, as NumPy's C API has them: ``bitgen_t``.
+    Numba asks for the same by way of ctypes, which takes longer than most plans. At the address is
+    a ``bitgen_t`` of NumPy's C API: the state, and the functions that draw from it.
     """
     pointer = cgutils.voidptr_t
     capsule = c.pyapi.object_getattr_string(bits, "capsule")
@@ -183,11 +184,11 @@ def _unbox_bits(bits: Numba, c: Numba) -> Numba:
     c.pyapi.decref(capsule)
     word = c.context.get_value_type(types.uintp)
     fields = c.builder.bitcast(address, word.as_pointer())
-    found = [c.builder.load(cgutils.gep(c.builder, fields, place)) for place in range(4)]
+    words = [c.builder.load(cgutils.gep(c.builder, fields, index)) for index in range(4)]
     native = cgutils.create_struct_proxy(_BITS)(c.context, c.builder)
     native.parent, native.bit_generator = bits, c.builder.ptrtoint(address, word)
-    native.state_address = native.state = found[0]
-    native.fnptr_next_uint64, native.fnptr_next_uint32, native.fnptr_next_double = found[1:]
+    native.state_address = native.state = words[0]
+    native.fnptr_next_uint64, native.fnptr_next_uint32, native.fnptr_next_double = words[1:]
     return native._getvalue()
 
 
@@ -203,17 +204,17 @@ def compiled(function: Function) -> Function:
 
 
 _policies: dict[type, type[Policy]] = {}
-"""Whose rule is played, by the type of what it prepared."""
+"""The policy whose rules are played, by the type of what it prepared."""
 
 
-def found_by_type(rule: Callable[..., Any]) -> None:
-    """Let compiled code that calls `Policy.plan`, say, find the rule of the policy at hand."""
+def dispatch_by_type(rule: Callable[..., Any]) -> None:
+    """Let compiled code that calls `Policy.plan`, say, find a rule by the type of ``prepared``."""
     for foreign, options in ((False, HELPER), (True, _ALLOCATING)):
-        _found_by_type(rule, foreign, options)
+        _dispatch_by_type(rule, foreign, options)
 
 
-def _found_by_type(rule: Callable[..., Any], foreign: bool, options: Numba) -> None:
-    """Do so for policies of the package, or for those from elsewhere."""
+def _dispatch_by_type(rule: Callable[..., Any], foreign: bool, options: Numba) -> None:
+    """Do so for policies of the package, or for those from elsewhere (``foreign``)."""
 
     # Strictness would compare annotations too.
     @overload(rule, strict=False, jit_options=options)
@@ -221,8 +222,8 @@ def _found_by_type(rule: Callable[..., Any], foreign: bool, options: Numba) -> N
         policy = _policies.get(getattr(prepared, "instance_class", type(None)))
         if policy is None or is_foreign(prepared) is not foreign:
             return None
-        found: Callable[..., Any] = getattr(policy, rule.__name__)
-        return found
+        policy_rule: Callable[..., Any] = getattr(policy, rule.__name__)
+        return policy_rule
 
 
 def prepare(policy: Policy, problem: Problem) -> Prepared:
@@ -237,34 +238,34 @@ def prepare(policy: Policy, problem: Problem) -> Prepared:
             f"{len(problem.contexts)}: frugal, thompson-theta or kl-ucb would do"
         )
     prepared, kind = policy.prepare(problem), type(policy)
-    made: Prepared = type(prepared)
+    tuple_type: Prepared = type(prepared)
     if kind.__module__.startswith(PACKAGE):
-        _policies[made] = kind
+        _policies[tuple_type] = kind
         return prepared
-    if not (isinstance(prepared, tuple) and hasattr(made, "_fields")):
+    if not (isinstance(prepared, tuple) and hasattr(tuple_type, "_fields")):
         raise InputError(
             f"prepare returned {quote(prepared)}: it must be a named tuple", place=(policy.name,)
         )
-    return _own_type(kind, made)(*prepared)
+    return _unique_type(kind, tuple_type)(*prepared)
 
 
 @cache
-def _own_type(kind: type[Policy], made: Prepared) -> Callable[..., Prepared]:
+def _unique_type(kind: type[Policy], tuple_type: Prepared) -> Callable[..., Prepared]:
     """Return a type for what a policy from elsewhere prepares, under a name that no other has.
 
-    The compiler takes named tuples of one name and alike fields for the same type, whoever made
-    them; and a policy that builds on another's rule may prepare just what that one does.
+    The compiler takes named tuples of one name and with the same fields for the same type, whoever
+    made them; and a policy that builds on another's rule may prepare just what that one does.
     """
-    name = f"{kind.__name__}{made.__name__}{next(_numbers)}"
-    own = type(name, (made,), {"__module__": kind.__module__})
-    _policies[own] = kind
-    return own
+    name = f"{kind.__name__}{tuple_type.__name__}{next(_numbers)}"
+    unique = type(name, (tuple_type,), {"__module__": kind.__module__})
+    _policies[unique] = kind
+    return unique
 
 
 def compile_for(policy: Policy, function: Numba, arguments: tuple[object, ...]) -> MachineCode:
     """Return the machine code of a compiled function for arguments of these types.
 
-    Calling it leaves out finding the types, which takes longer than most plans.
+    A call of it does not look at the arguments' types, which takes longer than most plans.
     """
     signature = tuple(map(typeof, arguments))
     try:
@@ -275,26 +276,26 @@ def compile_for(policy: Policy, function: Numba, arguments: tuple[object, ...]) 
     return code
 
 
-def kept_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | None:
+def load_code(function: Numba, arguments: tuple[object, ...]) -> MachineCode | None:
     """Return such machine code if it was compiled before or is kept on disk, else None."""
     signature = tuple(map(typeof, arguments))
     with global_compiler_lock:
-        found = function.overloads.get(signature)
-        if found is None and not isinstance(function._cache, NullCache):
-            found = function._cache.load_overload(signature, function.targetctx)
-            if found is not None:
-                function.add_overload(found)  # the next policy need not read it again
-    return None if found is None else found.entry_point
+        code = function.overloads.get(signature)
+        if code is None and not isinstance(function._cache, NullCache):
+            code = function._cache.load_overload(signature, function.targetctx)
+            if code is not None:
+                function.add_overload(code)  # the next policy need not read it again
+    return None if code is None else code.entry_point
 
 
 def uncompilable(policy: Policy, error: NumbaError) -> InputError:
     """Say in one line that a rule cannot be compiled, why and where: Numba says it in sixty."""
-    told = str(error)
-    reasons = re.findall(r"Error: (?!Failed in)(.+)", told)
-    reasons += re.findall(r">>> (?!plan|holds_for|observe)(.+)", told)
+    message = str(error)
+    reasons = re.findall(r"Error: (?!Failed in)(.+)", message)
+    reasons += re.findall(r">>> (?!plan|holds_for|observe)(.+)", message)
     places = [
         f" ({file}, line {line})"
-        for file, line in re.findall(r'File "(.+)", line (\d+)', told)
+        for file, line in re.findall(r'File "(.+)", line (\d+)', message)
         if "site-packages" not in file and "fpbandits" not in file
     ]
     why, where = [*reasons, "Numba does not know how"][0], [*places, ""][0]

@@ -11,7 +11,7 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.engine.compiling import jitted
 
 Plan = tuple[int, int]
-"""How many arms a cycle has, and how many times over it is played."""
+"""How many arms a cycle has, and how many times it is played."""
 
 Random = np.random.Generator
 """Where random numbers come from."""
@@ -20,19 +20,30 @@ Prepared = Any
 """The named tuple that a policy prepares: each has a type of its own, which its rules name."""
 
 Workspace = Any
-"""The named tuple that a policy works in: likewise. Its ``cycle`` holds the arms of a plan."""
+"""The named tuple that a policy's rules write to: likewise. ``cycle`` holds the arms of a plan."""
 
-CLOCK, ROUNDS, MISFITS, OWN, CONTEXT = range(5)
+# Indices of ``State.counters``.
+CLOCK = 0
+"""The policy's own clock: plays, or episodes."""
+ROUNDS = 1
+"""How many rounds the last plan was for."""
+MISFITS = 2
+"""How many decisions were made while no model fitted."""
+OWN = 3
+"""A counter that each policy uses as it likes."""
+CONTEXT = 4
+"""The context that the next plan is for."""
 COUNTERS = 5
-"""The counters of a state: the policy's own clock (plays, or episodes), how many rounds its last
-plan was for, for how many decisions no model fitted, one that each policy uses as it likes, and the
-context that the next plan is for."""
+"""How many counters there are."""
 
-BOUND, CHANCES = range(2)
-"""What a leap of Thompson sampling has drawn for the next plan: below what bound others stayed, and
-from here on each arm's chance of not having done so."""
+# Indices of ``State.drawn``: what a leap of Thompson sampling has drawn for the next plan.
+BOUND = 0
+"""The bound that the samples of all other arms stayed below."""
+CHANCES = 1
+"""From here on, each arm's chance that its sample did not."""
 
-NO_STATISTICS, NOTHING = np.zeros((0, 0)), np.zeros(0)
+NO_STATISTICS = np.zeros((0, 0))
+NOTHING = np.zeros(0)
 
 
 class State(NamedTuple):
@@ -48,7 +59,7 @@ class State(NamedTuple):
     counters
         `CLOCK`, `ROUNDS`, `MISFITS`, `OWN` and `CONTEXT`.
     drawn
-        `BOUND` and `CHANCES`; empty live, where nothing leaps.
+        `BOUND` and `CHANCES`; empty in an agent, where nothing leaps.
     statistics
         What else the reward family keeps of each arm's rewards, [arm, k]; see
         `fpbandits.families.base`. The caller adds to it; a policy only reads it.
@@ -68,10 +79,10 @@ class Envelope(NamedTuple):
     """How far the rewards of a stretch of plays can stray.
 
     After j ≤ m more plays of an arm of true mean p, its new rewards add up to some x with
-    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, but with probability 2·exp(−2·spread) by
-    Hoeffding's maximal inequality; and to one in [0, j] if rewards are ``bounded``. An infinite
-    spread leaves the worst case alone. Of the family's statistics each has such an interval around
-    j times what is ``expected`` of it, [arm, k].
+    |x − jp| ≤ √(m·``spread``) for all j ≤ m at once, except with probability 2·exp(−2·spread), by
+    Hoeffding's maximal inequality; if rewards are ``bounded``, x is also in [0, j]. With an
+    infinite spread only the latter holds: the worst case. Each of the family's statistics has such
+    an interval around j times its ``expected`` value, [arm, k].
     """
 
     means: Floats
@@ -81,19 +92,19 @@ class Envelope(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What a plan may look at beyond what was seen: which plays it is for.
+    """What a plan may look at besides the state: which plays it is for.
 
     Attributes
     ----------
     envelope
         Which rewards may come. None: nothing is sure, and a plan is for one round.
     plays
-        For how many plays the plan may be.
+        How many plays the plan may be for.
     made
         How many decisions were made before, whether or not their rewards count by now.
     pending
-        Of each arm, how many of these have a reward that neither counts nor was forgotten. None:
-        all count.
+        How many of these, of each arm, have a reward that neither counts nor was forgotten. None
+        stands for zero everywhere.
     """
 
     envelope: Envelope | None
@@ -126,9 +137,9 @@ def in_context(state: State, context: int, arms: int) -> State:
 
 
 def of_arms(state: State, arms: Sequence[int]) -> State:
-    """Return the state of some arms alone; counters and what is extra are those of all."""
-    some = list(arms)
-    plays, sums, statistics = state.plays[some], state.sums[some], state.statistics[some]
+    """Return the state of these arms alone; counters and what is extra are those of all."""
+    rows = list(arms)
+    plays, sums, statistics = state.plays[rows], state.sums[rows], state.statistics[rows]
     return State(plays, sums, state.counters, state.drawn, statistics, state.extra)
 
 

@@ -1,8 +1,8 @@
 """What is sure about a stretch of plays: how far rewards can stray, and for how long a plan holds.
 
-A leap is many rounds of one cycle at once. It is right if no rewards that may come within it could
-have changed a decision; the *envelope* says which rewards may come. Its corners are what every
-stability check looks at.
+A leap plays many rounds of one cycle at once. It is right if no rewards that may come within it
+could have changed a decision; the *envelope* says which rewards may come. Every stability check
+looks at the corners of the envelope.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _holds_for = Policy.holds_for
 def certain_rounds(
     prepared: Prepared, state: State, workspace: Workspace, ahead: Ahead, length: int = 1
 ) -> int:
-    """Return for how many rounds a plan of so many arms is sure to hold, within a third or so."""
+    """Return for how many rounds a plan of ``length`` arms is sure to hold, or up to 1/3 fewer."""
     return _certain_rounds(prepared, state, workspace, ahead.envelope, ahead.plays // length)
 
 
@@ -30,9 +30,9 @@ def _certain_rounds(
 ) -> int:
     """Return how many of at most ``most`` rounds are certain.
 
-    Where there is no envelope, the check is not even compiled. Certain for m rounds is certain for
-    fewer: so double or halve from a guess, the rounds of the last plan, and halve the interval that
-    remains once. More checks would cost more than longer leaps save.
+    Where there is no envelope, the check is not even compiled. What is certain for m rounds is
+    certain for fewer: so double or halve from a guess, the rounds of the last plan, and bisect the
+    remaining interval once. More checks would cost more than longer leaps save.
     """
     if envelope is None:
         return 1
@@ -47,7 +47,7 @@ def _certain_rounds(
             rounds = (sure + unsure) // 2
             if rounds == sure:
                 break
-        # Named once: what is compiled here is long, and each name of it would be another copy.
+        # Called in one place only: the check is long, and each call would compile another copy.
         if _holds_for(prepared, state, workspace, envelope, rounds):
             sure = rounds
             rounds = min(2 * rounds, most)
@@ -86,7 +86,7 @@ def corners(
 
 @jitted
 def spare(number: float) -> float:
-    """Return a little for rounding, where a number of this size is compared with others."""
+    """Return an allowance for rounding, for comparing a number of this size with others."""
     return 1e-15 * max(1.0, abs(number))
 
 

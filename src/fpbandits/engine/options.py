@@ -1,4 +1,4 @@
-"""A policy's options, the fields of its class: read from words, checked, written as words."""
+"""A policy's options, the fields of its class: read from text, checked, written as text."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def options(policy: Policy | type[Policy]) -> dict[str, Option]:
 
 
 def expected(kind: type[Policy], name: str) -> str:
-    """Return what an option's value must be, in a word: of the type of its default."""
+    """Return what an option's value must be, in words: its default is of that type."""
     kinds = {str: "TEXT", bool: "true|false", int: "WHOLE NUMBER"}
     return kinds.get(type(options(kind)[name].default), "NUMBER")
 
 
 def read_option(kind: type[Policy], name: str, text: str) -> object:
-    """Return an option's value as it is written: of the type of its default, else a number."""
+    """Return an option's value, read from text: of the type of its default, else a float."""
     match expected(kind, name):
         case "TEXT":
             return unquote(text)
@@ -40,13 +40,13 @@ def read_option(kind: type[Policy], name: str, text: str) -> object:
             return float(text)
 
 
-def written(value: object) -> str:
-    """Return an option's value as a word has it."""
+def option_text(value: object) -> str:
+    """Return an option's value as `read_option` reads it."""
     return escaped(value) if isinstance(value, str) else repr(value)
 
 
 def check_numbers(policy: Policy) -> None:
-    """Check the options that are numbers by default, and make floats of them."""
+    """Check the options whose defaults are numbers, and convert them to floats."""
     for name, option in options(policy).items():
         if isinstance(option.default, str | None):
             continue  # the policy itself checks it

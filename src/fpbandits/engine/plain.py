@@ -49,13 +49,13 @@ class Seen:
         The candidate models.
     t
         In `choose`, how many decisions were made before; in `update`, how many by then, this one
-        included. History that an agent did not decide does not count.
+        included. Decisions that an agent observed and did not make do not count.
     plays, sums, means
-        Of each arm, rewards that count so far: how many, their sum and their mean, in the user's
-        units. The mean of an arm without any is NaN, which ``argmax`` takes for the largest. Not
-        to be written to.
+        Rewards of each arm that count so far: how many, their sum and their mean, in the user's
+        units. The mean of an arm without any is NaN, which ``argmax`` takes for the largest. Do not
+        write to these arrays.
     pending
-        Of each arm, how many decisions have a reward that does not count yet.
+        How many decisions of each arm have a reward that does not count yet.
     memory
         What the policy keeps beyond that; see `PlainPolicy.start`.
     context
@@ -105,7 +105,7 @@ class Seen:
             self._update(arm)
 
     def _update(self, arm: int) -> None:
-        """Take over an arm's sum from the state, into the user's units."""
+        """Recompute an arm's sum and mean from the state, in the user's units."""
         rewards = self.problem.rewards
         plays = self._state.plays[arm]
         total = rewards.zero * plays + rewards.width * self._state.sums[arm]
@@ -132,7 +132,7 @@ class PlainPolicy(Policy):
     eligible = Eligible.MARKED
 
     def __post_init__(self) -> None:
-        """Take options as they are: what they may be is the policy's own business."""
+        """Check nothing: a plain policy checks its options itself."""
 
     @abstractmethod
     def choose(self, seen: Seen, random: Random) -> Any:  # what is no arm is refused
@@ -152,7 +152,7 @@ class PlainPolicy(Policy):
         """Prepare nothing."""
 
 
-# What calls a policy's own methods, and says in one line what went wrong in them.
+# The functions below call a policy's methods, and say in one line what went wrong in them.
 
 
 def start(policy: PlainPolicy, problem: Problem) -> Memory:
@@ -204,6 +204,7 @@ def take_in(policy: PlainPolicy, seen: Seen, arm: int, reward: float) -> None:
 
 
 def _failure(policy: PlainPolicy, where: str, error: Exception) -> Error:
+    """Return an error that says what a policy's method raised, and in which line."""
     if isinstance(error, Error):
         return error
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -4,24 +4,24 @@ A policy *prepares* a problem once: a named tuple of arrays that never changes a
 runs and agents. Its rules are static methods over that tuple and a `State`, what was seen so far:
 
 ``plan(prepared, state, workspace, ahead, random) -> (length, rounds)``
-    fills ``workspace.cycle[:length]`` with the arms to play next, in order, once each, and says how
-    many times over that whole cycle will surely be repeated, whatever rewards come within
+    fills ``workspace.cycle[:length]`` with the arms to play next, in order, once each, and returns
+    how many rounds of that cycle are sure to be played, whatever rewards come within
     ``ahead.envelope``: 1 ≤ rounds ≤ max(1, ahead.plays // length). A single round may be longer
     than ``ahead.plays``. A plan may move the clock and other counters of the state.
 ``holds_for(prepared, state, workspace, envelope, rounds) -> bool``
-    is the stability check behind ``rounds``: whether the plan just made is sure to hold for so
-    many. `fpbandits.engine.envelope.certain_rounds` finds how many that are. A policy that never
-    plans ahead has none.
+    is the stability check behind ``rounds``: whether the plan just made is sure to hold for that
+    many. `fpbandits.engine.envelope.certain_rounds` searches for their number. A policy that never
+    plans ahead has no such check.
 ``observe(prepared, state, arm, plays, total, random)``
     takes in ``plays`` rewards of ``arm`` that add up to ``total``, on [0, 1].
 
 The *workspace* is a named tuple of the policy's own, whose arrays the rules may write to. Nothing
 in it outlives a plan and its check, except caches, which `Policy.renew` clears.
 
-Live use and stepwise simulation ask for one play ahead; live there is no envelope either. Leaping
-simulation gives all the time there is until the next recorded one, and draws the sum of many
-rewards at once. So the rule exists once, and what is simulated is what is deployed. The envelope
-may change for how many rounds a plan is, never which arm is played.
+Agents and stepwise simulation ask for one play ahead, agents without an envelope. Leaping
+simulation asks for all plays until the next recorded time, and draws the sum of many rewards at
+once. So the rule exists once, and what is simulated is what is deployed. The envelope may change
+how many rounds a plan is for, never which arm is played.
 
 Simulation compiles the rules; an agent also runs them as they stand (`fpbandits.engine.ready`).
 So a rule must do the same in both: divide by NumPy's numbers, which may be 0, and not by Python's;
@@ -40,7 +40,7 @@ import numpy as np
 
 from fpbandits.core.arrays import Floats
 from fpbandits.core.renamed import refuse_old_keywords
-from fpbandits.engine.compiling import found_by_type
+from fpbandits.engine.compiling import dispatch_by_type
 from fpbandits.engine.contract import (
     CHANCES,
     CLOCK,
@@ -55,16 +55,16 @@ from fpbandits.engine.contract import (
     Workspace,
     count,
 )
-from fpbandits.engine.options import check_numbers, options, read_option, written
+from fpbandits.engine.options import check_numbers, option_text, options, read_option
 from fpbandits.problem.problem import Problem
 
 
 class Contexts(Enum):
-    """What a policy makes of contexts, if a problem has them.
+    """How a policy treats contexts, if a problem has them.
 
     ``TOGETHER``: it looks at all of them at once, and decides for the one in ``counters[CONTEXT]``.
-    ``APART``: each is a problem of its own, with a state of its own. In both cases a plan's first
-    arm alone is played, since the next context is not known.
+    ``APART``: each is a problem of its own, with a state of its own. In both cases only the first
+    arm of a plan is played, since the next context is not known.
     """
 
     REFUSED = "refused"
@@ -73,7 +73,7 @@ class Contexts(Enum):
 
 
 class Eligible(Enum):
-    """What a policy makes of a decision for which only some arms are eligible.
+    """How a policy treats a decision for which only some arms are eligible.
 
     ``LEFT_OUT``: it decides as if there were no other arms; its state is that of the eligible ones.
     ``MARKED``: it goes on looking at the rewards of all arms, and `Policy.restrict` marks those
@@ -96,7 +96,7 @@ class Reasons(NamedTuple):
     numbers
         By name, a number for each arm in the context at hand; rewards are in the user's units.
     weights
-        How likely the policy holds each model, where that may differ from the posterior.
+        The policy's probability of each model, where that may differ from the posterior.
     """
 
     rule: str
@@ -111,7 +111,7 @@ class Policy(ABC):
     Attributes
     ----------
     name
-        The word for it, on the command line too if it is one of the package's.
+        Its name, on the command line too if it is one of the package's.
     knows, guarantee
         What it must know of the problem, and what is proven of it, in a few words.
     """
@@ -126,11 +126,11 @@ class Policy(ABC):
     randomised: ClassVar[bool] = False
     """Whether it draws random numbers of its own."""
     contexts: ClassVar[Contexts] = Contexts.REFUSED
-    """What it makes of problems with contexts."""
+    """How it treats problems with contexts."""
     eligible: ClassVar[Eligible] = Eligible.REFUSED
-    """What it makes of decisions among some of the arms."""
+    """How it treats decisions among some of the arms."""
 
-    if not TYPE_CHECKING:  # for whom options are the fields
+    if not TYPE_CHECKING:  # type checkers know the options from the fields
 
         def __new__(cls, *_: object, **options: object) -> Self:
             """Name the new option where one of an earlier version is given."""
@@ -143,19 +143,19 @@ class Policy(ABC):
 
     @abstractmethod
     def prepare(self, problem: Problem) -> Prepared:
-        """Make the named tuple of arrays that the rules work on, or say why it cannot be."""
+        """Make the named tuple of arrays that the rules work on, or raise an error."""
 
     def workspace(self, prepared: Prepared, pairs: int) -> Workspace:
-        """Make the named tuple that the rules write to, where there are so many arms or pairs."""
+        """Make the named tuple that the rules write to, for this number of arms or pairs."""
         return CycleOnly(np.zeros(pairs, np.int64))
 
     def renew(self, workspace: Workspace) -> None:  # noqa: B027  # most have nothing to clear
-        """Make a workspace as good as new: earlier plans must not matter, not by a bit."""
+        """Make a workspace as good as new: earlier plans must not change a single bit."""
 
     def restrict(
         self, problem: Problem, prepared: Prepared, context: int, among: Sequence[int]
     ) -> Prepared:
-        """Return what it prepared, for a decision among these arms in a context."""
+        """Return ``prepared`` for a decision among these arms in a context."""
         raise NotImplementedError
 
     @staticmethod
@@ -169,7 +169,7 @@ class Policy(ABC):
     def holds_for(
         prepared: Prepared, state: State, workspace: Workspace, envelope: Envelope, rounds: int
     ) -> bool:
-        """Tell whether the plan just made is sure to hold for so many rounds."""
+        """Tell whether the plan just made is sure to hold for this many rounds."""
         raise NotImplementedError
 
     @staticmethod
@@ -210,26 +210,26 @@ class Policy(ABC):
     def chance(
         self, prepared: Prepared, state: State, workspace: Workspace, arm: int
     ) -> float | None:
-        """Return how likely a randomised policy was to choose ``arm`` in the plan just made.
+        """Return the probability with which the plan just made was to choose ``arm``.
 
-        None for one that cannot tell.
+        None if the policy is not randomised, or cannot tell.
         """
         return None
 
     def reasons(
         self, problem: Problem, prepared: Prepared, state: State, workspace: Workspace
     ) -> Reasons | None:
-        """Return what the plan just made rests on; None for one that says nothing of it."""
+        """Return what the plan just made rests on; None if the policy gives no reasons."""
         return None
 
     @classmethod
     def option(cls, name: str, text: str) -> object:
-        """Return the value of an option as it is written in words."""
+        """Return the value of an option, read from text."""
         return read_option(cls, name, text)
 
     def written(self, name: str) -> str:
-        """Return the value of an option in words, as `option` reads it."""
-        return written(getattr(self, name))
+        """Return the value of an option as text that `option` reads."""
+        return option_text(getattr(self, name))
 
     def __str__(self) -> str:
         """Return the policy's name, and the options that differ from their defaults."""
@@ -242,4 +242,4 @@ class Policy(ABC):
 
 
 for _rule in (Policy.plan, Policy.holds_for, Policy.observe):
-    found_by_type(_rule)
+    dispatch_by_type(_rule)

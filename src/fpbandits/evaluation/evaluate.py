@@ -36,7 +36,7 @@ from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
 _CONTROL = "control"
-"""The column by which an exported log flags units of a control group, which always had one arm."""
+"""The column by which an exported log flags units of a control group, which always get one arm."""
 
 _FEWEST_DECISIONS, _FEWEST_UNITS = 30, 10
 """Below that an interval by units is not worth its name."""
@@ -72,8 +72,9 @@ def evaluate(
     Parameters
     ----------
     log
-        The path of a .csv, .csv.gz, .tsv or .parquet file, or a data frame; see `fit`. Rows in
-        which a column "control" is true, as in the log that a service exports, are left out.
+        The path of a .csv, .csv.gz, .tsv or .parquet file, or a data frame; see `fit`. Where a
+        column "control" holds nothing but true and false, as in a log that a service exports, rows
+        in which it is true are left out, and a warning says how many.
     problem
         The candidate models; or what `load_problem` takes. Fit them to other units than these, or
         the policies that use them look better than they are: a warning says so.
@@ -131,6 +132,8 @@ def evaluate(
         if among is not None and player.policy.eligible is Eligible.REFUSED:
             raise InputError(f"{name} cannot decide among some of the arms: leave it out")
     tell = progress or (lambda *told: None)
+    named_columns = unit, arm, reward, context, time, key, among, propensity
+    flagged = _CONTROL not in named_columns and has_column(log, _CONTROL)
     read = read_log(
         log,
         unit=unit,
@@ -142,7 +145,7 @@ def evaluate(
         among=among,
         missing=missing,
         numbers=() if propensity is None else (propensity,),
-        without=_CONTROL if has_column(log, _CONTROL) else None,
+        control=_CONTROL if flagged else None,
         arms=problem.arms,
         contexts=problem.contexts,
         progress=tell,
@@ -204,6 +207,9 @@ def evaluate(
 def _about_log(log: Log, problem: Problem) -> list[str]:
     """Say what to mind about the log: rows that were left out, units that the models know."""
     said = [f"{counted(log.dropped, 'row')} left out: something is missing"] if log.dropped else []
+    if log.control:
+        rows = counted(log.control, "row")
+        said.append(f"{rows} of control units left out: their arm was not drawn")
     seen = share_within(log.units, problem.fitted_units)
     if seen > 0:
         said.append(

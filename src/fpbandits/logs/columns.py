@@ -181,6 +181,18 @@ class Reals(Column):
         raise self._wrong(f"is {quote(value)}: expected {self.wanted}", row)
 
 
+class Flags(Column):
+    """A column of true and false; any other value counts as missing."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__(role, np.float64)
+
+    def add(self, values: Any) -> None:
+        """Take in the next rows."""
+        texts = (str(value).strip().lower() for value in values)
+        self._append(np.array([_TRUTHS.get(text, math.nan) for text in texts]))
+
+
 class Times(Reals):
     """A column of times: numbers, or dates as 2026-11-18 or 2026-11-18T09:30:00+01:00."""
 

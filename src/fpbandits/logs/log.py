@@ -27,12 +27,13 @@ from fpbandits.core.checks import checked_name, checked_path, known_name
 from fpbandits.core.storage import shown
 from fpbandits.errors import Error, InputError, Place, counted, quote, unknown, wrong_type
 from fpbandits.families.estimator import Codes
-from fpbandits.logs.columns import Labels, Reals, Times
+from fpbandits.logs.columns import Column, Flags, Labels, Reals, Times
 from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
 MISSING = ("refuse", "drop")
 """What to do with rows in which something is missing."""
 _LABELS = ("unit", "arm", "context", "key", "among")
+_MAY_BE_EMPTY = ("among", "control")
 _FEWEST_REPEATED = 50
 """Of fewer distinct rows each may come twice by chance."""
 _LOOKED_AT = 1000
@@ -53,8 +54,9 @@ class Log:
         Further columns of numbers, by name.
     time
         When each row happened, if a column says so.
-    dropped
-        How many rows were left out because something was missing in them.
+    dropped, control
+        How many rows were left out because something was missing in them, and how many others
+        because a column says that they are a control unit's.
     among, sets
         If a column says which arms were eligible: sets[set, arm], whether it was, and the set of
         each row.
@@ -69,6 +71,7 @@ class Log:
     extra: Mapping[str, Floats]
     time: Floats | None
     dropped: int
+    control: int
     place: Callable[[int], Place]
     """Where a row is, by its number from 0."""
     among: Codes | None = None
@@ -129,21 +132,20 @@ def read_log(
     numbers: Sequence[str] = (),
     arms: Sequence[str] | None = None,
     contexts: Sequence[str] | None = None,
-    without: str | None = None,
+    control: str | None = None,
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Log:
     """Read a log from a file's path or a data frame, and check every row.
 
     ``key`` names a column whose values must differ, ``among`` one of the arms that were eligible,
-    as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. Rows in which the
-    column ``without`` is true are left out. ``arms``
+    as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. If the column
+    ``control`` holds nothing but true and false, rows in which it is true are left out. ``arms``
     and ``contexts`` are those that there may be: by default all that appear. A data frame is
     anything whose columns are had by name: pandas, Polars, Arrow, a dict.
     """
-    numbers = [*numbers, *([] if without is None else [without])]
     roles = {"unit": unit, "arm": arm, "reward": reward}
-    optional = {"context": context, "time": time, "key": key, "among": among}
+    optional = {"context": context, "time": time, "key": key, "among": among, "control": control}
     roles |= {role: name for role, name in optional.items() if name is not None}
     known_name("value of missing", missing, MISSING)
     names = [*roles.values(), *numbers]
@@ -168,7 +170,7 @@ def read_log(
         else:
             chunks = frame_chunks(source, names)
         drop = missing == "drop"
-        return _collected(chunks, roles, tuple(numbers), known, drop, place, without)
+        return _collected(chunks, roles, tuple(numbers), known, drop, place)
     except Error as error:
         raise _placed(error, place) or error.at(where) from None
 
@@ -180,24 +182,26 @@ def _collected(
     known: Mapping[str, Sequence[str] | None],
     drop: bool,
     place: Callable[[int], Place],
-    without: str | None = None,
 ) -> Log:
     """Turn chunks of columns into numbers."""
     labels = {role: Labels(role) for role in _LABELS if role in roles}
-    reals = {name: Reals(name) for name in ("reward", *numbers)}
-    reals |= {"time": Times("time")} if "time" in roles else {}
-    columns: dict[str, Labels | Reals] = {**labels, **reals}
-    readers = [columns[name] for name in (*roles, *numbers)]
+    reward, time, flags = Reals("reward"), Times("time"), Flags("control")
+    columns: dict[str, Labels | Reals | Flags]
+    columns = {**labels, "reward": reward, "time": time, "control": flags}
+    extra = {name: Reals(name) for name in numbers}
+    readers = [*(columns[role] for role in roles), *extra.values()]
     for chunk in chunks:
         for reader, values in zip(readers, chunk, strict=True):
             reader.add(values)
-    kept = _present([reader for reader in readers if reader.role != "among"], drop)
-    dropped = int(len(kept) - kept.sum())
-    if without is not None:
-        kept &= reals[without].all() == 0
-    rewards = reals["reward"].all()[kept]
+    kept = _present([reader for reader in readers if reader.role not in _MAY_BE_EMPTY], drop)
+    dropped, control = int(len(kept) - kept.sum()), 0
+    if "control" in roles and not flags.missing().any():
+        control = int(kept @ flags.all())
+        kept &= flags.all() == 0
+    rewards = reward.all()[kept]
     if not len(rewards):
         nothing = "in every row something is missing" if len(kept) else "there are no rows"
+        nothing = "all units are control units" if control else nothing
         raise InputError(f"{nothing}: expected a row per reward")
     units, unit = labels["unit"].kept(kept)
     arms, arm = labels["arm"].sorted(known["arm"], kept)
@@ -224,9 +228,10 @@ def _collected(
         unit,
         pair,
         rewards,
-        {name: reals[name].all()[kept] for name in numbers},
-        reals["time"].all()[kept] if "time" in reals else None,
+        {name: column.all()[kept] for name, column in extra.items()},
+        time.all()[kept] if "time" in roles else None,
         dropped,
+        control,
         place if len(rows) == len(kept) else lambda row: place(int(rows[row])),
         among,
         sets,
@@ -255,7 +260,7 @@ def _sets(
     return sets, codes
 
 
-def _present(readers: Sequence[Labels | Reals], drop: bool) -> Bools:
+def _present(readers: Sequence[Column], drop: bool) -> Bools:
     """Return the rows in which nothing is missing; refuse the others, unless they are dropped."""
     missing = np.stack([reader.missing() for reader in readers])
     incomplete: Bools = np.logical_or.reduce(missing)

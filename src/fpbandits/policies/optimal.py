@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from fpbandits.families.information import minus_log
 from fpbandits.families.two_point import TwoPoint
 from fpbandits.problem.chain import refuse_moving
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.beliefs import BUDGET, Beliefs
-from fpbandits.theory.counts import CountProgram
-from fpbandits.theory.floor import possible_models
+
+if TYPE_CHECKING:
+    from fpbandits.theory.counts import CountProgram
 
 _MOST_CHOICES = 30_000_000
 """Numbers in the table of what to play, by plays left and belief."""
@@ -89,6 +89,8 @@ class _ByBelief:
     """Two models: what is remembered are the rewards that came, and the log-odds."""
 
     def __init__(self, problem: Problem, horizon: int) -> None:
+        from fpbandits.theory.beliefs import BUDGET, Beliefs
+
         points = _MOST_CHOICES // (horizon * max(1, len(problem.contexts)))
         if points < _FEWEST_POINTS:
             raise InputError(
@@ -170,6 +172,10 @@ def _value(problem: Problem, pair: int, reward: float) -> int:
 @lru_cache(maxsize=4)
 def _program(problem: Problem, horizon: int) -> _ByBelief | _ByCounts:
     """Make the program that plays a problem, or say that it would be too large."""
+    # Whoever plays another policy does without the programs and SciPy, which take 0.2 s to import.
+    from fpbandits.theory.counts import CountProgram
+    from fpbandits.theory.floor import possible_models
+
     refuse_moving(problem, Optimal.name)
     problem = possible_models(problem)
     if len(problem.models) == 2:

@@ -6,7 +6,6 @@ worker is lost. It is an extra: ``pip install 'fpbandits[dask]'``.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import warnings
 from collections.abc import Iterator
@@ -27,6 +26,8 @@ _LIKE = "; expected one such as tcp://10.0.0.1:8786"
 @contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
     """Connect to a Dask scheduler, such as ``tcp://10.0.0.1:8786``, for as long as it is needed."""
+    import asyncio
+
     with needed_for("Dask", "dask"):
         from distributed import Client
         from distributed.core import rpc

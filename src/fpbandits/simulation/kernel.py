@@ -144,15 +144,9 @@ def play(
     pairs, contexts, columns = state.plays.size, upto.size, pulls.shape[1]
     arms = pairs // contexts
     stage, change, law_at = 0, _next(starts, 0), rows[0] * pairs
-    first, here, counted_at = 0, state, law_at % columns
+    counted_at = law_at % columns
     while True:
-        if contexts > 1:
-            context = draw_context(upto, random)
-            first = context * arms
-            if apart:
-                here = in_context(state, context, arms)
-            else:
-                state.counters[CONTEXT] = context
+        first, here = enter_context(state, upto, apart, arms, random)
         budget = min(longest, min(times[recorded], change) - t)
         ahead = Ahead(envelope, budget, t, None)
         length, rounds = _plan(prepared, here, workspace, ahead, random)
@@ -209,15 +203,13 @@ def play_late(
     t, recorded, plans, arrived = 0, 0, 0, 0
     pairs, contexts = pulls.shape[1], upto.size
     arms, stage, change = pairs // contexts, 0, _next(starts, 0)
-    first, here, place, length, pending = 0, state, 0, 0, late.pending
+    place, length, pending = 0, 0, late.pending
     while True:
+        first, here = enter_context(state, upto, apart, arms, random)
         if contexts > 1:
-            context = draw_context(upto, random)
-            first, place = context * arms, length  # a plan is for one context
+            place = length  # a plan is for one context
             if apart:
-                here, pending = in_context(state, context, arms), late.pending[first : first + arms]
-            else:
-                state.counters[CONTEXT] = context
+                pending = late.pending[first : first + arms]
         if place == length:
             ahead = Ahead(None, 1, t, pending)
             place, length = 0, _plan(prepared, here, workspace, ahead, random)[0]
@@ -273,12 +265,20 @@ def nothing_late(horizon: int, statistics: int, pairs: int) -> Late:
 
 
 @jitted
-def draw_context(upto: Any, random: Any) -> int:
-    """Draw a context by its share."""
+def enter_context(state: Any, upto: Any, apart: bool, arms: int, random: Any) -> tuple[int, Any]:
+    """Draw the context of the next decision, if there are several.
+
+    Return the first of its pairs, and the part of the state that the policy decides by.
+    """
+    if upto.size == 1:
+        return 0, state
     context, drawn = 0, random.random()
     while context < upto.size - 1 and drawn >= upto[context]:
         context += 1
-    return context
+    if apart:
+        return context * arms, in_context(state, context, arms)
+    state.counters[CONTEXT] = context
+    return context * arms, state
 
 
 @jitted

@@ -19,13 +19,13 @@ from fpbandits.core.arrays import TOLERANCE, Bools, Counts, Floats
 from fpbandits.core.checks import whole_number
 from fpbandits.core.streams import run_stream
 from fpbandits.engine.compiling import compiled, jitted
-from fpbandits.engine.contract import CONTEXT, Ahead, in_context
+from fpbandits.engine.contract import Ahead
 from fpbandits.engine.plain import PlainPolicy
 from fpbandits.engine.policy import Contexts, Policy
 from fpbandits.errors import InputError
 from fpbandits.families.information import minus_log
 from fpbandits.simulation.cell import Cell
-from fpbandits.simulation.kernel import draw_context, draw_sum, law_of
+from fpbandits.simulation.kernel import draw_sum, enter_context, law_of
 from fpbandits.simulation.result import Result
 from fpbandits.simulation.runner import Progress, check_memory
 from fpbandits.simulation.truths import truths
@@ -193,15 +193,9 @@ def _play(
     """
     contexts = upto.size
     arms = base.shape[1] // contexts
-    t, plans, first, here = 0, 0, 0, state
+    t, plans = 0, 0
     while t < horizon:
-        if contexts > 1:
-            context = draw_context(upto, random)
-            first = context * arms
-            if apart:
-                here = in_context(state, context, arms)
-            else:
-                state.counters[CONTEXT] = context
+        first, here = enter_context(state, upto, apart, arms, random)
         length = _plan(prepared, here, workspace, Ahead(None, 1, t, None), random)[0]
         plans += 1
         for place in range(length if contexts == 1 else 1):
