@@ -19,7 +19,7 @@ from fpbandits.families.beta import Beta
 from fpbandits.families.discrete import Discrete
 from fpbandits.families.gaussian import Gaussian
 from fpbandits.families.two_point import TwoPoint
-from fpbandits.policies import Optimist
+from fpbandits.policies import Frugal, Optimist
 from fpbandits.theory import bounds
 from fpbandits.theory.cases import Case
 
@@ -42,6 +42,30 @@ def width_of(problem: Problem) -> float:
 
 
 def default_of(oracle: Oracle) -> float | None:
+    """(1 + δ)(1 + D)·|S| times the lower bound, by the words of docs/default.md."""
+    truth, everything = oracle.truth, range(len(oracle.means))
+    best = oracle.best_arms(truth)
+    rivals = {
+        theta
+        for arm in best
+        for theta in everything
+        if oracle.same_law(truth, theta, arm) and arm not in oracle.best_arms(theta)
+    }
+    if not rivals:
+        return 0.0
+    twins = [
+        theta
+        for theta in set(everything) - {truth}
+        if oracle.same_law(truth, theta, oracle.star) and oracle.star in oracle.best_arms(theta)
+    ]
+    arms = list(range(len(oracle.gaps)))
+    largest = max(oracle.divergence(truth, theta, arm) for theta in rivals for arm in arms)
+    if len(best) > 1 or twins or math.isinf(largest):
+        return None
+    return 1.1 * (1 + largest) * len(rivals) * oracle.lower(sorted(rivals), arms)
+
+
+def optimist_of(oracle: Oracle) -> float | None:
     """(1 + δ) Σ Δ_a/D_a by brute force; None where best arms tie."""
     means, truth = oracle.means, oracle.truth
 
@@ -176,8 +200,11 @@ def check(problem: Problem, case: Case, candidate_arms: tuple[str, ...]) -> Orac
             if not any(math.isinf(d) for _, d in gained):
                 assert sum(c * d for c, d in gained) >= 1 - 1e-7
 
-    expected = default_of(oracle)
-    assert case.optimist.log_coefficient == (None if expected is None else close(expected * width))
+    for bound3, expected in (
+        (case.default, default_of(oracle)),
+        (case.optimist, optimist_of(oracle)),
+    ):
+        assert bound3.log_coefficient == (None if expected is None else close(expected * width))
 
     positive = [gap for gap in oracle.gaps if gap > 0]
     assert case.ucb1.log_coefficient == close(8 * sum(1 / gap for gap in positive) * width)
@@ -443,9 +470,9 @@ def test_differences_around_the_tolerance_do_no_harm(steps: list[list[int]]) -> 
     assert "cases" in text
 
 
-def test_the_threshold_of_optimism_is_the_one_that_is_played() -> None:
+def test_delta_is_the_one_that_is_played() -> None:
     """Theory comes before policies, so it cannot look there."""
-    assert Optimist().delta == bounds.DELTA
+    assert Optimist().delta == Frugal().delta == bounds.DELTA
 
 
 def test_what_is_certain_costs_optimism_nothing() -> None:

@@ -167,9 +167,9 @@ def check_case(problem: Problem, oracle: Oracle, truth: int, case: ContextCase) 
         assert "costs nothing to tell them apart" in case.verdict
         return "free by ties"
     if not case.told_by:
-        assert case.verdict == "bounded, because the same decisions are best under every model"
+        assert case.verdict == "bounded: the same decisions are best under every model"
         return "the same decisions"
-    assert case.verdict.startswith("bounded; for free, x")
+    assert case.verdict.startswith("bounded: for free, x")
     return "told"
 
 
@@ -199,10 +199,14 @@ def shop(*models: str, **more: Any) -> Problem:
 def test_a_context_that_tells_for_free_is_named() -> None:
     loyal, thrifty, idle = cases(shop("loyal", "thrifty", "idle"))
     assert loyal.verdict == (
-        "bounded; for free, mobile tells it from thrifty and 1 other, desktop tells it from idle"
+        "bounded: for free, mobile tells it from thrifty and 1 other, desktop tells it from idle"
     )
     assert loyal.told_by == {"thrifty": ("mobile",), "idle": ("mobile", "desktop")}
+    assert loyal.outlook == loyal.verdict.replace("bounded", "losses stop")
     assert thrifty.verdict == "logarithmic, because it looks like loyal while you play well"
+    assert thrifty.outlook.startswith(
+        "losses never stop: playing the best arms does not tell thrifty from loyal, so other arms"
+    )
     assert thrifty.told_by == {"loyal": (), "idle": ("desktop",)}
     # 12 EUR pays the same to all, but 9 EUR on the desktop does not: idle plays 12 EUR there.
     assert idle.confusion_set == ("loyal", "thrifty")

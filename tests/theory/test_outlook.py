@@ -7,11 +7,10 @@ import math
 import pytest
 
 import fpbandits as fpb
-from fpbandits.theory.outlook import outlook
 
 
 def words(problem: fpb.Problem, truth: str) -> str:
-    return outlook(problem, fpb.analyze(problem, truth).cases[0])
+    return fpb.analyze(problem, truth).cases[0].outlook
 
 
 def test_losses_that_go_on_have_a_price() -> None:
@@ -19,9 +18,15 @@ def test_losses_that_go_on_have_a_price() -> None:
     # Theorem 2: the gap of arm1 over what one play of it tells of theta1.
     told = 0.2 * math.log(0.2 / 0.9) + 0.8 * math.log(0.8 / 0.1)
     assert words(two, "theta2") == (
-        f"losses go on, by about {0.3 / told * math.log(10):.4g} for every tenfold of plays, "
-        "whoever plays: it looks like theta1 while you play arm2"
+        "losses never stop: playing arm2 does not tell theta2 from theta1, so other arms must be "
+        "tried again and again. In the long run this costs at least "
+        f"{0.3 / told * math.log(10):.4g} more each time the number of plays grows tenfold"
     )
+
+
+def test_the_price_is_in_the_users_units() -> None:
+    two = fpb.Problem.bernoulli([[90, 50], [20, 50]], range=(0, 100))
+    assert "at least 50.69 more" in words(two, "theta2")
 
 
 def test_losses_that_stop_say_how_soon() -> None:
@@ -29,7 +34,7 @@ def test_losses_that_stop_say_how_soon() -> None:
     told = 0.9 * math.log(0.9 / 0.7) + 0.1 * math.log(0.1 / 0.3)
     plays = math.ceil(math.log(20) / told)
     assert words(prices, "theta1") == (
-        f"losses stop: about {plays} plays of a tell it from theta3, and fewer from others"
+        f"losses stop: about {plays} plays of a tell theta1 from theta3, fewer from the others"
     )
 
 
@@ -39,9 +44,15 @@ def test_losses_that_stop_say_how_soon() -> None:
         ([[0.6, 0.5], [0.7, 0.5]], "losses stop: arm1 is best under every model"),
         (
             [[0.5, 0.5, 0.2], [0.5, 0.9, 0.2]],
-            "losses need not go on: an arm that is as good tells it from theta2",
+            "losses can stop: playing arm1 does not tell theta1 from theta2, but other arms do so "
+            "at no cost",
         ),
-        ([[1.0, 0.5], [0.0, 0.5]], "losses stop: about 1 play of arm1 tells it from theta2"),
+        ([[1.0, 0.5], [0.0, 0.5]], "losses stop: about 1 play of arm1 tells theta1 from theta2"),
+        # arm2 is as good, and playing it tells nothing: the default may go on losing.
+        (
+            [[0.5, 0.5, 0.2], [0.9, 0.5, 0.2]],
+            "losses can stop: arm1 is best under every model",
+        ),
     ],
 )
 def test_other_cases(means: list[list[float]], expected: str) -> None:

@@ -134,10 +134,12 @@ def test_contexts_are_shown_within_80_columns() -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert [" ".join(line.split()) for line in text.splitlines() if line.strip()] == [
         "shop: 2 models, 2 arms, of which 2 are best in some of 2 contexts",
-        "theta2: logarithmic, because it looks like theta1 while you play well",
+        "theta2: losses never stop: playing the best arms does not tell theta2 from",
+        "theta1, so other arms must be tried again and again. In the long run this costs",
+        "at least 0.3067 more each time the number of plays grows tenfold",
         "best arm 12 EUR in mobile; 9 EUR in desktop",
-        "UCB1 in each regret ≤ 1.3 + 120 · ln T",
         "any policy regret ≥ 0.1332 · ln T in the long run",
+        "UCB1 in each regret ≤ 1.3 + 120 · ln T",
         "context arm mean gap plays ln T ×",
         "─" * 47,
         "mobile 9 EUR 0.4 0.1 1.332",
@@ -146,6 +148,6 @@ def test_contexts_are_shown_within_80_columns() -> None:
         "12 EUR 0.6 0.2 0",
     ]
     overview = [" ".join(line) for line in shown(problem)]
-    assert "theta1: bounded; for free, mobile tells it from theta2" in overview
+    assert "theta1: losses stop: for free, mobile tells it from theta2" in overview
     assert "best arm 9 EUR in every context" in overview
-    assert "1 bounded, 1 logarithmic. For one case in full: --truth NAME" in overview
+    assert "One truth in full: --truth NAME." in " ".join(overview)

@@ -21,7 +21,10 @@ def analyze(
         ),
     ] = None,
     bounds: Annotated[
-        bool, typer.Option("--bounds", help="Show the bounds of FP-UCB, the paper's policy, too.")
+        bool,
+        typer.Option(
+            "--bounds", help="Show the paper's bounds too: those of FP-UCB, its policy, and others."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:

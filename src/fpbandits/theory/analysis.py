@@ -37,12 +37,15 @@ class Analysis:
     >>> import fpbandits as fpb
     >>> fpb.analyze(fpb.load_problem("paper:two"), truth="theta2")
     paper:two: 2 models, 2 arms, of which 2 are best under some model
-    theta2: logarithmic, because it looks like theta1 while you play arm2
+    theta2: losses never stop: playing arm2 does not tell theta2 from theta1, so
+    other arms must be tried again and again. In the long run this costs at least
+    0.5069 more each time the number of plays grows tenfold
       best arm       arm2
-      FP-UCB         regret ≤ 3.0 + 7.347 · ln T
+      the default    regret ≤ 0.5722 · ln T in the long run
+      any policy     regret ≥ 0.2201 · ln T in the long run
       optimist       regret ≤ 0.2422 · ln T in the long run
       UCB1           regret ≤ 1.3 + 26.67 · ln T
-      any policy     regret ≥ 0.2201 · ln T in the long run
+      FP-UCB         regret ≤ 3.0 + 7.347 · ln T
     """
 
     problem: str
@@ -98,13 +101,13 @@ class Analysis:
         """Show a case in full in a notebook, or several at a glance."""
         if len(self.cases) == 1:
             (case,) = self.cases
-            head, rows = [case.truth, case.verdict], list(map(list, case.facts.items()))
+            head, rows = [case.truth, case.outlook], list(map(list, case.facts.items()))
         else:
             cases = self.cases[:_MOST_SHOWN]
             names = list(dict.fromkeys(name for case in cases for name in case.facts))
-            head = ["truth", "regret is", *names]
+            head = ["truth", "losses", *names]
             rows = [
-                [case.truth, case.verdict, *(case.facts.get(name, "–") for name in names)]
+                [case.truth, case.outlook, *(case.facts.get(name, "–") for name in names)]
                 for case in cases
             ]
         name, _, rest = self.summary.partition(": ")

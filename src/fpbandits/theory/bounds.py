@@ -1,4 +1,4 @@
-r"""Upper bounds on regret: Theorem 1 for FP-UCB, printed and corrected; optimist's, UCB1's.
+r"""Upper bounds on regret: the default's, Theorem 1 for FP-UCB, optimist's and UCB1's.
 
 Let 1 be the arm a*(θ°), |A| the number of candidate arms, and for a model θ outside B(θ°) with
 another best arm i, with α = α(θ) > 0,
@@ -41,10 +41,11 @@ from decimal import Decimal, localcontext
 import numpy as np
 
 from fpbandits.core.arrays import TOLERANCE, Floats, Ints
+from fpbandits.theory.lower import Theorem2
 from fpbandits.theory.structure import Structure
 
 DELTA = 0.1
-"""The δ of the threshold of `optimist`, (1 + δ) ln t + b."""
+"""The δ of `frugal`, in h(t) = κt^{1+δ}, and of `optimist`, in its threshold (1 + δ) ln t + b."""
 
 _EXACT_TERMS = 512
 """Terms of K that are added up one by one."""
@@ -123,6 +124,34 @@ def theorem1(structure: Structure, truth: int) -> Theorem1:
         corrected_constant=float(sum(gaps[arm] * pulls for arm, pulls in corrected.items())),
         log_coefficient=12 * float(sum(gaps[arm] / beta**2 for arm, beta in betas.items())),
     )
+
+
+def default_bound(structure: Structure, truth: int, lower: Theorem2) -> float | None:
+    """Return a bound on lim sup E[R(T)]/ln T of `frugal`, the default; None where none is known.
+
+    The *rivals* of θ° on a best arm are the models that give it the same law and hold another arm
+    for better. If no best arm of θ° has a rival, regret is bounded, and this is 0. If θ° has one
+    best arm and every model that gives it the same law is a rival, it is (1 + δ)(1 + D)·|rivals|
+    times the lower bound, where D is the largest D_i(θ°‖θ) of a rival θ on any arm i.
+    ``docs/default-proofs.md`` has the proofs.
+
+    >>> from fpbandits import load_problem
+    >>> from fpbandits.theory.lower import theorem2
+    >>> structure = Structure(load_problem("paper:two"))
+    >>> [round(default_bound(structure, truth, theorem2(structure, truth)), 4) for truth in (0, 1)]
+    [0.0, 0.5722]
+    """
+    best = np.flatnonzero(structure.best_arms[truth])
+    same_law = np.stack([structure.problem.rewards.same_law(truth, arm) for arm in best], axis=1)
+    rivals = same_law & ~structure.best_arms[:, best]
+    if not rivals.any():
+        return 0.0
+    count = int(rivals.sum())
+    if len(best) > 1 or same_law.sum() > count + 1:  # one more is θ° itself
+        return None
+    largest = float(structure.problem.rewards.divergence(truth, np.flatnonzero(rivals)).max())
+    slope = (1 + DELTA) * (1 + largest) * count * lower.all_arms.coefficient
+    return slope if math.isfinite(largest) else None
 
 
 def optimist_bound(structure: Structure, truth: int) -> float | None:

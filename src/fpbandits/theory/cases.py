@@ -13,8 +13,9 @@ from functools import partial
 from itertools import starmap
 from typing import Literal
 
-from fpbandits.theory.bounds import optimist_bound, theorem1, ucb1_bound
+from fpbandits.theory.bounds import default_bound, optimist_bound, theorem1, ucb1_bound
 from fpbandits.theory.lower import Cheapest, theorem2
+from fpbandits.theory.outlook import outlook
 from fpbandits.theory.structure import Structure
 from fpbandits.theory.verdicts import bound_text, case_text, least_text, pick, verdict
 
@@ -90,13 +91,21 @@ class UCB1Bound:
 
 
 @dataclass(frozen=True)
-class OptimistBound:
-    """`optimist`: lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
+class LongRunBound:
+    """lim sup E[R(T)]/ln T ≤ log_coefficient, and bounded regret where it is 0.
 
-    None where best arms tie: there is no such bound.
+    None where no such bound is known: `optimist`'s where best arms tie, for the default see
+    `default_bound`.
     """
 
     log_coefficient: float | None
+
+    def __str__(self) -> str:
+        if self.log_coefficient is None:
+            return "regret grows at most as ln T"
+        if not self.log_coefficient:
+            return "regret is bounded"
+        return f"regret ≤ {self.log_coefficient:.4g} · ln T in the long run"
 
 
 @dataclass(frozen=True)
@@ -115,12 +124,14 @@ class Nearest:
 class Case:
     """What follows if ``truth`` is the true model.
 
-    ``regime`` is FP-UCB's: bounded where its bound has no ln T. ``gaps``, ``betas`` and all regret
-    are in the user's units; plays and episodes have none.
+    ``outlook`` says in words whether losses stop; ``default`` bounds the default policy's.
+    ``regime`` and ``verdict`` are FP-UCB's: bounded where its bound has no ln T. ``gaps``,
+    ``betas`` and all regret are in the user's units; plays and episodes have none.
     """
 
     truth: str
     best_arm: str
+    outlook: str
     regime: Literal["bounded", "logarithmic"]
     verdict: str
     confusion_set: tuple[str, ...]
@@ -128,33 +139,27 @@ class Case:
     gaps: dict[str, float]
     betas: dict[str, float]
     nearest: Nearest | None
+    default: LongRunBound
     theorem1: UpperBounds
     theorem2: LowerBounds
     ucb1: UCB1Bound
-    optimist: OptimistBound
+    optimist: LongRunBound
 
     @property
     def facts(self) -> dict[str, str]:
-        """The best arm and the bounds, in a few words each."""
+        """The best arm and the bounds, in a few words each: the paper's policy comes last."""
+        known = self.optimist.log_coefficient is not None
         return {
             "best arm": self.best_arm,
-            "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
-            **self._optimist_fact(),
-            "UCB1": f"regret ≤ {self.ucb1}",
+            "the default": str(self.default),
             "any policy": least_text(self.theorem2.all_arms.coefficient),
+            **({"optimist": str(self.optimist)} if known else {}),
+            "UCB1": f"regret ≤ {self.ucb1}",
+            "FP-UCB": f"regret ≤ {self.theorem1.corrected}",
         }
 
     def __str__(self) -> str:
-        return case_text(self.truth, self.verdict, self.facts)
-
-    def _optimist_fact(self) -> dict[str, str]:
-        """Return the bound of `optimist` in words, if there is one."""
-        coefficient = self.optimist.log_coefficient
-        if coefficient is None:
-            return {}
-        if not coefficient:
-            return {"optimist": "regret is bounded"}
-        return {"optimist": f"regret ≤ {coefficient:.4g} · ln T in the long run"}
+        return case_text(self.truth, self.outlook, self.facts)
 
 
 def case_of(structure: Structure, truth: int) -> Case:
@@ -175,7 +180,11 @@ def case_of(structure: Structure, truth: int) -> Case:
 
     gaps = structure.gaps(truth)
     ucb1_log, ucb1_constant = ucb1_bound(gaps)
+    default = default_bound(structure, truth, lower)
     optimist = optimist_bound(structure, truth)
+
+    def long_run(coefficient: float | None) -> LongRunBound:
+        return LongRunBound(None if coefficient is None else coefficient * width)
 
     times = upper.separation
     alphas, K = (times.alpha * width).tolist(), times.K.tolist()
@@ -194,6 +203,7 @@ def case_of(structure: Structure, truth: int) -> Case:
     return Case(
         truth=problem.models[truth],
         best_arm=problem.arms[structure.best_arm[truth]],
+        outlook=outlook(structure, truth, lower, default),
         regime="logarithmic" if upper.log_coefficient else "bounded",
         verdict=verdict(structure, truth, upper, lower, nearest),
         confusion_set=model_names(structure.confusion_set(truth)),
@@ -201,6 +211,7 @@ def case_of(structure: Structure, truth: int) -> Case:
         gaps=by_arm(dict(enumerate(gaps.tolist())), width),
         betas=by_arm(structure.betas(truth), width),
         nearest=nearest,
+        default=long_run(default),
         theorem1=UpperBounds(
             printed=at_most(upper.printed, upper.printed_constant),
             corrected=at_most(upper.corrected, upper.corrected_constant),
@@ -213,5 +224,5 @@ def case_of(structure: Structure, truth: int) -> Case:
             printed=at_least(lower.printed),
         ),
         ucb1=UCB1Bound(ucb1_log * width, ucb1_constant * width),
-        optimist=OptimistBound(None if optimist is None else optimist * width),
+        optimist=long_run(optimist),
     )

@@ -26,6 +26,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.bounds import ucb1_bound
 from fpbandits.theory.cases import UCB1Bound
 from fpbandits.theory.lower import Cheapest, cheapest
+from fpbandits.theory.outlook import confused_outlook
 from fpbandits.theory.structure import BestArms
 from fpbandits.theory.verdicts import case_text, first_of, least_text, pick
 
@@ -83,13 +84,15 @@ class PairBound:
 class ContextCase:
     """What follows if ``truth`` is the true model, where there are contexts.
 
-    ``best_arm`` and ``gaps``, which are in the user's units, are by context. ``told_by`` names, for
+    ``outlook`` says in words whether losses stop. ``best_arm`` and ``gaps``, which are in the
+    user's units, are by context. ``told_by`` names, for
     every model under which the truth's best decisions are not all best, the contexts in which they
     tell it from the truth.
     """
 
     truth: str
     best_arm: dict[str, str]
+    outlook: str
     regime: Literal["bounded", "logarithmic"]
     verdict: str
     confusion_set: tuple[str, ...]
@@ -103,8 +106,8 @@ class ContextCase:
         """The best arms and the bounds, in a few words each."""
         return {
             "best arm": self._decisions,
-            "UCB1 in each": f"regret ≤ {self.ucb1}",
             "any policy": least_text(self.theorem2.coefficient),
+            "UCB1 in each": f"regret ≤ {self.ucb1}",
         }
 
     @property
@@ -118,7 +121,7 @@ class ContextCase:
         return "; ".join(f"{arm} in {', '.join(contexts)}" for arm, contexts in by_arm.items())
 
     def __str__(self) -> str:
-        return case_text(self.truth, self.verdict, self.facts)
+        return case_text(self.truth, self.outlook, self.facts)
 
 
 def context_case(structure: PairStructure, truth: int) -> ContextCase:
@@ -135,14 +138,21 @@ def context_case(structure: PairStructure, truth: int) -> ContextCase:
         for other in np.flatnonzero(worse)
     }
     regime: Literal["bounded", "logarithmic"] = "logarithmic" if lower.coefficient else "bounded"
+    name, looks_like = problem.models[truth], pick(problem.models, confused)
+    why_free = _why_free(told_by, problem.contexts)
+    outlook = f"losses {'can stop' if truth in structure.ties else 'stop'}: {why_free}"
+    if looks_like:
+        coefficient = lower.coefficient * width
+        outlook = confused_outlook(name, "the best arms", looks_like, coefficient)
     return ContextCase(
-        truth=problem.models[truth],
+        truth=name,
         best_arm=dict(
             zip(problem.contexts, pick(problem.arms, structure.best_arm[truth]), strict=True)
         ),
+        outlook=outlook,
         regime=regime,
-        verdict=_verdict(regime, pick(problem.models, confused), told_by, problem.contexts),
-        confusion_set=pick(problem.models, confused),
+        verdict=_verdict(regime, looks_like, why_free),
+        confusion_set=looks_like,
         told_by=told_by,
         gaps=problem.by_name((gaps * width).tolist()),
         theorem2=PairBound(lower.coefficient * width, problem.by_name(pulls.tolist())),
@@ -152,13 +162,8 @@ def context_case(structure: PairStructure, truth: int) -> ContextCase:
     )
 
 
-def _verdict(
-    regime: str,
-    confused: tuple[str, ...],
-    told_by: dict[str, tuple[str, ...]],
-    contexts: tuple[str, ...],
-) -> str:
-    """Say what regret must be, and why: which context tells the truth from which models."""
+def _verdict(regime: str, confused: tuple[str, ...], why_free: str) -> str:
+    """Say what regret must be, and why."""
     if regime == "logarithmic":
         return f"logarithmic, because it looks like {first_of(confused)} while you play well"
     if confused:
@@ -166,11 +171,16 @@ def _verdict(
             f"bounded: it looks like {first_of(confused)} while you play well, but it costs "
             "nothing to tell them apart"
         )
+    return f"bounded: {why_free}"
+
+
+def _why_free(told_by: dict[str, tuple[str, ...]], contexts: tuple[str, ...]) -> str:
+    """Say which contexts tell the truth from which models while one plays well."""
     if not told_by:
-        return "bounded, because the same decisions are best under every model"
+        return "the same decisions are best under every model"
     by_context = [
         (context, tuple(name for name, telling in told_by.items() if context in telling))
         for context in contexts
     ]
     words = [f"{context} tells it from {first_of(names)}" for context, names in by_context if names]
-    return f"bounded; for free, {', '.join(words[:3])}{' …' if len(words) > 3 else ''}"
+    return f"for free, {', '.join(words[:3])}{' …' if len(words) > 3 else ''}"

@@ -5,6 +5,7 @@ Names come from users, so they are put in as plain text, never as Rich markup.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from operator import gt
 
@@ -21,7 +22,6 @@ from fpbandits.problem.problem import Problem
 from fpbandits.report.text import LOOK_ALIKE, aligned
 from fpbandits.theory.analysis import Analysis, ContextAnalysis
 from fpbandits.theory.cases import Case
-from fpbandits.theory.outlook import outlook
 
 _STYLES = {"bounded": "green", "logarithmic": "yellow"}
 """The colour of a verdict, by regime."""
@@ -36,6 +36,15 @@ _MOST_ARMS = 200
 """Arms that are shown: laying out a row takes a millisecond, and nobody reads thousands."""
 
 
+_CLOSING = (
+    "Losses are counted against knowing the truth from the start. Where they stop, they do so "
+    "under the default policy; where they never stop, no policy that does well under all models "
+    "can avoid it. What the default loses in all: fpbandits forecast. One truth in full: --truth "
+    "NAME."
+)
+"""What is said below several cases."""
+
+
 def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False) -> RenderableType:
     """Show one case in full, or several at a glance; ``bounds`` adds the bounds of FP-UCB."""
     parts: list[RenderableType] = [Text(analysis.summary, style="bold")]
@@ -48,7 +57,7 @@ def analysis_table(analysis: Analysis, problem: Problem, *, bounds: bool = False
     elif bounds:
         parts += _at_a_glance(analysis)
     else:
-        parts += _in_words(analysis, problem)
+        parts += _in_words(analysis)
     if problem.fitted_units:
         parts.append(Text(LOOK_ALIKE))
     return Group(*parts)
@@ -64,16 +73,11 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
     """Show the verdict on each truth, and for a single one the mean and the gap of each pair."""
     parts: list[RenderableType] = [""]
     for case in analysis.cases:
-        head = Text.assemble((case.truth, "bold"), ": ", (case.verdict, _STYLES[case.regime]))
+        head = Text.assemble((case.truth, "bold"), ": ", (case.outlook, _STYLES[case.regime]))
         facts = [Text(f"{name:<14} {fact}") for name, fact in case.facts.items()]
         parts += [head, Padding(Group(*facts), (0, 0, 0, 2), expand=False)]
     if len(analysis.cases) > 1:
-        logarithmic = sum(case.regime == "logarithmic" for case in analysis.cases)
-        bounded = len(analysis.cases) - logarithmic
-        closing = (
-            f"{bounded} bounded, {logarithmic} logarithmic. For one case in full: --truth NAME"
-        )
-        return [*parts, "", Text(closing)]
+        return [*parts, "", Text(_CLOSING)]
     (case,) = analysis.cases
     means = problem.means[problem.index(case.truth)]
     table = simple_table(
@@ -88,20 +92,19 @@ def _with_contexts(analysis: ContextAnalysis, problem: Problem) -> list[Renderab
     return [*parts, table]
 
 
-def _in_words(analysis: Analysis, problem: Problem) -> list[RenderableType]:
-    """Say under each truth what to play, and what a good policy must lose."""
+def _in_words(analysis: Analysis) -> list[RenderableType]:
+    """Say under each truth which arm is best, and whether losses stop."""
     parts: list[RenderableType] = [""]
     for case in analysis.cases:
         head = Text.assemble((case.truth, "bold"), ": best is ", (case.best_arm, "bold"))
-        free = case.theorem2.all_arms.coefficient == 0
-        words = Text(outlook(problem, case), style="green" if free else "yellow")
-        parts += [head, Padding(words, (0, 0, 0, 2), expand=False)]
-    closing = (
-        "Losses are those of the default policy, against knowing the truth from the start. What "
-        "they come to: fpbandits forecast. One truth in full: --truth NAME. Bounds of FP-UCB, the "
-        "paper's policy: --bounds"
-    )
-    return [*parts, "", Text(closing)]
+        parts += [head, Padding(_outlook(case), (0, 0, 0, 2), expand=False)]
+    return [*parts, "", Text(f"{_CLOSING} The paper's bounds: --bounds.")]
+
+
+def _outlook(case: Case) -> Text:
+    """Return the outlook of a case, coloured by whether losses can stop."""
+    forced = case.theorem2.all_arms.coefficient > 0
+    return Text(case.outlook, style=_STYLES["logarithmic" if forced else "bounded"])
 
 
 def _at_a_glance(analysis: Analysis) -> list[RenderableType]:
@@ -145,24 +148,18 @@ def _in_full(
     analysis: Analysis, case: Case, problem: Problem, bounds: bool
 ) -> list[RenderableType]:
     """Show a case: a headline, a row per arm, the confused models; and with ``bounds`` those."""
-    headline = Text.assemble(
-        "If the truth is ",
-        (case.truth, "bold"),
-        ", regret is ",
-        (case.verdict, _STYLES[case.regime]),
-        ".",
-    )
-    if not bounds:
-        free = case.theorem2.all_arms.coefficient == 0
-        words = (outlook(problem, case), "green" if free else "yellow")
-        headline = Text.assemble("If the truth is ", (case.truth, "bold"), ", ", words, ".")
+    headline = Text.assemble("If the truth is ", (case.truth, "bold"), ", ", _outlook(case), ".")
     parts: list[RenderableType] = ["", headline, _arm_table(analysis, case, problem, bounds)]
-    if bounds:
-        parts.append(_bound_table(case))
     if len(analysis.arms) > _MOST_ARMS:
         more = len(analysis.arms) - _MOST_ARMS
-        below_arms = 3  # after "", the headline and the table of arms
-        parts.insert(below_arms, Text(f"and {more:,} arms more: --json lists them all"))
+        parts.append(Text(f"and {more:,} arms more: --json lists them all"))
+    if not bounds:
+        confused = case.theorem2.confusion_set
+        like = f"Look like {case.truth} while you play {case.best_arm}: {_list_names(confused)}"
+        return [*parts, Text(like)] if confused else parts
+    parts.append(_bound_table(case))
+    verdict = Text(case.verdict, style=_STYLES[case.regime])
+    parts.append(Text.assemble("Regret is ", verdict, "."))
     if case.confusion_set:
         parts.append(Text(f"Confused with the truth (B): {_list_names(case.confusion_set)}"))
         if case.confusion_set != case.theorem2.confusion_set:
@@ -170,7 +167,7 @@ def _in_full(
                 _list_names(case.theorem2.confusion_set) if case.theorem2.confusion_set else "none"
             )
             parts.append(Text(f"of which a policy must rule out by exploring: {needed}"))
-    if case.nearest and bounds:
+    if case.nearest:
         parts.append(
             Text(
                 f"Hardest to tell apart, outside B: {case.nearest.model}, whose mean on "
@@ -189,21 +186,21 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -
     outside_helps = lower.all_arms.coefficient < lower.coefficient
     # Proposition 2's log term, whose β is on [0, 1].
     logs = {arm: 12 * (problem.rewards.width / beta) ** 2 for arm, beta in case.betas.items()}
-    paper_columns: dict[str, Mapping[str, float]] = {
+    columns: dict[str, Mapping[str, float]] = {
         "β": case.betas,
         "FP-UCB\nplays ≤": corrected,
         "as\nprinted": printed if differs else {},
         "\n+ ln T ×": logs,
-    }
-    columns: dict[str, Mapping[str, float]] = {
-        **(paper_columns if bounds else {}),
         "any policy ≥\nln T ×": lower.pulls if lower.coefficient else {},
         "with arms\noutside A": lower.all_arms.pulls if outside_helps else {},
     }
+    if not bounds:
+        tries = {arm: math.log(10) * pulls for arm, pulls in lower.all_arms.pulls.items()}
+        columns = {"plays per\ntenfold": tries if lower.all_arms.coefficient else {}}
     columns = {head: values for head, values in columns.items() if values}
     table = simple_table(
         _words("arm"),
-        *(Column(head, justify="right") for head in ("mean", "gap Δ")),
+        *(Column(head, justify="right") for head in ("mean", "gap Δ" if bounds else "loss")),
         "role",
         *(Column(head, justify="right") for head in columns),
     )
@@ -213,10 +210,12 @@ def _arm_table(analysis: Analysis, case: Case, problem: Problem, bounds: bool) -
         arm, mean = analysis.arms[index], means[index]
         if arm == case.best_arm:
             role = Text("best", style="bold")
-        elif arm in case.betas:
+        elif bounds and arm in case.betas:
             role = Text("confusing", style="yellow")
+        elif arm in candidates:
+            role = Text("candidate" if bounds else "best under others")
         else:
-            role = Text("candidate" if arm in candidates else "never best")
+            role = Text("never best")
         numbers = [amount(values.get(arm)) for values in columns.values()]
         gap = amount(case.gaps[arm])
         table.add_row(Text(arm), amount(mean), gap, role, *numbers)
@@ -242,6 +241,13 @@ def _bound_table(case: Case) -> Table:
         table.add_row(label, amount(constant), amount(log_coefficient))
 
     corrected, printed, lower = case.theorem1.corrected, case.theorem1.printed, case.theorem2
+    row("any policy at least, in the long run (Theorem 2)", None, lower.all_arms.coefficient)
+    if lower.coefficient != lower.all_arms.coefficient:
+        row("  with arms of A alone", None, lower.coefficient)
+    if lower.printed.coefficient != lower.coefficient:
+        row("  as printed (more than is needed)", None, lower.printed.coefficient)
+    if case.default.log_coefficient is not None:
+        row("the default at most, in the long run", None, case.default.log_coefficient)
     row("FP-UCB at most (Theorem 1, corrected)", corrected.constant, corrected.log_coefficient)
     if printed.constant is None:
         row("  as printed (the constant is undefined)", None, printed.log_coefficient)
@@ -253,11 +259,6 @@ def _bound_table(case: Case) -> Table:
         label = "optimist at most, in the long run"
         row(label, None, case.optimist.log_coefficient)
     row("UCB1 at most", case.ucb1.constant, case.ucb1.log_coefficient)
-    row("any policy at least, in the long run (Theorem 2)", None, lower.all_arms.coefficient)
-    if lower.coefficient != lower.all_arms.coefficient:
-        row("  with arms of A alone", None, lower.coefficient)
-    if lower.printed.coefficient != lower.coefficient:
-        row("  as printed (more than is needed)", None, lower.printed.coefficient)
     return table
 
 

@@ -9,6 +9,7 @@ under the truth. In all other cases it is logarithmic for FP-UCB, and need not b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from fpbandits.core.arrays import Ints
@@ -83,9 +84,10 @@ def _why_needless(structure: Structure, truth: int, arm: str) -> str:
 
 
 def case_text(truth: str, words: str, facts: Mapping[str, str]) -> str:
-    """Return a case in plain text: the verdict, and a line for each fact."""
+    """Return a case in plain text: the verdict in words, and a line for each fact."""
+    head = fill(f"{truth}: {words}", 80, break_long_words=False, break_on_hyphens=False)
     lines = (f"  {name:<14} {text}" for name, text in facts.items())
-    return "\n".join([f"{truth}: {words}", *lines])
+    return "\n".join([head, *lines])
 
 
 def pick(names: tuple[str, ...], indices: Ints) -> tuple[str, ...]:
