@@ -34,7 +34,7 @@ from fpbandits.agent.spread import warning as spread_warning
 from fpbandits.agent.why import Why, why
 from fpbandits.core.arrays import Floats
 from fpbandits.core.checks import checked_path, known_name, number
-from fpbandits.core.renamed import RefusesOldAttributes
+from fpbandits.core.renamed import refuses_old_attributes
 from fpbandits.core.streams import HISTORY
 from fpbandits.engine.contract import COUNTERS, MISFITS
 from fpbandits.engine.policy import Eligible, Policy
@@ -74,7 +74,8 @@ class Decision:
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
 
 
-class Agent(Saved, RefusesOldAttributes):
+@refuses_old_attributes
+class Agent(Saved):
     """Plays a problem live, by a policy.
 
     Parameters
@@ -149,10 +150,10 @@ class Agent(Saved, RefusesOldAttributes):
         """
         number = id.id if isinstance(id, Decision) else id
         with self._lock:
-            arm = self._ledger.arm_of(number)
-            value = unit_reward(self._ready, arm, reward, ("decision", int(number)))
-            self._settle(int(number), value)
-            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
+            arm, number = self._ledger.arm_of(number), int(number)
+            value = unit_reward(self._ready, arm, reward, ("decision", number))
+            self._settle(number, value)
+            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(number) else None
             looks = self._squares is not None and number % _LOOK_EVERY == 0
             spread = self._spread() if looks else None
         odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)

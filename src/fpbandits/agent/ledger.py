@@ -61,11 +61,7 @@ class Ledger:
         self.next += 1
         self.out[number] = arm
         if self.late != "any":
-            queue = self._queue_of(arm)
-            if queue in self._queues:
-                self._queues[queue].append(number)
-            else:
-                self._queues[queue] = deque((number,))
+            self._queues.setdefault(self._queue_of(arm), deque()).append(number)
         return number
 
     def _queue_of(self, arm: int) -> int:
@@ -83,8 +79,8 @@ class Ledger:
 
     def arm_of(self, number: Any) -> int:
         """Return the arm of a pending decision, or say that it is not pending."""
-        whole = isinstance(number, int | np.integer) and not isinstance(
-            number, bool | np.timedelta64
+        whole = type(number) is int or (  # nearly always, so this comes first
+            isinstance(number, int | np.integer) and not isinstance(number, bool | np.timedelta64)
         )
         if not whole or not 0 <= number < self.next:
             raise UnknownError(
@@ -104,16 +100,16 @@ class Ledger:
         arm = self.out.pop(number)
         if reward is not None:
             self._told[number] = arm, reward
-        settled = [number]
-        if self.late != "any":
-            key = self._queue_of(arm)
-            queue = self._queues[key]
-            settled = []
-            while queue and queue[0] not in self.out:
-                settled.append(queue.popleft())
-            if not queue:
-                del self._queues[key]
-        countable = [(each, *self._told.pop(each)) for each in settled if each in self._told]
+        # If rewards count in any order there are no queues: this decision comes first.
+        key = self._queue_of(arm)
+        queue = self._queues.get(key) or deque((number,))
+        countable = []
+        while queue and queue[0] not in self.out:
+            first = queue.popleft()
+            if first in self._told:
+                countable.append((first, *self._told.pop(first)))
+        if not queue:
+            self._queues.pop(key, None)
         # A dictionary that was emptied keeps its memory; a new one takes none.
         self.out, self._told, self._queues = self.out or {}, self._told or {}, self._queues or {}
         return countable

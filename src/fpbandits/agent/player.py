@@ -128,7 +128,8 @@ class Player:
         if place >= 0:
             return planned.pop(place), chance
         number, seen = self._ledger.next, self._seen
-        self._give_beliefs(seen)
+        if self._filter is not None:
+            self._give_beliefs(self._filter, seen)
         stream = self._stream(number, PLANS)
         pending = self._ledger.pending(self._ready.none_pending)
         arms, self._memory = self._ready.plan(
@@ -150,7 +151,8 @@ class Player:
         if place >= 0:
             return planned[place], None
         number, seen = self._ledger.next, unpacked(self._packed.copy(), self._ready)
-        self._give_beliefs(seen)
+        if self._filter is not None:
+            self._give_beliefs(self._filter, seen)
         memory, stream = deepcopy(self._memory), self._stream(number, PLANS)
         pending = self._ledger.pending(self._ready.none_pending)
         arms, _ = self._ready.plan(seen, number, memory, stream, context, pending, among)
@@ -181,10 +183,10 @@ class Player:
         except ConflictError:
             self._unweighed += 1
 
-    def _give_beliefs(self, seen: State) -> None:
+    def _give_beliefs(self, filtered: Filter, seen: State) -> None:
         """Let a policy that follows the chain know what is believed of the next decision."""
-        if self._filter is not None and self._ready.policy.follows(self._ready.problem):
-            belief = self._filter.at(self._ledger.next)
+        if self._ready.policy.follows(self._ready.problem):
+            belief = filtered.at(self._ledger.next)
             with np.errstate(divide="ignore"):
                 costs = np.minimum(np.log(belief.max()) - np.log(belief), IMPOSSIBLE)
             seen.extra[: len(costs)], seen.extra[-1] = costs, GIVEN

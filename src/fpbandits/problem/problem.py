@@ -18,7 +18,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, checked_range, known_name
 from fpbandits.core.names import Names, Naming
-from fpbandits.core.renamed import RefusesOldAttributes
+from fpbandits.core.renamed import refuses_old_attributes
 from fpbandits.core.shares import (
     Transitions,
     checked_prior,
@@ -37,8 +37,9 @@ from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
 
 
+@refuses_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem(RefusesOldAttributes):
+class Problem:
     """A bandit whose unknown environment is one of the models in Θ.
 
     Attributes
