@@ -363,7 +363,7 @@ def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
     ledger = agent._ledger
     parts: list[Any] = [agent, agent._to_hand_out, agent._packed, agent._lock]
-    parts += [ledger, ledger.out, ledger._told, ledger._queues]
+    parts += [ledger, ledger.pending, ledger._blocked, ledger._queues]
     for queue in ledger._queues.values():
         parts += [queue, *queue]
     return sum(map(sys.getsizeof, parts))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fpbandits import Agent, Problem
-from fpbandits.agent.spread import spread_fits
+from fpbandits.agent.spread import models_that_spread_so
 
 WRONG = Problem.beta([[0.6, 0.5], [0.45, 0.5]], concentration=200)
 NORMAL = Problem.gaussian([[1.0, 2.0], [2.0, 1.5]], deviation=1.5)
@@ -29,7 +29,7 @@ def looks(problem: Problem, rewards: np.ndarray, arms: np.ndarray) -> list[int]:
             seen = [unit[:n][arm[:n] == number] for number in range(2)]
             plays = np.array([each.size for each in seen])
             sums, squares = np.array([each.sum() for each in seen]), float((unit[:n] ** 2).sum())
-            if not spread_fits(problem, plays, sums, squares).any():
+            if not models_that_spread_so(problem, plays, sums, squares).any():
                 first = n
                 break
         found.append(first)

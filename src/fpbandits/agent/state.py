@@ -1,11 +1,11 @@
-"""An agent's state: its numbers, in memory and as JSON holds them, and the policy it plays by.
+"""An agent's state: its numbers, in memory and in JSON, and the policy it plays by.
 
-In memory all numbers of a policy's `State` stand in one array. In JSON a few numbers stand in a
-list. Where a text is shorter than a list of more than `LONGEST_LIST` characters, there is a text
-instead. It is made of 64-bit numbers, smallest byte first: the first byte of each, then the second
-of each, and so on, compressed by zlib, in base 85. Bytes that are alike (signs, exponents, zeros
-before small counts) so stand together. Ten arms in five contexts fit into 2 kB: of Beta rewards,
-whose statistics are logarithms, they would take 3.4 kB in lists.
+In memory all numbers of a policy's `State` are in one array. In JSON numbers are a list, or a text
+if the list has more than `LONGEST_LIST` characters and the text is shorter. The text is made of
+64-bit numbers, smallest byte first: the first byte of each, then the second of each, and so on,
+compressed by zlib, in base 85. So similar bytes (signs, exponents, zeros before small counts) stand
+together. An agent with ten arms of Beta rewards in five contexts, whose statistics are logarithms,
+takes 2 kB; in lists it would take 3.4 kB.
 """
 
 from __future__ import annotations
@@ -29,30 +29,37 @@ from fpbandits.policies.own import code_of, find_loaded
 from fpbandits.policies.parsing import check_policy, made, options_of, package_policy
 
 SCHEMA = 2
+"""The schema that is written."""
+
 READ = (1, 2)
-"""The schema that is written, and those that are read."""
+"""The schemas that are read."""
 
 LONGEST_LIST = 120
+"""The most characters of a list that is written whether or not a text is shorter."""
+
 LONGEST_NUMBER = 26
-"""Characters of a number in a list, at the most, its comma and space included."""
+"""The most characters of a number in a list, its comma and space included."""
 
 _FLOAT64 = np.dtype(np.float64)
-"""As an object: NumPy takes it faster than the class."""
+"""A dtype object: `view` takes it faster than the class."""
 
-WHOLE, REAL = "q", "d"
-"""The kinds of numbers, as `struct` calls them."""
+WHOLE = "q"
+"""The kind of whole numbers, as `struct` calls it."""
+
+REAL = "d"
+"""The kind of real numbers, as `struct` calls it."""
 
 
 def packed(state: State) -> Counts:
-    """Put a state into one array: for a million agents, two headers less are worth having."""
+    """Return a state as one array: a million agents save memory with fewer array headers."""
     numbers = np.concatenate([state.sums, state.statistics.reshape(-1), state.extra])
     return np.concatenate([state.plays, state.counters, numbers.view(np.int64)])
 
 
 def unpacked(array: Counts, own: Ready) -> State:
-    """Return the state that `packed` put into an array, as a view: who writes to it writes there.
+    """Return the state that `packed` put into an array, as a view of the array.
 
-    ``own`` is the policy and the problem that it is the state of.
+    ``own`` is the agent's policy, ready for its problem.
     """
     pairs, last, size = own.pairs, own.upto_statistics, own.upto_extra
     plays, counters = array[:pairs], array[pairs:-size]
@@ -64,7 +71,7 @@ def unpacked(array: Counts, own: Ready) -> State:
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:
-    """Return numbers, all whole or all real, as a list, or as a text where a long one is longer.
+    """Return numbers, all whole or all real, as a list, or as a text if a long list is longer.
 
     >>> to_json([0.5, 2.0])
     [0.5, 2.0]
@@ -79,28 +86,28 @@ def to_json(numbers: list[Any]) -> list[Any] | str:
         return numbers
     kind = WHOLE if isinstance(numbers[0], int) else REAL
     content = struct.pack(f"<{count}{kind}", *numbers)
-    by_place = np.frombuffer(content, np.uint8).reshape(count, 8).T
-    text = b85encode(zlib.compress(by_place.tobytes())).decode()
+    byte_by_byte = np.frombuffer(content, np.uint8).reshape(count, 8).T
+    text = b85encode(zlib.compress(byte_by_byte.tobytes())).decode()
     return text if len(text) < length else numbers
 
 
-def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
-    """Return what `to_json` was given: ``count`` numbers of a kind, `WHOLE` or `REAL`."""
-    if not isinstance(kept, str):
-        if len(kept) != count:
+def from_json(written: Any, count: int, kind: str) -> Sequence[Any]:
+    """Return the ``count`` numbers that `to_json` wrote, of a kind: `WHOLE` or `REAL`."""
+    if not isinstance(written, str):
+        if len(written) != count:
             raise ValueError("a list of numbers has another length")
-        numbers: Sequence[Any] = kept
+        numbers: Sequence[Any] = written
         return numbers
     unpacker = zlib.decompressobj()
-    # One byte more than there should be, and no more: a short text can hold gigabytes of zeros.
+    # At most one byte too many is unpacked: a short text can hold gigabytes of zeros.
     try:
-        content = unpacker.decompress(b85decode(kept), 8 * count + 1)
+        content = unpacker.decompress(b85decode(written), 8 * count + 1)
     except zlib.error as error:
         raise ValueError(error) from None
     if len(content) != 8 * count or not unpacker.eof or unpacker.unused_data:
         raise ValueError(f"a text does not hold {count} numbers")
-    by_place = np.frombuffer(content, np.uint8).reshape(8, count)
-    return struct.unpack(f"<{count}{kind}", by_place.T.tobytes())
+    byte_by_byte = np.frombuffer(content, np.uint8).reshape(8, count)
+    return struct.unpack(f"<{count}{kind}", byte_by_byte.T.tobytes())
 
 
 def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
@@ -117,17 +124,17 @@ def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
 
 
 def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | None:
-    """Return the statistics as a state holds them: none where they only repeat the sums."""
+    """Return the statistics as JSON holds them: None if they repeat the sums, [] if all are 0."""
     if statistics == sums:
         return None
     return to_json(statistics) if any(statistics) else []
 
 
 def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
-    """Return what `numbers_to_json` made part of an agent's state; ValueError if it cannot be."""
+    """Return the packed state that `numbers_to_json` wrote; ValueError if it did not."""
     counters, rewards = state["counters"], own.problem.rewards
     if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
-        # Written before the last ones were there.
+        # Earlier versions had fewer counters.
         counters = [*counters, *([0] * (COUNTERS - len(counters)))]
     if rewards.statistics and "statistics" not in state:
         raise StorageError(
@@ -139,7 +146,7 @@ def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
     counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
     statistics = _statistics_of(state, own.upto_statistics - own.pairs)
     extra = _extra_of(state, own)
-    # A few numbers are looked through sooner than NumPy is asked for anything.
+    # Python checks a few numbers faster than NumPy does.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
     if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
         raise ValueError("the counts do not add up")
@@ -154,28 +161,28 @@ def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
 
 
 def _extra_of(state: Mapping[str, Any], own: Ready) -> Sequence[Any]:
-    """Return a policy's own numbers; before 0.7.0 the default kept one more, the last."""
-    kept, count = state.get("beliefs", []), own.upto_extra - own.upto_statistics
+    """Return a policy's extra numbers; before 0.7.0 `frugal` wrote one more, the last."""
+    written, count = state.get("beliefs", []), own.upto_extra - own.upto_statistics
     try:
-        return from_json(kept, count, REAL)
+        return from_json(written, count, REAL)
     except ValueError:
         if own.policy.name != "frugal":
             raise
-        return from_json(kept, count + 1, REAL)[:count]
+        return from_json(written, count + 1, REAL)[:count]
 
 
 def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
-    """Return what `_beyond_sums` made part of a state."""
-    kept = state.get("statistics", [])
-    if kept == []:
+    """Return the statistics that `_beyond_sums` wrote."""
+    written = state.get("statistics", [])
+    if written == []:
         return [0.0] * count
-    return from_json(state["sums"] if kept is None else kept, count, REAL)
+    return from_json(state["sums"] if written is None else written, count, REAL)
 
 
-def without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int:
-    """Return how many rewards a state counts by their means alone.
+def rewards_without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int:
+    """Return of how many rewards a state has no statistics: of all or of none.
 
-    Earlier versions kept no statistics for policies that do not look at them.
+    Earlier versions kept none for policies that do not use them.
     """
     if own.looks_at_laws or not own.problem.rewards.statistics or state.get("statistics"):
         return 0
@@ -183,7 +190,7 @@ def without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int
 
 
 def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
-    """Return the policy that a state was made by."""
+    """Return the policy that a state names: ``given``, if that is the one, or the one found."""
     word, code = str(state["policy"]), state.get("code")
     if code is None:  # one of the package's own
         word = rename_old_options(word)

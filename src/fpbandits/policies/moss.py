@@ -68,7 +68,7 @@ class MOSS(BlindPolicy):
         share, best_index = _share(prepared, state.counters[CLOCK]), -math.inf
         for arm in range(prepared.arms):
             n = state.plays[arm]
-            # Live, an arm may have nothing told yet: it is played until something is.
+            # Live, an arm may have no reward yet: it is played until it has one.
             index = state.sums[arm] / n + _width(share, n) if n > 0 else math.inf
             if index > best_index:
                 best_index = index

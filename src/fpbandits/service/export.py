@@ -105,7 +105,7 @@ class Rewards:
                 decided[event.number] = event
             elif event.kind in (REWARD, EXPIRED, FORGOT):
                 told[event.number] = event
-                for number, _, reward in ledger.settle(event.number, event.reward):
+                for number, _, reward in ledger.resolve(event.number, event.reward):
                     decision, came = decided.pop(number), told.pop(number)
                     yield _row(unit, decision) | {
                         "reward": reward,
@@ -113,7 +113,7 @@ class Rewards:
                         "decision": decision_name(unit, number),
                         "key": decision.key,
                     }
-        self.pending += len(ledger.out)
+        self.pending += len(ledger.pending)
         self.blocked += sum(each.reward is not None for each in told.values())
 
 
