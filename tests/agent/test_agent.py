@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -398,7 +398,8 @@ def test_threads_share_an_agent(
     for thread in threading.enumerate():
         if thread.name == IN_BACKGROUND:
             thread.join()
-    agent = Agent(problem, FPUCB(), late=late)
+    # A name that no other test has: a policy that is ready already compiles as it was told to.
+    agent = Agent(replace(problem, name="shared by threads"), FPUCB(), late=late)
 
     def tell_all(ids: list[int]) -> None:
         for number in ids:
