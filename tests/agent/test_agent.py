@@ -48,6 +48,17 @@ from fpbandits.policies import POLICIES, PlainPolicy, parse_policy
 may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
 
 
+@pytest.fixture(autouse=True)
+def nothing_compiles() -> None:
+    """Wait for compilations that earlier tests began.
+
+    Numba sets and resets the filters of warnings, which all threads share.
+    """
+    for thread in threading.enumerate():
+        if thread.name == IN_BACKGROUND:
+            thread.join()
+
+
 @pytest.fixture
 def problem() -> Problem:
     return load_problem("paper:permutations")
@@ -392,13 +403,9 @@ def busy_threads() -> Any:
 def test_threads_share_an_agent(
     problem: Problem, late: Late, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A thread that compiles sets filters of warnings, which all threads share.
+    # Nothing must compile here. A policy that is ready already would, so the problem is a new one.
     monkeypatch.setattr(ready, "LOAD_AFTER", math.inf)
     monkeypatch.setattr(ready, "COMPILE_AFTER", math.inf)
-    for thread in threading.enumerate():
-        if thread.name == IN_BACKGROUND:
-            thread.join()
-    # A name that no other test has: a policy that is ready already compiles as it was told to.
     agent = Agent(replace(problem, name="shared by threads"), FPUCB(), late=late)
 
     def tell_all(ids: list[int]) -> None:
