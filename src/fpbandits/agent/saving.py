@@ -59,8 +59,8 @@ class Saved(Player):
             **({"explore": self._explore} if self._explore else {}),
         }
         # A copy, so that neither changes with the other.
-        own: dict[str, Any] = json.loads(self.own_state())
-        return state | own
+        own_state: dict[str, Any] = json.loads(self.own_state())
+        return state | own_state
 
     def own_state(self) -> str:
         """Return, as JSON, what distinguishes the agent from one that has seen nothing yet.
@@ -68,7 +68,7 @@ class Saved(Player):
         `another` reads it. For many agents with the same problem and policy.
         """
         with self._lock:
-            own = {
+            state = {
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
@@ -76,15 +76,15 @@ class Saved(Player):
                 "memory": self._memory,
             }
             if self._squares is not None:
-                own["squares"] = self._squares
+                state["squares"] = self._squares
             if self._filter is not None:
-                own["filter"] = [self._filter.play, self._filter.belief.tolist()]
+                state["filter"] = [self._filter.play, self._filter.belief.tolist()]
             if self._unweighed:
-                own["unweighed"] = self._unweighed
+                state["unweighed"] = self._unweighed
             if self._log is not None:
-                own["log"] = self._log
+                state["log"] = self._log
             try:
-                return _compact(own)
+                return _compact(state)
             except (TypeError, ValueError) as error:
                 raise InputError(
                     f"its memory is not fit for JSON ({error})", place=(str(self._ready.policy),)
@@ -165,16 +165,16 @@ class Saved(Player):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Become the agent that a state describes."""
-        own, problem = self._ready, self._ready.problem
-        arms, pairs = range(len(problem.arms)), range(own.pairs)
-        self._packed = packed_from_json(state, own)
+        ready, problem = self._ready, self._ready.problem
+        arms, pairs = range(len(problem.arms)), range(ready.pairs)
+        self._packed = packed_from_json(state, ready)
         self._memory = state.get("memory")
         self._from_history = int(state.get("observed", 0))
         self._to_hand_out = [arms.index(arm) for arm in state["plan"]]
         late: Late = self._ledger.late
         self._ledger = Ledger.from_state(state, late, pairs, problem.rewards.bounded)
         self._unweighed = int(
-            state.get("unweighed", rewards_without_statistics(state, self._seen, own))
+            state.get("unweighed", rewards_without_statistics(state, self._seen, ready))
         )
         # Earlier versions saved no squares: such an agent never checks the spread.
         squares = state.get("squares")

@@ -56,17 +56,17 @@ def packed(state: State) -> Counts:
     return np.concatenate([state.plays, state.counters, numbers.view(np.int64)])
 
 
-def unpacked(array: Counts, own: Ready) -> State:
+def unpacked(array: Counts, ready: Ready) -> State:
     """Return the state that `packed` put into an array, as a view of the array.
 
-    ``own`` is the agent's policy, ready for its problem.
+    ``ready`` is the agent's policy, ready for its problem.
     """
-    pairs, last, size = own.pairs, own.upto_statistics, own.upto_extra
+    pairs, last, size = ready.pairs, ready.upto_statistics, ready.upto_extra
     plays, counters = array[:pairs], array[pairs:-size]
     numbers = array[-size:].view(_FLOAT64)
     if size == pairs:
-        return State(plays, numbers, counters, NOTHING, *own.nothing)
-    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
+        return State(plays, numbers, counters, NOTHING, *ready.nothing)
+    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else ready.nothing[0]
     return State(plays, numbers[:pairs], counters, NOTHING, statistics, numbers[last:])
 
 
@@ -110,10 +110,10 @@ def from_json(written: Any, count: int, kind: str) -> Sequence[Any]:
     return struct.unpack(f"<{count}{kind}", byte_by_byte.T.tobytes())
 
 
-def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
+def numbers_to_json(array: Counts, ready: Ready) -> dict[str, Any]:
     """Return a packed state as values that JSON holds."""
-    numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
-    sums, last = numbers[first : first + pairs], first + own.upto_statistics
+    numbers, pairs, first = list(ready.layout.unpack(array.data)), ready.pairs, ready.upto_counters
+    sums, last = numbers[first : first + pairs], first + ready.upto_statistics
     return {
         "plays": to_json(numbers[:pairs]),
         "sums": to_json(sums),
@@ -130,9 +130,9 @@ def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | No
     return to_json(statistics) if any(statistics) else []
 
 
-def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
+def packed_from_json(state: Mapping[str, Any], ready: Ready) -> Counts:
     """Return the packed state that `numbers_to_json` wrote; ValueError if it did not."""
-    counters, rewards = state["counters"], own.problem.rewards
+    counters, rewards = state["counters"], ready.problem.rewards
     if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
         # Earlier versions had fewer counters.
         counters = [*counters, *([0] * (COUNTERS - len(counters)))]
@@ -141,32 +141,32 @@ def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
             "this agent was written by an earlier version, which kept too little of "
             f"{rewards.name} rewards: begin a new one, and let it observe the history"
         )
-    plays = from_json(state["plays"], own.pairs, WHOLE)
-    sums = from_json(state["sums"], own.pairs, REAL)
-    counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
-    statistics = _statistics_of(state, own.upto_statistics - own.pairs)
-    extra = _extra_of(state, own)
+    plays = from_json(state["plays"], ready.pairs, WHOLE)
+    sums = from_json(state["sums"], ready.pairs, REAL)
+    counters = from_json(counters, ready.upto_counters - ready.pairs, WHOLE)
+    statistics = _statistics_of(state, ready.upto_statistics - ready.pairs)
+    extra = _extra_of(state, ready)
     # Python checks a few numbers faster than NumPy does.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
     if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
         raise ValueError("the counts do not add up")
     if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
         raise ValueError("the sums are not finite")
-    array = np.empty(own.upto_counters + own.upto_extra, np.int64)
+    array = np.empty(ready.upto_counters + ready.upto_extra, np.int64)
     try:
-        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
+        ready.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
     except struct.error as error:
         raise ValueError(error) from None
     return array
 
 
-def _extra_of(state: Mapping[str, Any], own: Ready) -> Sequence[Any]:
+def _extra_of(state: Mapping[str, Any], ready: Ready) -> Sequence[Any]:
     """Return a policy's extra numbers; before 0.7.0 `frugal` wrote one more, the last."""
-    written, count = state.get("beliefs", []), own.upto_extra - own.upto_statistics
+    written, count = state.get("beliefs", []), ready.upto_extra - ready.upto_statistics
     try:
         return from_json(written, count, REAL)
     except ValueError:
-        if own.policy.name != "frugal":
+        if ready.policy.name != "frugal":
             raise
         return from_json(written, count + 1, REAL)[:count]
 
@@ -179,12 +179,12 @@ def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
     return from_json(state["sums"] if written is None else written, count, REAL)
 
 
-def rewards_without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int:
+def rewards_without_statistics(state: Mapping[str, Any], seen: State, ready: Ready) -> int:
     """Return of how many rewards a state has no statistics: of all or of none.
 
     Earlier versions kept none for policies that do not use them.
     """
-    if own.looks_at_laws or not own.problem.rewards.statistics or state.get("statistics"):
+    if ready.looks_at_laws or not ready.problem.rewards.statistics or state.get("statistics"):
         return 0
     return 0 if seen.statistics.any() else int(seen.plays.sum())
 

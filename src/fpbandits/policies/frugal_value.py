@@ -317,10 +317,11 @@ def _fill_told_if_pending(
 def _divergence(prepared: FrugalData, pair: int, model: int, other: int) -> float:
     """Return D(model‖other) of a pair, in nats."""
     base, cost, codes = prepared.base, prepared.cost, prepared.theta.codes
-    own, level = codes[pair, model], codes[pair, other]
-    nats = base[pair, level] - base[pair, own]
+    of_model, of_other = codes[pair, model], codes[pair, other]
+    nats = base[pair, of_other] - base[pair, of_model]
     for k in range(cost.shape[2]):
-        nats += prepared.expected[pair, own, k] * (cost[pair, level, k] - cost[pair, own, k])
+        difference = cost[pair, of_other, k] - cost[pair, of_model, k]
+        nats += prepared.expected[pair, of_model, k] * difference
     return float(max(nats, 0.0))
 
 

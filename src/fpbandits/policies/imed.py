@@ -106,12 +106,14 @@ def imed_holds(state: State, envelope: Envelope, leader: int, normal: bool, roun
     more, n = rounds - 1, state.plays[leader]
     low, _ = mean_ahead(state, envelope, leader, more)
     low -= spare(low)
-    own = math.log(n + more) + 3 * EQUAL  # `imed_plan` takes indices within EQUAL for equal
+    leader_index = (
+        math.log(n + more) + 3 * EQUAL
+    )  # `imed_plan` takes indices within EQUAL for equal
     for arm in range(state.plays.size):
         if arm != leader:
             plays, total = state.plays[arm], state.sums[arm]
             if total / plays >= low:
                 return False
-            if math.log(plays) + mean_deficit(plays, total, low, normal) <= own:
+            if math.log(plays) + mean_deficit(plays, total, low, normal) <= leader_index:
                 return False
     return True

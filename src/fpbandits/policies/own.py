@@ -100,8 +100,8 @@ def find_loaded(name: str, code: str) -> type[Policy] | None:
             yield subclass
             yield from subclasses(subclass)
 
-    own = [kind for kind in subclasses(cast(Any, Policy)) if is_own(kind)]
-    named = [kind for kind in reversed(own) if getattr(kind, "name", None) == name]
+    users = [kind for kind in subclasses(cast(Any, Policy)) if is_own(kind)]
+    named = [kind for kind in reversed(users) if getattr(kind, "name", None) == name]
     return next((kind for kind in named if _digest(kind) == code), None)
 
 
@@ -168,10 +168,10 @@ class _Walk:
 
     def _class(self, kind: type) -> Iterator[str]:
         """Yield the name, fields, bases and attributes of a class, but not generated methods."""
-        own = dict(sorted(vars(kind).items()))
-        yield from (kind.__qualname__, *own.get("__dataclass_fields__", ()))
+        attributes = dict(sorted(vars(kind).items()))
+        yield from (kind.__qualname__, *attributes.get("__dataclass_fields__", ()))
         yield from self.parts(kind.__bases__)
-        for name, part in own.items():
+        for name, part in attributes.items():
             written = isinstance(part, FunctionType) and part.__code__.co_filename != _GENERATED
             if not name.startswith("__") or (written and not name.startswith("__annotate")):
                 yield name

@@ -290,16 +290,16 @@ def _odds(best: Counts, against: Floats, for_it: Floats, leader: int) -> float:
 
     ``against`` has the costs of the others, ``for_it`` those of the leader's own models.
     """
-    least, others, own = math.inf, 0.0, 0.0
+    least, others, of_leader = math.inf, 0.0, 0.0
     for model in range(best.size):
         if best[model] == leader:
             least = min(least, for_it[model])
     for model in range(best.size):
         if best[model] == leader:
-            own += math.exp(least - for_it[model])
+            of_leader += math.exp(least - for_it[model])
         else:
             others += math.exp(min(least - against[model], 700.0))
-    return others / own
+    return others / of_leader
 
 
 @jitted

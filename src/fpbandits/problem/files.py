@@ -147,8 +147,8 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        found = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
-        raise InputError(found, place=(("row", line),)) from None
+        reason = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
+        raise InputError(reason, place=(("row", line),)) from None
 
 
 def problem_from_toml(text: str, name: str) -> Problem:

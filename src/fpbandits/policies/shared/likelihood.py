@@ -235,16 +235,16 @@ def bracket(
     for i in range(length):
         arm = cycle[i]
         low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
-        own = theta.codes[arm, reference]
+        of_reference = theta.codes[arm, reference]
         for level in range(theta.counts[arm]):
-            if level == own:
+            if level == of_reference:
                 fit.lowest_of[level] = fit.highest_of[level] = 0.0
                 continue
             if theta.by_law:
-                a, b, c, d = _linear_corners(theta, envelope, arm, level, own, more)
+                a, b, c, d = _linear_corners(theta, envelope, arm, level, of_reference, more)
             else:
-                win = theta.win[arm, level] - theta.win[arm, own]
-                loss = theta.loss[arm, level] - theta.loss[arm, own]
+                win = theta.win[arm, level] - theta.win[arm, of_reference]
+                loss = theta.loss[arm, level] - theta.loss[arm, of_reference]
                 a = low_sum * win + (low_plays - low_sum) * loss
                 b = high_sum * win + (high_plays - high_sum) * loss
                 c = least * win + (more - least) * loss
@@ -259,7 +259,7 @@ def bracket(
 
 @jitted
 def _linear_corners(
-    theta: Theta, envelope: Envelope, arm: int, level: int, own: int, more: int
+    theta: Theta, envelope: Envelope, arm: int, level: int, of_reference: int, more: int
 ) -> tuple[float, float, float, float]:
     """Return the corners between which the difference in −ℓ of two levels stays.
 
@@ -269,17 +269,19 @@ def _linear_corners(
     statistic counts how often a value came. All of them add up to the plays, so any one number may
     be subtracted from all costs. Between the corners both limits are straight lines.
     """
-    base = theta.base[arm, level] - theta.base[arm, own]
+    base = theta.base[arm, level] - theta.base[arm, of_reference]
     values = theta.cost.shape[2]
     mean = base
     for k in range(values):
-        mean += envelope.expected[arm, k] * (theta.cost[arm, level, k] - theta.cost[arm, own, k])
+        mean += envelope.expected[arm, k] * (
+            theta.cost[arm, level, k] - theta.cost[arm, of_reference, k]
+        )
     middle = mean if envelope.bounded else 0.0
     lowest, highest, total = math.inf, -math.inf, 0.0
     for k in range(values):
         if envelope.bounded and envelope.expected[arm, k] == 0:
             continue  # such a value never comes
-        cost = theta.cost[arm, level, k] - theta.cost[arm, own, k]
+        cost = theta.cost[arm, level, k] - theta.cost[arm, of_reference, k]
         total += abs(cost - middle)
         lowest, highest = min(lowest, base + cost), max(highest, base + cost)
     deviation = math.sqrt(more * envelope.spread) * total
