@@ -38,7 +38,7 @@ _compact = json.JSONEncoder(separators=(",", ":")).encode
 """Writes JSON without spaces; made once, because making an encoder takes longer than using it."""
 
 _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
-"""What reading a state may raise if it is none; `Error` is a ValueError too, with its own words."""
+"""What reading a state may raise if it is none; an `InputError` is among them, as a ValueError."""
 
 
 class Saved(Player):
