@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,17 @@ from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.policies import POLICIES, PlainPolicy, parse_policy
 
 may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiles() -> None:
+    """Wait for compilations that earlier tests began.
+
+    Numba sets and resets the filters of warnings, which all threads share.
+    """
+    for thread in threading.enumerate():
+        if thread.name == IN_BACKGROUND:
+            thread.join()
 
 
 @pytest.fixture
@@ -124,15 +135,15 @@ def test_order_of_telling_within_an_episode_does_not_matter(problem: Problem) ->
         assert forth._packed.tolist() == back._packed.tolist()
 
 
-def ruled_out(late: Late) -> int:
-    """Count the episodes in which the truth does not fit, where only failures are told late.
+def count_ruled_out(late: Late) -> int:
+    """Return at how many of 1,900 plays the truth does not fit, if only failures are told late.
 
-    A sale is known at once, a non-sale when 400 others have come.
+    A sale is told at once, a non-sale after 400 others.
     """
     problem = Problem.bernoulli([[0.6, 0.4], [0.4, 0.6], [0.9, 0.95]], models=["x", "y", "z"])
     agent = Agent(problem, FPUCB(), late=late)
     generator = np.random.default_rng(1)
-    blocked: list[int] = []
+    failures: list[int] = []
     missing = 0
     for step in range(2000):
         decision = agent.ask()
@@ -140,9 +151,9 @@ def ruled_out(late: Late) -> int:
         if generator.random() < chance:
             agent.tell(decision.id, 1)
         else:
-            blocked.append(decision.id)
-        if len(blocked) > 400:
-            agent.tell(blocked.pop(0), 0)
+            failures.append(decision.id)
+        if len(failures) > 400:
+            agent.tell(failures.pop(0), 0)
         if step > 100:
             missing += "x" not in agent.plausible()
     return missing
@@ -151,8 +162,8 @@ def ruled_out(late: Late) -> int:
 @may_pile_up
 def test_the_trap_of_biased_delays() -> None:
     """Counting whatever is told rules the true model out; counting in order does not."""
-    assert ruled_out("in-order") == 0
-    assert ruled_out("any") > 500
+    assert count_ruled_out("in-order") == 0
+    assert count_ruled_out("any") > 500
 
 
 def test_nothing_told_constrains_nothing(problem: Problem) -> None:
@@ -172,17 +183,17 @@ def test_plausible_models_and_by_how_much() -> None:
     plausible = agent.plausible()
     assert list(plausible) == ["x"]
     wins = {arm: agent._seen.sums[number] for number, arm in enumerate(problem.arms)}
-    left = math.log(1000)
+    nats = math.log(1000)
     for arm, mean in (("arm1", 0.6), ("arm2", 0.4)):
         n, observed = agent.plays[arm], wins[arm] / agent.plays[arm]
-        left += math.log(n + 1) - n * kl(observed, mean)
-    assert plausible["x"] == pytest.approx(left)
+        nats += math.log(n + 1) - n * kl(observed, mean)
+    assert plausible["x"] == pytest.approx(nats)
 
 
 def test_plausible_is_by_one_test_whoever_decides() -> None:
-    """By its level the truth may be missing in 1 of 20 runs at some time: of 400, 38 at the most.
+    """The truth may be missing at some time in 1 of 20 runs: in at most 38 of 400.
 
-    False with probability below 1e-4.
+    The test fails for no reason with probability below 1e-4.
     """
     problem = Problem.gaussian([[0.0, 1.0], [0.5, 1.0], [1.0, 0.0]], deviation=0.5)
     missing = 0
@@ -363,7 +374,7 @@ def size_in_bytes(agent: Agent) -> int:
     """Add up what belongs to this agent alone."""
     ledger = agent._ledger
     parts: list[Any] = [agent, agent._to_hand_out, agent._packed, agent._lock]
-    parts += [ledger, ledger.out, ledger._told, ledger._queues]
+    parts += [ledger, ledger.pending, ledger._blocked, ledger._queues]
     for queue in ledger._queues.values():
         parts += [queue, *queue]
     return sum(map(sys.getsizeof, parts))
@@ -392,13 +403,10 @@ def busy_threads() -> Any:
 def test_threads_share_an_agent(
     problem: Problem, late: Late, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A thread that compiles sets filters of warnings, which all threads share.
+    # Nothing must compile here. A policy that is ready already would, so the problem is a new one.
     monkeypatch.setattr(ready, "LOAD_AFTER", math.inf)
     monkeypatch.setattr(ready, "COMPILE_AFTER", math.inf)
-    for thread in threading.enumerate():
-        if thread.name == IN_BACKGROUND:
-            thread.join()
-    agent = Agent(problem, FPUCB(), late=late)
+    agent = Agent(replace(problem, name="shared by threads"), FPUCB(), late=late)
 
     def tell_all(ids: list[int]) -> None:
         for number in ids:
@@ -533,13 +541,13 @@ def test_states_are_whole_and_do_not_change(problem: Problem, policy: Policy) ->
     copies.append(Agent.from_state(state, problem))
     rewards = generator.random(61).tolist()
     arms = []
-    for each in (agent, *copies):
-        each.tell(50, rewards[0])
-        arms.append(play(each, 60, lambda d: rewards[d.id - 50]))
-    assert all(own == arms[0] for own in arms)
-    assert all(snapshot(each) == snapshot(agent) for each in copies)
+    for player in (agent, *copies):
+        player.tell(50, rewards[0])
+        arms.append(play(player, 60, lambda d: rewards[d.id - 50]))
+    assert all(of_copy == arms[0] for of_copy in arms)
+    assert all(snapshot(other) == snapshot(agent) for other in copies)
     assert json.dumps(state) == written
-    assert all(each.policy == policy and each.problem == problem for each in copies)
+    assert all(other.policy == policy and other.problem == problem for other in copies)
 
 
 BEFORE = {
@@ -910,7 +918,7 @@ def test_contexts_are_part_of_what_an_agent_plays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["optimist", "thompson-theta", "fp-llr"])
 def test_agents_in_contexts_do_not_learn_from_one_another(word: str) -> None:
-    """What is remembered between plans is shared by all agents on a problem, whosever plan it was.
+    """All agents on a problem share a workspace, which keeps numbers from plan to plan.
 
     Two agents in turn, told rewards of different truths, decide as each does alone.
     """
@@ -920,10 +928,10 @@ def test_agents_in_contexts_do_not_learn_from_one_another(word: str) -> None:
         draws = [np.random.default_rng(truth) for truth in truths]
         arms: list[list[str]] = [[] for _ in truths]
         for _ in range(150):
-            for agent, truth, draw, found in zip(agents, truths, draws, arms, strict=True):
+            for agent, truth, draw, decided in zip(agents, truths, draws, arms, strict=True):
                 context = int(draw.integers(2))
                 decision = agent.ask(context=shop().contexts[context])
-                found.append(decision.arm)
+                decided.append(decision.arm)
                 mean = shop().means[truth, context, shop().arms.index(decision.arm)]
                 agent.tell(decision.id, float(draw.random() < mean))
         return arms
@@ -965,16 +973,16 @@ def test_a_decision_says_how_likely_it_was() -> None:
 @pytest.mark.parametrize("late", ["in-order", "any"])
 @pytest.mark.parametrize("policy", ["ucb1", "fp-ucb", "thompson-theta"])
 def test_an_agent_follows_decisions_that_others_made(policy: str, late: Any) -> None:
-    """It is the agent that decided so itself, where it did; and has the rewards of the others."""
+    """It follows its twin and stays like it; it follows other arms and counts their rewards."""
     problem = Problem.bernoulli([[0.9, 0.5], [0.2, 0.5]], arms=["a", "b"], models=["x", "y"])
-    own, follower = (Agent(problem, policy, seed=4, late=late) for _ in range(2))
+    leader, follower = (Agent(problem, policy, seed=4, late=late) for _ in range(2))
     for number in range(40):
-        decision = own.ask()
+        decision = leader.ask()
         assert follower.follow(decision.arm) == decision
         if number % 3:
-            own.tell(decision, number % 2)
+            leader.tell(decision, number % 2)
             follower.tell(number, number % 2)
-    assert follower.state() == own.state()
+    assert follower.state() == leader.state()
     other = Agent(problem, policy, seed=4, late=late)
     for number in range(30):
         arm = "ab"[number % 3 == 0]
@@ -1005,7 +1013,7 @@ MOODS = Problem.bernoulli(
 )
 
 
-def followed(plays: list[tuple[int, int | None]]) -> list[float]:
+def filter_by_hand(plays: list[tuple[int, int | None]]) -> list[float]:
     """Return the belief after plays of arms with their rewards; None: it never came."""
     belief, chain = np.full(3, 1 / 3), np.array(MOODS.transitions)
     for arm, reward in plays:
@@ -1013,8 +1021,7 @@ def followed(plays: list[tuple[int, int | None]]) -> list[float]:
             belief = belief * (MOODS.means[:, arm] if reward else 1 - MOODS.means[:, arm])
         belief = belief @ chain
         belief /= belief.sum()
-    found: list[float] = belief.tolist()
-    return found
+    return [float(probability) for probability in belief]
 
 
 @pytest.mark.parametrize("policy", ["frugal", "optimist", "thompson-theta", "fp-ucb"])
@@ -1024,22 +1031,26 @@ def test_rewards_of_a_moving_truth_count_at_the_time_of_their_decisions(policy: 
     plays: list[tuple[int, int | None]] = [(1, 1)]
     decisions = [agent.ask() for _ in range(4)]
     # Nothing is known of these four but that they are made.
-    assert list(agent.posterior().values()) == pytest.approx(followed([*plays, *[(0, None)] * 4]))
+    assert list(agent.posterior().values()) == pytest.approx(
+        filter_by_hand([*plays, *[(0, None)] * 4])
+    )
     agent.tell(decisions[1], 0)  # it must wait for the one before
-    assert list(agent.posterior().values()) == pytest.approx(followed([*plays, *[(0, None)] * 4]))
+    assert list(agent.posterior().values()) == pytest.approx(
+        filter_by_hand([*plays, *[(0, None)] * 4])
+    )
     agent.forget(decisions[0])
     agent.tell(decisions[3], 1)
     agent.tell(decisions[2], 1)
     told = [None, 0, 1, 1]
     plays += [(arms.index(d.arm), paid) for d, paid in zip(decisions, told, strict=True)]
-    wanted = followed(plays)
+    wanted = filter_by_hand(plays)
     again = Agent.from_state(agent.state(), MOODS)
     for each in (agent, again, copy.copy(agent)):
         assert list(each.posterior().values()) == pytest.approx(wanted)
     likely = {m: p for m, p in zip(MOODS.models, wanted, strict=True) if p >= 1e-3 / 3}
-    found = agent.plausible()
-    assert found == {m: pytest.approx(np.log(p * 3e3)) for m, p in likely.items()}
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+    plausible = agent.plausible()
+    assert plausible == {m: pytest.approx(np.log(p * 3e3)) for m, p in likely.items()}
+    assert list(plausible.values()) == sorted(plausible.values(), reverse=True)
     assert agent.ask() == again.ask()
     assert agent.why().arm in arms
 

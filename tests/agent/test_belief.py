@@ -31,10 +31,10 @@ SHOP = Problem.bernoulli(
 def test_the_arm_most_likely_best_and_what_it_loses(
     posterior: list[float], arm: str, probability: float, loss: float
 ) -> None:
-    found = best_arm(SHOP, np.array(posterior), 0)
-    assert found.arm == arm
-    assert (found.probability, found.loss) == pytest.approx((probability, loss))
-    assert repr(found) == f"Belief(arm={arm!r}, probability={probability:g}, loss={loss:g})"
+    belief = best_arm(SHOP, np.array(posterior), 0)
+    assert belief.arm == arm
+    assert (belief.probability, belief.loss) == pytest.approx((probability, loss))
+    assert repr(belief) == f"Belief(arm={arm!r}, probability={probability:g}, loss={loss:g})"
 
 
 def test_beliefs_in_contexts_are_those_of_the_context() -> None:
@@ -47,14 +47,14 @@ def test_beliefs_in_contexts_are_those_of_the_context() -> None:
         decision = agent.ask(context)
         agent.tell(decision, int(generator.random() < 0.5))
         posterior = np.array(list(agent.posterior().values()))
-        for place, name in enumerate("pqr"):
-            best = means[:, place].argmax(axis=1)
+        for index, name in enumerate("pqr"):
+            best = means[:, index].argmax(axis=1)
             chances = [posterior[best == arm].sum() for arm in range(4)]
             arm = int(np.argmax(chances))
-            loss = posterior @ (means[:, place].max(axis=1) - means[:, place, arm])
-            found = agent.best_arm(name)
-            assert problem.arms.index(found.arm) == arm
-            assert (found.probability, found.loss) == pytest.approx((chances[arm], loss))
+            loss = posterior @ (means[:, index].max(axis=1) - means[:, index, arm])
+            belief = agent.best_arm(name)
+            assert problem.arms.index(belief.arm) == arm
+            assert (belief.probability, belief.loss) == pytest.approx((chances[arm], loss))
             left = [
                 best[model]
                 for model in range(5)
@@ -163,7 +163,7 @@ def test_rewards_that_no_model_allows_leave_no_posterior() -> None:
 
 
 def test_a_verdict_is_seldom_wrong_whenever_one_looks() -> None:
-    """More than 33 wrong of 300, if 5 % are, once in 30,000 times."""
+    """If 5 % of verdicts are wrong, more than 33 of 300 are with probability 1 in 30,000."""
     problem = Problem.bernoulli([[0.7, 0.5], [0.4, 0.5]], arms=["a", "b"])
     generator, wrong, decided = np.random.default_rng(8), 0, 0
     for run in range(300):
@@ -180,21 +180,23 @@ def test_a_verdict_is_seldom_wrong_whenever_one_looks() -> None:
 
 
 def test_rewards_that_are_late_by_what_they_are_must_all_count_in_order() -> None:
-    """Where failures are never told, each arm in order has counted a row of successes.
+    """If failures are never told, each arm in order has counted a row of successes.
 
-    More than 24 of 200, if 5 % lose the truth, once in 30,000 times; it is far more in order.
+    If 5 % of runs rule out the truth, more than 24 of 200 do with probability 1 in 30,000; if
+    rewards count in order by arm, far more do.
     """
     problem = Problem.bernoulli([[0.5] * 10, [0.75] * 10])
     late: Late
     for late, few in (("all-in-order", True), ("in-order", False)):
         generator, lost = np.random.default_rng(9), 0
         for run in range(200):
-            agent, out = Agent(problem, "ucb1", late=late, explore=1, seed=run), False
+            agent, ruled_out = Agent(problem, "ucb1", late=late, explore=1, seed=run), False
             for _ in range(60):
                 decision = agent.ask()
                 if generator.random() < 0.5:
                     agent.tell(decision, 1)
                 weights = np.array(list(agent.posterior().values()))
-                out = out or not not_ruled_out(weights, problem.weights.prior, 0.05)[0]
-            lost += out
+                left = not_ruled_out(weights, problem.weights.prior, 0.05)
+                ruled_out = ruled_out or not left[0]
+            lost += ruled_out
         assert (lost <= 24) is few

@@ -14,7 +14,8 @@ SHOP = Problem.bernoulli(
 )
 
 
-def played(problem: Problem, plays: int) -> Agent:
+def agent_after(problem: Problem, plays: int) -> Agent:
+    """Return an agent that has made so many plays, of which half were paid."""
     agent, generator = Agent(problem, log=True), np.random.default_rng(6)
     for _ in range(plays):
         decision = agent.ask()
@@ -27,7 +28,7 @@ def played(problem: Problem, plays: int) -> Agent:
 
 
 def test_lines_are_posteriors(tmp_path: Path) -> None:
-    agent = played(SHOP, 30)
+    agent = agent_after(SHOP, 30)
     assert len(agent.log) == 30
     (axes,) = agent.plot(tmp_path / "posterior.png").axes
     assert (tmp_path / "posterior.png").read_bytes().startswith(b"\x89PNG")
@@ -41,7 +42,7 @@ def test_lines_are_posteriors(tmp_path: Path) -> None:
 
 
 def test_many_models_and_many_rewards() -> None:
-    agent = played(load_problem("paper:grid"), 700)
+    agent = agent_after(load_problem("paper:grid"), 700)
     (axes,) = agent.plot().axes
     assert len(axes.lines) == 7
     label = f"{len(agent.problem.models) - 6} others together"
@@ -57,7 +58,7 @@ def test_what_cannot_be_drawn() -> None:
     with pytest.raises(InputError, match="no reward counts yet"):
         Agent(SHOP, log=True).plot()
     with pytest.raises(InputError, match="unknown figure ending"):
-        played(SHOP, 3).plot("posterior.gif")
+        agent_after(SHOP, 3).plot("posterior.gif")
 
 
 def test_a_log_is_of_rewards_that_count_in_their_order() -> None:

@@ -15,7 +15,7 @@ from fpbandits.engine.plain import Seen
 from fpbandits.policies import POLICIES
 
 ALARM = 1e-6
-"""How often a test of frequencies may fail for no reason."""
+"""The probability that a test of frequencies fails for no reason."""
 
 TELLING = {
     "fp-llr",
@@ -51,10 +51,12 @@ class Coin(PlainPolicy):
 
 
 def explores(seed: int, number: int, share: float) -> bool:
+    """Tell whether a decision explores, by the stream of its own."""
     return bool(agent_stream(seed, number, EXPLORATION).random() < share)
 
 
-def played(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: Any) -> Agent:
+def agent_after(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: Any) -> Agent:
+    """Return an agent that has made so many plays, with fair coins for rewards."""
     agent, generator = Agent(problem, policy, **options), np.random.default_rng(4)
     for step in range(plays):
         context = problem.contexts[step % len(problem.contexts)] if problem.contexts else None
@@ -71,7 +73,7 @@ def played(policy: str, problem: Problem = PROBLEM, plays: int = 25, **options: 
 )
 def test_probabilities_are_those_of_decisions(policy: str, problem: Problem) -> None:
     """Two thousand agents in one state, with a seed each."""
-    first = played(policy, problem, explore=0.4)
+    first = agent_after(policy, problem, explore=0.4)
     state, context = first.own_state(), problem.contexts[0] if problem.contexts else None
     decisions = [first.another(seed=s, own_state=state).ask(context) for s in range(2000)]
     chances: dict[str, float] = {}
@@ -100,7 +102,7 @@ def test_who_cannot_tell_probabilities_does_not_explore(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["frugal", "fp-ucb", "ucb1", "thompson-theta"])
 def test_exploring_changes_nothing_but_the_decision(policy: str) -> None:
-    agent, share = played(policy, explore=0.5), 0.5
+    agent, share = agent_after(policy, explore=0.5), 0.5
     tried = 0
     for _ in range(60):
         number, before = agent._ledger.next, (agent._packed.tobytes(), list(agent._to_hand_out))
@@ -121,7 +123,7 @@ def test_a_planned_arm_is_not_used_up() -> None:
 
 def test_without_exploration_decisions_are_as_they_were() -> None:
     for policy in ("frugal", "thompson-theta"):
-        assert decisions_of(played(policy)) == decisions_of(played(policy, explore=0.0))
+        assert decisions_of(agent_after(policy)) == decisions_of(agent_after(policy, explore=0.0))
 
 
 def decisions_of(agent: Agent) -> list[tuple[Decision, float | None]]:
@@ -154,7 +156,7 @@ DISTINCT = Problem.bernoulli(
 )
 
 
-def some_of(problem: Problem, generator: np.random.Generator) -> list[str]:
+def draw_eligible(problem: Problem, generator: np.random.Generator) -> list[str]:
     """Draw the arms that are eligible, in any order."""
     count = int(generator.integers(1, len(problem.arms) + 1))
     return [str(arm) for arm in generator.permutation(problem.arms)[:count]]
@@ -170,7 +172,7 @@ def test_the_arm_is_eligible_and_the_one_that_why_names(policy: str, explore: fl
         generator = np.random.default_rng(5)
         for number in range(80):
             context = str(generator.choice(problem.contexts)) if problem.contexts else None
-            among = some_of(problem, generator)
+            among = draw_eligible(problem, generator)
             before = agent.own_state()
             reasons = agent.why(context, among)
             assert agent.own_state() == before
@@ -260,8 +262,8 @@ def test_exploring_is_uniform_over_what_is_eligible() -> None:
     assert chisquare(counts).pvalue > ALARM
     arm = Agent(PROBLEM).why(among=among).arm
     mixed = [Agent(PROBLEM, explore=0.5, seed=seed).ask(among=among) for seed in range(60)]
-    found = {decision.arm: decision.probability for decision in mixed}
-    assert found == {each: 0.75 if each == arm else 0.25 for each in among}
+    chances = {decision.arm: decision.probability for decision in mixed}
+    assert chances == {name: 0.75 if name == arm else 0.25 for name in among}
 
 
 def test_models_that_were_given_up_leave_a_choice_among_the_eligible() -> None:
@@ -281,12 +283,12 @@ def test_models_that_were_given_up_leave_a_choice_among_the_eligible() -> None:
 def test_doubt_falls_on_eligible_arms() -> None:
     """No model says that arm3 is best; rewards say so once it is eligible."""
     agent = Agent(PROBLEM, "frugal:false_alarm=0.01:trust=0.01", late="any")
-    generator, found = np.random.default_rng(1), set()
+    generator, arms = np.random.default_rng(1), set()
     for _ in range(200):
         decision = agent.ask(among=["arm1", "arm2"])
-        found.add(decision.arm)
+        arms.add(decision.arm)
         agent.tell(decision, int(generator.random() < (0.8 if decision.arm == "arm1" else 0.3)))
-    assert found == {"arm1", "arm2"}
+    assert arms == {"arm1", "arm2"}
 
 
 @pytest.mark.parametrize("policy", sorted(REFUSING))
@@ -326,5 +328,5 @@ def test_losses_are_against_the_best_that_is_eligible() -> None:
     agent = Agent(PROBLEM)
     reasons, p = agent.why(among=["arm3", "arm2"]), np.array([2, 1, 1]) / 4
     assert list(reasons.arms) == ["arm2", "arm3"]
-    losses = [own["expected loss"] for own in reasons.arms.values()]
+    losses = [numbers["expected loss"] for numbers in reasons.arms.values()]
     assert losses == pytest.approx((p @ [[0.2, 0], [0, 0.2], [0.3, 0]]).tolist())

@@ -1,4 +1,4 @@
-"""Agents written down: what is new in this version survives, and files of earlier ones are read."""
+"""Saved agents: what is new in this version survives, and files of earlier ones are read."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BETA = Problem.beta([[0.3, 0.6], [0.5, 0.4]], concentration=4, models=["x", "y"]
 
 
 def play(agent: Agent, plays: int, seed: int = 0) -> list[Any]:
-    generator, found = np.random.default_rng(seed), []
+    generator, decisions = np.random.default_rng(seed), []
     for _ in range(plays):
         decision = agent.ask()
-        found.append((decision, decision.probability))
+        decisions.append((decision, decision.probability))
         if generator.random() < 0.8:
             agent.tell(decision, float(generator.uniform(0.1, 0.9)))
-    return found
+    return decisions
 
 
 @pytest.mark.parametrize("late", ["in-order", "all-in-order", "any"])

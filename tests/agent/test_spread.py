@@ -1,4 +1,4 @@
-"""Spread: found out where it is wrong, and hardly ever where it is right."""
+"""A wrong spread is noticed, and a right one hardly ever refuted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fpbandits import Agent, Problem
-from fpbandits.agent.spread import spread_fits
+from fpbandits.agent.spread import models_that_spread_so
 
 WRONG = Problem.beta([[0.6, 0.5], [0.45, 0.5]], concentration=200)
 NORMAL = Problem.gaussian([[1.0, 2.0], [2.0, 1.5]], deviation=1.5)
@@ -20,20 +20,20 @@ DISCRETE = Problem.discrete(
 )
 
 
-def looks(problem: Problem, rewards: np.ndarray, arms: np.ndarray) -> list[int]:
-    """By run, the first look at which no model spreads like the rewards; −1: none."""
-    units, found = problem.rewards.to_unit(rewards), []
+def first_refutations(problem: Problem, rewards: np.ndarray, arms: np.ndarray) -> list[int]:
+    """Return, by run, after how many plays no model spreads like the rewards; −1 if never."""
+    units, firsts = problem.rewards.to_unit(rewards), []
     for unit, arm in zip(units, arms, strict=True):
         first = -1
         for n in [5, 10, 20, 40, 80, 120, 160, 200, 250, 300]:
-            seen = [unit[:n][arm[:n] == number] for number in range(2)]
-            plays = np.array([each.size for each in seen])
-            sums, squares = np.array([each.sum() for each in seen]), float((unit[:n] ** 2).sum())
-            if not spread_fits(problem, plays, sums, squares).any():
+            by_arm = [unit[:n][arm[:n] == number] for number in range(2)]
+            plays = np.array([seen.size for seen in by_arm])
+            sums, squares = np.array([seen.sum() for seen in by_arm]), float((unit[:n] ** 2).sum())
+            if not models_that_spread_so(problem, plays, sums, squares).any():
                 first = n
                 break
-        found.append(first)
-    return found
+        firsts.append(first)
+    return firsts
 
 
 def test_a_wrong_concentration_is_found_within_300_plays() -> None:
@@ -42,7 +42,7 @@ def test_a_wrong_concentration_is_found_within_300_plays() -> None:
     arms = random.integers(0, 2, (200, 300))
     means = np.where(arms == 0, 0.6, 0.5)
     rewards = random.beta(2 * means, 2 * (1 - means))
-    assert np.mean(np.array(looks(WRONG, rewards, arms)) > 0) > 0.95
+    assert np.mean(np.array(first_refutations(WRONG, rewards, arms)) > 0) > 0.95
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -50,7 +50,7 @@ def test_a_wrong_deviation_is_found(factor: float) -> None:
     random = np.random.default_rng(1)
     arms = random.integers(0, 2, (100, 300))
     rewards = random.normal(np.where(arms == 0, 1.0, 2.0), 1.5 * factor)
-    assert np.mean(np.array(looks(NORMAL, rewards, arms)) > 0) > 0.95
+    assert np.mean(np.array(first_refutations(NORMAL, rewards, arms)) > 0) > 0.95
 
 
 @pytest.mark.parametrize("problem", [WRONG, NORMAL, DISCRETE], ids=["beta", "normal", "discrete"])
@@ -71,7 +71,7 @@ def test_right_distributions_are_hardly_ever_refuted(problem: Problem) -> None:
             random.choice([0, 2, 4], arms.shape, p=p) for p in ([0.3, 0.4, 0.3], [0.2, 0.2, 0.6])
         ]
         rewards = np.where(arms == 0, both[0], both[1]).astype(float)
-    assert max(looks(problem, rewards, arms)) == -1
+    assert max(first_refutations(problem, rewards, arms)) == -1
 
 
 def test_variances_are_those_of_scipy() -> None:

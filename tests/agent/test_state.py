@@ -1,4 +1,4 @@
-"""States of agents: short, legible where few numbers are in them, and whole to the last bit."""
+"""States of agents: short, legible if they have few numbers, and whole to the last bit."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ SHAPED: dict[str, Problem] = {
 """10 arms in 5 contexts, in every family."""
 
 
-def see(agent: Agent, rewards: RewardFamily, plays: int, generator: np.random.Generator) -> None:
-    """Let an agent have been told some ``plays`` rewards of each pair, one by one."""
+def count_rewards(
+    agent: Agent, rewards: RewardFamily, plays: int, generator: np.random.Generator
+) -> None:
+    """Add some ``plays`` rewards of each pair to an agent's state, as if told one by one."""
     state, law = agent._seen, rewards.law(0)
     for pair in range(50):
         more = int(generator.integers(plays // 2, 3 * plays // 2))
@@ -54,7 +56,7 @@ def test_ten_arms_in_five_contexts_fit_into_two_kilobytes(name: str, tmp_path: P
     problem, generator = SHAPED[name], np.random.default_rng(2)
     for plays in (20, 200, 2_000):
         agent = Agent(problem)
-        see(agent, problem.rewards, plays, generator)
+        count_rewards(agent, problem.rewards, plays, generator)
         for context in CONTEXTS[:3]:
             agent.ask(context)
         state = agent.state()
@@ -137,11 +139,11 @@ def test_states_of_lists_alone_go_on(tmp_path: Path) -> None:
 
 
 def by_hand(text: str, format: str) -> list[Any]:
-    """The numbers of a text, number by number, as the module describes it."""
+    """Return the numbers of a text, read as the module describes it, one by one."""
     content = zlib.decompress(b85decode(text))
     count = len(content) // 8
-    each = [bytes(content[place * count + i] for place in range(8)) for i in range(count)]
-    return [struct.unpack(f"<{format}", one)[0] for one in each]
+    numbers = [bytes(content[byte * count + i] for byte in range(8)) for i in range(count)]
+    return [struct.unpack(f"<{format}", number)[0] for number in numbers]
 
 
 NUMBERS = st.sampled_from([np.float64, np.int64]).flatmap(
@@ -153,28 +155,30 @@ NUMBERS = st.sampled_from([np.float64, np.int64]).flatmap(
 def test_numbers_come_back_to_the_last_bit(numbers: Any) -> None:
     kind = numbers.dtype.type
     letter = REAL if kind is np.float64 else WHOLE
-    kept = to_json(numbers.tolist())
-    again = np.array(from_json(json.loads(json.dumps(kept)), len(numbers), letter), kind)
-    if isinstance(kept, str):
+    written = to_json(numbers.tolist())
+    again = np.array(from_json(json.loads(json.dumps(written)), len(numbers), letter), kind)
+    if isinstance(written, str):
         assert again.tobytes() == numbers.tobytes()  # −0 and every NaN too
-        found = np.array(by_hand(kept, letter), kind)
-        assert found.tobytes() == numbers.tobytes()
+        assert np.array(by_hand(written, letter), kind).tobytes() == numbers.tobytes()
     else:
         np.testing.assert_array_equal(again, numbers)
 
 
 @given(NUMBERS)
 def test_the_shorter_way_is_taken_and_few_numbers_stand_in_lists(numbers: Any) -> None:
-    kept, as_list = to_json(numbers.tolist()), json.dumps(numbers.tolist(), separators=(",", ":"))
+    written, as_list = (
+        to_json(numbers.tolist()),
+        json.dumps(numbers.tolist(), separators=(",", ":")),
+    )
     if len(as_list) <= LONGEST_LIST:
-        assert isinstance(kept, list)
-    assert len(json.dumps(kept, separators=(",", ":"))) <= len(as_list) + 2  # the quotes
+        assert isinstance(written, list)
+    assert len(json.dumps(written, separators=(",", ":"))) <= len(as_list) + 2  # the quotes
 
 
 def test_texts_that_hold_something_else_are_refused() -> None:
     problem = SHAPED["beta"]
     agent = Agent(problem)
-    see(agent, problem.rewards, 20, np.random.default_rng(3))
+    count_rewards(agent, problem.rewards, 20, np.random.default_rng(3))
     state = agent.state()
     assert {key for key, value in state.items() if isinstance(value, str)} >= {"sums", "statistics"}
     whole = b85decode(state["sums"])
@@ -195,7 +199,7 @@ def test_texts_that_hold_something_else_are_refused() -> None:
 def test_numbers_that_cannot_be_are_refused_in_a_text_too(name: str) -> None:
     problem = SHAPED[name]
     agent = Agent(problem)
-    see(agent, problem.rewards, 20, np.random.default_rng(4))
+    count_rewards(agent, problem.rewards, 20, np.random.default_rng(4))
     state = agent.state()
     varied = np.linspace(0.5, 1, 50)
     wrong: list[tuple[str, Any]] = [

@@ -20,13 +20,13 @@ SHOP = Problem.bernoulli(
     arms=["9 EUR", "12 EUR", "15 EUR"],
     models=["loyal", "regular", "thrifty"],
 )
-LARGEST = {
+DECIDING = {
     "ucb1": "index",
     "kl-ucb": "index",
     "moss": "index",
     "imed": "surprise",
 }
-"""The number that decides, of policies with one; of imed it is the smallest."""
+"""The number that decides, of policies that have one: the largest, but for imed the smallest."""
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
@@ -41,12 +41,12 @@ def test_the_arm_is_that_of_the_next_decision(policy: str) -> None:
         decision = agent.ask()
         assert decision.arm == reasons.arm
         assert beside.ask() == decision
-        column = LARGEST.get(policy)
+        column = DECIDING.get(policy)
         if column is not None and column in reasons.arms[decision.arm]:
             numbers = [reasons.arms[arm][column] for arm in problem.arms]
-            own = reasons.arms[decision.arm][column]
+            chosen = reasons.arms[decision.arm][column]
             best = min(numbers) if policy == "imed" else max(numbers)
-            assert own == best or abs(own - best) < 1e-9
+            assert chosen == best or abs(chosen - best) < 1e-9
         if generator.random() < 0.7:
             reward = int(generator.random() < 0.6)
             agent.tell(decision, reward)
@@ -79,19 +79,19 @@ def test_what_arms_are_expected_to_lose() -> None:
     assert dict(reasons.models) == pytest.approx(agent.posterior())
     means = np.array([[5.4, 6, 3], [4.5, 3.6, 4.2], [6.3, 2.4, 1.5]])
     losses = posterior @ (means.max(axis=1, keepdims=True) - means)
-    assert [own[LOSS] for own in reasons.arms.values()] == pytest.approx(losses.tolist())
-    assert [own[BEST] for own in reasons.arms.values()] == pytest.approx([0.5, 0.5, 0])
+    assert [numbers[LOSS] for numbers in reasons.arms.values()] == pytest.approx(losses.tolist())
+    assert [numbers[BEST] for numbers in reasons.arms.values()] == pytest.approx([0.5, 0.5, 0])
 
 
 def test_indices_are_in_the_users_units() -> None:
     agent = Agent(SHOP, "ucb1")
-    assert [own["index"] for own in agent.why().arms.values()] == [inf] * 3
+    assert [numbers["index"] for numbers in agent.why().arms.values()] == [inf] * 3
     for reward in (9, 12, 0, 0):
         agent.tell(agent.ask(), reward)
     plays = agent.plays
     sums = {"9 EUR": 9, "12 EUR": 12, "15 EUR": 0}
-    for arm, own in agent.why().arms.items():
-        assert own["index"] == pytest.approx(
+    for arm, numbers in agent.why().arms.items():
+        assert numbers["index"] == pytest.approx(
             sums[arm] / plays[arm] + 15 * sqrt(2 * log(4) / plays[arm])
         )
 
@@ -102,7 +102,7 @@ def test_weights_of_the_policys_own_are_shown() -> None:
         agent.observe("12 EUR", 12)
     reasons = agent.why()
     assert reasons.models["loyal"] < 0.9 < agent.posterior()["loyal"]
-    drawn = {arm: own["probability of being drawn"] for arm, own in reasons.arms.items()}
+    drawn = {arm: numbers["probability of being drawn"] for arm, numbers in reasons.arms.items()}
     assert drawn == pytest.approx(
         {
             "9 EUR": reasons.models["regular"] + reasons.models["thrifty"],
@@ -142,7 +142,7 @@ def test_in_words_in_tables_and_as_a_dict() -> None:
     assert "Models by weight: " in reasons._repr_html_()
     plain: dict[str, Any] = json.loads(json.dumps(reasons.as_dict(), allow_nan=False))
     assert plain["arm"] == reasons.arm
-    assert plain["arms"] == {arm: dict(own) for arm, own in reasons.arms.items()}
+    assert plain["arms"] == {arm: dict(numbers) for arm, numbers in reasons.arms.items()}
     unplayed = Agent(SHOP, "ucb1").why()
     assert unplayed.as_dict()["arms"]["9 EUR"]["index"] is None
     assert "∞" in repr(unplayed)

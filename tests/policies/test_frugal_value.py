@@ -23,8 +23,8 @@ from fpbandits.policies.frugal_value import (
 )
 
 
-def believed(problem: Problem, pending: np.ndarray | None) -> tuple[Any, Any, int]:
-    """What the rule holds before any play: by its prior."""
+def value_before_any_play(problem: Problem, pending: np.ndarray | None) -> tuple[Any, Any, int]:
+    """Return what the rule prepares, its workspace after the prior alone, and θ̂."""
     policy = Frugal()
     prepared = prepare(policy, problem)
     work = policy.workspace(prepared, problem.pairs)
@@ -47,9 +47,9 @@ def by_definition(problem: Problem, hat: int, pending: np.ndarray) -> tuple[list
     for m in models:
         weights = {}
         for f in models:
-            soon = sum(pending[j] * (apart[f, m, j] + apart[m, f, j]) for j in arms) / 8
+            nats = sum(pending[j] * (apart[f, m, j] + apart[m, f, j]) for j in arms) / 8
             if f != m and (not pending.any() or p[f] >= 0.2 * p[hat]):
-                weights[f] = p[f] * math.exp(-soon)
+                weights[f] = p[f] * math.exp(-nats)
         w = sum(weights.values())
         for i in arms:
             told = sum(weight * apart[f, m, i] for f, weight in weights.items()) / w if w else 0.0
@@ -71,7 +71,7 @@ def test_loss_and_value_are_those_of_the_definition(kind: str, late: bool) -> No
         }
         problem = getattr(Problem, kind)(means, prior=prior, **given.get(kind, {}))
         pending = random.integers(0, 4, arms) * late
-        _, work, hat = believed(problem, pending)
+        _, work, hat = value_before_any_play(problem, pending)
         loss, value = by_definition(problem, hat, pending)
         np.testing.assert_allclose(work.now.loss, loss, rtol=1e-9, atol=1e-15)
         np.testing.assert_allclose(work.now.value, value, rtol=1e-7, atol=1e-13)
@@ -79,7 +79,7 @@ def test_loss_and_value_are_those_of_the_definition(kind: str, late: bool) -> No
 
 def test_arms_on_which_all_models_agree_tell_exactly_nothing() -> None:
     problem = Problem.bernoulli([[0.3, 0.7, 0.1], [0.3, 0.2, 0.1], [0.3, 0.4, 0.1]])
-    _, work, _ = believed(problem, None)
+    _, work, _ = value_before_any_play(problem, None)
     assert work.now.value[0] == work.now.value[2] == 0
     assert work.now.value[1] > 0
 
@@ -89,14 +89,14 @@ def test_of_many_models_some_are_drawn_while_rewards_are_pending() -> None:
     levels = (np.arange(31) + 0.5) / 31
     grid = np.stack(np.meshgrid(levels, levels, indexing="ij"), axis=-1).reshape(-1, 2)
     problem = Problem.bernoulli(grid)
-    _, work, _ = believed(problem, np.array([1, 0]))
+    _, work, _ = value_before_any_play(problem, np.array([1, 0]))
     drawn = grid[work.rivals]
     assert len(np.unique(work.rivals)) > 28
     assert np.ptp(drawn, axis=0).min() > 0.8
     assert all(len(np.unique(column)) > 10 for column in drawn.T)
     # What is pending of one arm lowers the value of telling the same again, not of the other arm.
-    _, at_once, _ = believed(problem, np.array([0, 0]))
-    _, later, _ = believed(problem, np.array([50, 0]))
+    _, at_once, _ = value_before_any_play(problem, np.array([0, 0]))
+    _, later, _ = value_before_any_play(problem, np.array([50, 0]))
     ratio = later.now.value / at_once.now.value
     assert ratio[0] < 0.3
     assert ratio[0] < 0.6 * ratio[1]
@@ -121,7 +121,7 @@ def test_the_largest_ratio_over_contexts_is_found() -> None:
     random = np.random.default_rng(0)
     means = random.random((4, 3, 3))
     problem = Problem.bernoulli(means, contexts=["a", "b", "c"], shares=[0.5, 0.3, 0.2])
-    prepared, work, _ = believed(problem, None)
+    prepared, work, _ = value_before_any_play(problem, None)
     shares = [0.5, 0.3, 0.2]
     for _ in range(50):
         work.now.value[:], work.now.loss[:] = random.random(9) ** 4, random.random(9)

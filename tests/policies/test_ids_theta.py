@@ -65,7 +65,7 @@ class Draws:
         return self.number
 
 
-def planned(problem: Problem, seen: list[tuple[int, float]], number: float) -> tuple[int, int]:
+def plan(problem: Problem, seen: list[tuple[int, float]], number: float) -> tuple[int, int]:
     """Plan in plain Python, and return the arm, and how many numbers were drawn for it."""
     policy, random = IDSTheta(), Draws(number)
     state = policy.new_state(problem)
@@ -91,14 +91,14 @@ def test_the_chance_of_the_other_arm_is_right_to_the_last_digits() -> None:
         costs = known.misfits([plays, 0], [sum(reward for _, reward in seen), 0.0])
         arm, other, chance = ids(known.means, costs, [1.0, 1.0])
         if max(costs) > 80:
-            assert planned(problem, seen, 0.0) == (1, 0)
+            assert plan(problem, seen, 0.0) == (1, 0)
             continue
         if 0 < chance < 1:
-            assert planned(problem, seen, chance * (1 - 1e-9)) == (other, 1)
-            assert planned(problem, seen, chance * (1 + 1e-9)) == (arm, 1)
+            assert plan(problem, seen, chance * (1 - 1e-9)) == (other, 1)
+            assert plan(problem, seen, chance * (1 + 1e-9)) == (arm, 1)
             least = min(least, chance)
         else:
-            assert planned(problem, seen, 0.5) == (arm, 0)
+            assert plan(problem, seen, 0.5) == (arm, 0)
     assert least < 1e-25
 
 

@@ -48,7 +48,7 @@ def exact_regret(problem: fpb.Problem, policy: fpb.PlainPolicy, horizon: int) ->
     return regret(0, tuple(policy.start(problem)), tuple(start))
 
 
-def small(number: int) -> fpb.Problem:
+def draw_small_problem(number: int) -> fpb.Problem:
     random = np.random.default_rng(number)
     models, arms = 2 + number % 3, 2 + number % 2
     prior = {f"theta{k + 1}": float(random.uniform(0.5, 2)) for k in range(models)}
@@ -64,7 +64,7 @@ def small(number: int) -> fpb.Problem:
 
 @pytest.mark.parametrize("number", range(10))
 def test_evaluated_exactly_it_has_the_floor_for_its_regret(number: int) -> None:
-    problem = small(number)
+    problem = draw_small_problem(number)
     least = fpb.floor(problem, 6)
     assert least.upper is not None
     found = exact_regret(problem, fpb.Optimal(horizon=6), 6)
@@ -74,7 +74,7 @@ def test_evaluated_exactly_it_has_the_floor_for_its_regret(number: int) -> None:
 @pytest.mark.parametrize("number", range(4))
 def test_simulated_it_is_within_three_standard_errors(number: int) -> None:
     """A false alarm in 100, of four; the seed is fixed."""
-    problem = small(number)
+    problem = draw_small_problem(number)
     least = fpb.floor(problem, 20)
     policy = fpb.Optimal(horizon=20)
     result = fpb.simulate(problem, policy, truth="prior", horizon=20, runs=500, seed=2)
@@ -94,7 +94,7 @@ def test_normal_rewards_by_belief() -> None:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_an_agent_goes_on_after_the_horizon_and_after_save_and_load(number: int) -> None:
-    problem = small(number)
+    problem = draw_small_problem(number)
     agent = fpb.Agent(problem, fpb.Optimal(horizon=5))
     for _ in range(9):
         decision = agent.ask()

@@ -37,7 +37,7 @@ KINDS = ["zeros", "ones", "alternating", "low edge", "high edge"]
 KINDS += ["up then down", "down then up", "random"]
 
 
-def hostile(
+def hostile_rewards(
     kind: str, p: float, m: int, deviation: float, generator: np.random.Generator
 ) -> list[float]:
     """Rewards of m plays that stay inside the envelope: 0 ≤ x ≤ j and |x − jp| ≤ deviation."""
@@ -102,7 +102,8 @@ def test_no_rewards_within_the_envelope_break_a_stability_check(name: str, sprea
             return
         deviation = math.sqrt((rounds - 1) * spread) if rounds > 1 else 0.0
         paths = {
-            arm: hostile(kind, p[arm], rounds, min(deviation, 1e9), generator) for arm in cycle
+            arm: hostile_rewards(kind, p[arm], rounds, min(deviation, 1e9), generator)
+            for arm in cycle
         }
         replay = deepcopy(before)
         nothing = np.zeros(arms, np.int64)
@@ -201,7 +202,7 @@ def test_no_rewards_of_any_family_break_a_stability_check(
         generator = np.random.default_rng(seed)
         policy, problem = parse_policy(name), random_example(family, generator).problem
         if name == "bpr":  # which must know the largest mean, the same for every model
-            problem = permuted(problem, generator)
+            problem = permute(problem, generator)
         rewards, arms = problem.rewards, len(problem.arms)
         prepared = prepare(policy, problem)
         workspace = policy.workspace(prepared, arms)
@@ -227,7 +228,7 @@ def test_no_rewards_of_any_family_break_a_stability_check(
             if family == "gaussian":
                 path = hostile_sums(kind, means[arm], rounds, deviation, generator)
             else:
-                values = paid(problem, arm)
+                values = possible_rewards(problem, arm)
                 path = hostile_counts(kind, values, expected[arm], rounds, deviation, generator)
             paths[arm] = path
         replay = deepcopy(before)
@@ -250,16 +251,16 @@ def test_no_rewards_of_any_family_break_a_stability_check(
     assert max(reaches) > (10 if blind else 50)
 
 
-def paid(problem: Problem, arm: int) -> np.ndarray:
-    """What an arm can pay, on [0, 1], in the order of the family's statistics."""
+def possible_rewards(problem: Problem, arm: int) -> np.ndarray:
+    """Return what an arm can pay, on [0, 1], in the order of the family's statistics."""
     rewards = problem.rewards
     if isinstance(rewards, TwoPoint):
         return np.array([rewards.unit_value[arm], 0.0])
     return np.array(problem.rewards.to_unit(np.array([0.0, 0.5, 1.0])))
 
 
-def permuted(problem: Problem, generator: np.random.Generator) -> Problem:
-    """Models that differ in the order of their arms alone."""
+def permute(problem: Problem, generator: np.random.Generator) -> Problem:
+    """Return models that differ in the order of their arms alone."""
     rewards = problem.rewards
     arms = len(problem.arms)
     orders = np.unique([generator.permutation(arms) for _ in range(6)], axis=0)

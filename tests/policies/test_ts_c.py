@@ -16,7 +16,7 @@ def test_among_competitive_arms_it_draws_normal_means() -> None:
     problem = Problem.bernoulli([[0.6, 0.5, 0.1], [0.5, 0.6, 0.1], [0.2, 0.2, 0.9]])
     plays, means = (300, 500), (0.55, 0.52)
     chosen = []
-    state = _after(problem, plays, means)
+    state = state_after(problem, plays, means)
     for seed in range(4000):
         agent = Agent.from_state(state | {"seed": seed}, problem)
         chosen.append(agent.ask().arm)
@@ -28,7 +28,7 @@ def test_among_competitive_arms_it_draws_normal_means() -> None:
     assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / 4000)
 
 
-def _after(
+def state_after(
     problem: Problem, plays: tuple[int, int], means: tuple[float, float]
 ) -> dict[str, object]:
     agent = Agent(problem, TSC())

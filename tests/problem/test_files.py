@@ -283,7 +283,7 @@ VALID = [
 
 
 @st.composite
-def mangled(draw: st.DrawFn) -> bytes:
+def mangled_files(draw: st.DrawFn) -> bytes:
     """A valid file with a few places cut out, doubled or overwritten."""
     content = draw(st.sampled_from(VALID))
     for _ in range(draw(st.integers(1, 4))):
@@ -304,7 +304,7 @@ def test_no_bytes_make_a_traceback(tmp_path: Path, ending: str) -> None:
     outcomes: list[str] = []
 
     @settings(max_examples=600, deadline=2000, derandomize=True, database=None)
-    @given(st.binary(max_size=300) | mangled() | st.text(string.printable).map(str.encode))
+    @given(st.binary(max_size=300) | mangled_files() | st.text(string.printable).map(str.encode))
     def load(content: bytes) -> None:
         path.write_bytes(content)
         try:

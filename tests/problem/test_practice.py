@@ -43,13 +43,13 @@ so that there may be fewer than the eight that are drawn."""
 
 
 @pytest.fixture(scope="module")
-def drawn() -> dict[str, list[Problem]]:
-    """All problems of each kind."""
-    found: dict[str, list[Problem]] = {}
+def by_kind() -> dict[str, list[Problem]]:
+    """Return the problems of all seeds, by kind."""
+    problems: dict[str, list[Problem]] = {}
     for seed in SEEDS:
         for problem in practice(seed):
-            found.setdefault(problem.name, []).append(problem)
-    return found
+            problems.setdefault(problem.name, []).append(problem)
+    return problems
 
 
 def best_arms(problem: Problem) -> set[tuple[int, ...]]:
@@ -59,11 +59,10 @@ def best_arms(problem: Problem) -> set[tuple[int, ...]]:
 
 
 def values(problem: Problem) -> Floats:
-    """What each arm pays if it does, whatever the context."""
-    found = np.reshape(problem.rewards.content["value"], (-1, len(problem.arms)))
-    assert (found == found[0]).all()
-    own: Floats = found[0]
-    return own
+    """Return what each arm pays if it pays, which is the same in all contexts."""
+    by_context = np.reshape(problem.rewards.content["value"], (-1, len(problem.arms)))
+    assert (by_context == by_context[0]).all()
+    return np.asarray(by_context[0])
 
 
 def test_a_seed_draws_the_same_sets_and_another_seed_others() -> None:
@@ -93,21 +92,21 @@ FINGERPRINTS = {
 """Of the sets of the first eight seeds, written with six digits."""
 
 
-def test_seeds_draw_the_sets_that_they_always_drew(drawn: dict[str, list[Problem]]) -> None:
+def test_seeds_draw_the_sets_that_they_always_drew(by_kind: dict[str, list[Problem]]) -> None:
     """What was measured on a set, here and by others, is measured on the same set later."""
     for kind, wanted in FINGERPRINTS.items():
         texts = [
             re.sub(r"\d+\.\d+(?:e-?\d+)?", lambda number: f"{float(number[0]):.6g}", text)
-            for text in map(problem_to_toml, drawn[kind][:8])
+            for text in map(problem_to_toml, by_kind[kind][:8])
         ]
-        found = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
-        assert found == wanted, kind
+        fingerprint = hashlib.sha256("\n".join(texts).encode()).hexdigest()[:8]
+        assert fingerprint == wanted, kind
 
 
-def test_each_kind_comes_once_and_has_the_promised_sizes(drawn: dict[str, list[Problem]]) -> None:
+def test_each_kind_comes_once_and_has_the_promised_sizes(by_kind: dict[str, list[Problem]]) -> None:
     assert [problem.name for problem in practice(0)] == list(SIZES)
     for kind, (models, arms, contexts) in SIZES.items():
-        problems = drawn[kind]
+        problems = by_kind[kind]
         assert len(problems) == len(SEEDS)
         counts = [len(problem.models) for problem in problems]
         assert models[0] <= min(counts), kind
@@ -124,8 +123,8 @@ def test_all_families_with_and_without_contexts() -> None:
         assert {(family, False), (family, True)} <= kinds
 
 
-def test_every_set_has_a_prior_and_no_truth_of_its_own(drawn: dict[str, list[Problem]]) -> None:
-    for problems in drawn.values():
+def test_every_set_has_a_prior_and_no_truth_of_its_own(by_kind: dict[str, list[Problem]]) -> None:
+    for problems in by_kind.values():
         for problem in problems:
             assert problem.truth is None
             assert problem.prior is not None
@@ -140,19 +139,19 @@ def test_files_give_the_same_sets_back() -> None:
         assert (again.name, again.prior) == (problem.name, problem.prior)
 
 
-def test_there_is_something_to_learn(drawn: dict[str, list[Problem]]) -> None:
+def test_there_is_something_to_learn(by_kind: dict[str, list[Problem]]) -> None:
     """Nearly always another truth has another best arm: else there is nothing to play for.
 
     Of few models or few prices it may be one arm, so it is counted: at most one set in ten.
     """
-    for kind, problems in drawn.items():
+    for kind, problems in by_kind.items():
         idle = sum(len(best_arms(problem)) == 1 for problem in problems)
         assert idle <= len(SEEDS) / 10, kind
 
 
-def test_rewards_are_the_price_less_the_cost_or_the_rate(drawn: dict[str, list[Problem]]) -> None:
+def test_rewards_are_the_price_less_the_cost_or_the_rate(by_kind: dict[str, list[Problem]]) -> None:
     for kind in ("logistic demand", "elastic demand"):
-        for problem in drawn[kind]:
+        for problem in by_kind[kind]:
             prices = np.array([float(arm.removesuffix(" EUR")) for arm in problem.arms])
             (cost,) = set((prices - values(problem)).tolist())
             assert cost == 0 if kind == "logistic demand" else 0 < cost < prices[0]
@@ -161,19 +160,19 @@ def test_rewards_are_the_price_less_the_cost_or_the_rate(drawn: dict[str, list[P
             assert 0 < chances.min()
             assert chances.max() < 0.7
     for kind in ("links", "links, measured"):
-        for problem in drawn[kind]:
+        for problem in by_kind[kind]:
             rates = [float(arm.removesuffix(" Mbit/s")) for arm in problem.arms]
             assert rates == [6, 9, 12, 18, 24, 36, 48, 54] == values(problem).tolist()
             assert np.diff(problem.means / rates).max() < 1e-12, "faster arrives more rarely"
 
 
-def test_tastes_are_few_and_effects_of_treatments_small(drawn: dict[str, list[Problem]]) -> None:
+def test_tastes_are_few_and_effects_of_treatments_small(by_kind: dict[str, list[Problem]]) -> None:
     for kind in ("tastes", "tastes by daytime"):
-        for problem in drawn[kind]:
+        for problem in by_kind[kind]:
             # What is little is less than 0.12 · 1.3.
             liked = (problem.means > 0.156).sum(axis=-1)
             assert liked.max() <= 3, kind
-    for problem in drawn["trial"]:
+    for problem in by_kind["trial"]:
         control = problem.means[:, 0]
         assert len(set(control.tolist())) == 1, "the control is known"
         effects = problem.means[:, 1:] - control[:, np.newaxis]
@@ -183,7 +182,7 @@ def test_tastes_are_few_and_effects_of_treatments_small(drawn: dict[str, list[Pr
         assert len(problem.models) == 3 ** (len(problem.arms) - 1), "all that may be the case"
 
 
-def test_coarse_means_have_few_levels_and_no_model_twice(drawn: dict[str, list[Problem]]) -> None:
-    for problem in drawn["coarse means"]:
+def test_coarse_means_have_few_levels_and_no_model_twice(by_kind: dict[str, list[Problem]]) -> None:
+    for problem in by_kind["coarse means"]:
         assert 2 <= len(np.unique(problem.means)) <= 5
         assert len(np.unique(problem.means, axis=0)) == len(problem.models)

@@ -1,13 +1,13 @@
-"""`Agent`: the same rules, live. Ask what to play; tell what came of it; see what is believed.
+"""`Agent`: plays a policy live. Ask what to play, tell its reward, see what is believed.
 
 Rewards may be told late and out of order. Which of them count then matters: where failures are
-known later than successes (a sale at once, a non-sale after a week), those told so far are a biased
-sample, and the true model would be ruled out. So by default an arm counts only the rewards up to
-its first decision that is still pending. `Agent.forget` gives a decision up, and those behind it
-count again; what is forgotten is missing from the sample, so forgetting brings a bias of its own if
-it depends on the reward. ``late="all-in-order"`` counts the rewards of all arms in the order of
-decisions, as `Agent.verdict` needs where delays depend on rewards. ``late="any"`` counts whatever
-is told, which is right where they do not.
+known later than successes (a sale at once, a non-sale after a week), the rewards told so far are a
+biased sample, and the true model may be ruled out. So by default an arm counts only the rewards up
+to its first decision that is still pending. `Agent.forget` gives a decision up, and the rewards
+behind it count. A forgotten reward is missing from the sample, which is biased if forgetting
+depends on the reward. ``late="all-in-order"`` counts the rewards of all arms in the order of
+decisions, as `Agent.verdict` needs where delays depend on rewards. ``late="any"`` counts every
+reward as soon as it is told, which is right where delays do not depend on rewards.
 
 An agent may be used from several threads.
 """
@@ -27,14 +27,13 @@ from fpbandits.agent.belief import Belief
 from fpbandits.agent.ledger import CROWD, Blocked
 from fpbandits.agent.ledger import Late as Late
 from fpbandits.agent.plausible import FALSE_ALARM, margins, posterior_margins
-from fpbandits.agent.rewards import oddity, unit_reward
+from fpbandits.agent.rewards import odd_reward_warning, unit_reward
 from fpbandits.agent.saving import Saved
-from fpbandits.agent.spread import spread_fits
-from fpbandits.agent.spread import warning as spread_warning
+from fpbandits.agent.spread import spread_fits, spread_warning
 from fpbandits.agent.why import Why, why
 from fpbandits.core.arrays import Floats
-from fpbandits.core.checks import checked_path, known_name, number
-from fpbandits.core.renamed import RefusesOldAttributes
+from fpbandits.core.checks import checked_path, number
+from fpbandits.core.renamed import refuses_old_attributes
 from fpbandits.core.streams import HISTORY
 from fpbandits.engine.contract import COUNTERS, MISFITS
 from fpbandits.engine.policy import Eligible, Policy
@@ -49,19 +48,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_LOOK_EVERY = 20
-"""An agent looks at the spread of rewards when it is told the reward of every so many decisions."""
+_CHECK_EVERY = 20
+"""The spread of rewards is checked at every so many decisions, when their reward is told."""
 
 _SPREAD = -1
-"""In place of an arm, among what was warned of."""
+"""Stands for the spread of rewards in `_warned`, whose other entries are pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Play ``arm``, and tell its reward under ``id``; in ``context``, if there are any.
+    """Play ``arm``, and tell its reward under ``id``; ``context`` is the one that was asked for.
 
-    ``probability`` is how likely this arm was to be played: 1 where nothing is drawn, and None
-    where the policy draws and cannot tell.
+    ``probability`` is how likely this arm was to be played: 1 if nothing is drawn at random, None
+    if the policy draws and cannot tell.
     """
 
     id: int
@@ -74,7 +73,8 @@ class Decision:
         return f"Decision(id={self.id}, arm={self.arm!r}{context})"
 
 
-class Agent(Saved, RefusesOldAttributes):
+@refuses_old_attributes
+class Agent(Saved):
     """Plays a problem live, by a policy.
 
     Parameters
@@ -82,13 +82,13 @@ class Agent(Saved, RefusesOldAttributes):
     problem
         The candidate models; or what `load_problem` takes, such as "paper:two".
     policy
-        A policy, or its name, as "fp-ucb"; by default the default one.
+        A policy, or its name, such as "fp-ucb"; by default `Frugal`.
     seed
-        Where a randomised policy and exploration get their randomness from.
+        The seed of a randomised policy and of exploration.
     late
         Which rewards count while others are pending: "in-order", those of each arm up to its first
-        pending decision; "all-in-order", those up to the first pending decision of all; "any". If
-        the truth moves by the problem's transitions, it is "all-in-order".
+        pending decision; "all-in-order", those up to the first pending decision of all arms; "any",
+        every reward. If the truth moves by the problem's transitions, it is "all-in-order".
     explore
         Share of decisions that are uniform over the arms, so that the agent's own log can tell what
         other policies would have earned. It costs that share of what a random arm loses.
@@ -114,15 +114,15 @@ class Agent(Saved, RefusesOldAttributes):
     def ask(self, context: str | None = None, among: Iterable[str] | None = None) -> Decision:
         """Return what to play next, in a context if the problem has any.
 
-        ``among`` names the arms that are eligible for this decision; by default all are. Which arm
-        is best, and what others lose, is then by these. See docs/verdicts.md.
+        ``among`` names the arms that are eligible for this decision; by default all are. Arms are
+        then compared with the best eligible arm. See docs/verdicts.md.
         """
         problem = self._ready.problem
         index = problem.context_index(context) if problem.contexts or context is not None else 0
-        some = None if among is None else self._eligible(among)
+        eligible = None if among is None else self._eligible(among)
         with self._lock:
             decide = self._decide if self._explore else self._next_planned
-            arm, probability = decide(index, some)
+            arm, probability = decide(index, eligible)
             number = self._ledger.hand_out(index * len(problem.arms) + arm)
         return Decision(number, problem.arms[arm], context, probability)
 
@@ -131,13 +131,11 @@ class Agent(Saved, RefusesOldAttributes):
     ) -> Decision:
         """Play ``arm`` whatever the policy says, and return what it would have decided.
 
-        For an agent that goes through the log of decisions that were made already.
+        For an agent that replays a log of decisions.
         """
-        arms = self.problem.arms
-        wanted = arms.index(known_name("arm", arm, arms))
+        pair = self.problem.pair_index(arm, context)
         decision = self.ask(context, among)
         if decision.arm != arm:
-            pair = self.problem.context_index(context) * len(arms) + wanted
             with self._lock:
                 self._ledger.replace(decision.id, pair)
         return decision
@@ -145,36 +143,34 @@ class Agent(Saved, RefusesOldAttributes):
     def tell(self, id: int | Decision, reward: float) -> None:
         """Take in the reward of a decision, in the user's units; late and out of order is fine.
 
-        The decision is named by its id; itself will do.
+        ``id`` is the decision's id, or the decision itself.
         """
         number = id.id if isinstance(id, Decision) else id
         with self._lock:
-            arm = self._ledger.arm_of(number)
-            value = unit_reward(self._ready, arm, reward, ("decision", int(number)))
-            self._settle(int(number), value)
-            crowd = self._crowd(arm) if self._ledger.joins_a_crowd(int(number)) else None
-            looks = self._squares is not None and number % _LOOK_EVERY == 0
-            spread = self._spread() if looks else None
-        odd = None if value in (0.0, 1.0) else oddity(self._ready, value, reward)
-        for remark in (crowd, odd, spread):
-            if remark is not None:
-                warnings.warn(remark, stacklevel=2)
+            arm, number = self._ledger.arm_of(number), int(number)
+            value = unit_reward(self._ready, arm, reward, ("decision", number))
+            self._resolve(number, value)
+            crowd = self._crowd_warning(arm) if self._ledger.joins_a_crowd(number) else None
+            checks = self._squares is not None and number % _CHECK_EVERY == 0
+            spread = self._spread_warning() if checks else None
+        odd = None if value in (0.0, 1.0) else odd_reward_warning(self._ready, value, reward)
+        for warning in (crowd, odd, spread):
+            if warning is not None:
+                warnings.warn(warning, stacklevel=2)
 
     def forget(self, id: int | Decision) -> None:
         """Give a decision up: its reward will never come."""
         number = id.id if isinstance(id, Decision) else id
         with self._lock:
-            self._ledger.arm_of(number)
-            self._settle(int(number), None)
+            self._ledger.arm_of(number)  # an error if it is not pending
+            self._resolve(int(number), None)
 
     def observe(self, arm: str, reward: float, context: str | None = None) -> None:
         """Take in a reward, in the user's units, of a decision that this agent did not make.
 
         For a warm start: the history of a user, told before the first `ask`.
         """
-        arms = self._ready.problem.arms
-        pair = arms.index(known_name("arm", arm, arms))
-        pair += self._ready.problem.context_index(context) * len(arms)
+        pair = self.problem.pair_index(arm, context)
         value = unit_reward(self._ready, pair, reward, ("arm", arm))
         if self._filter is not None and self._ledger.next:
             raise ConflictError(
@@ -188,9 +184,9 @@ class Agent(Saved, RefusesOldAttributes):
             stream = self._stream(self._from_history, HISTORY)
             self._from_history += 1
             self._take_in(pair, value, stream)
-        odd = oddity(self._ready, value, reward)
-        if odd is not None:
-            warnings.warn(odd, stacklevel=2)
+        warning = odd_reward_warning(self._ready, value, reward)
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
 
     @property
     def problem(self) -> Problem:
@@ -199,23 +195,23 @@ class Agent(Saved, RefusesOldAttributes):
 
     @property
     def policy(self) -> Policy:
-        """The rule that it plays by."""
+        """The policy it plays by."""
         return self._ready.policy
 
     @property
     def pending(self) -> dict[int, str]:
-        """The decisions that are pending: neither told nor forgotten."""
+        """The decisions that are neither told nor forgotten, by id, and their arms."""
         with self._lock:
             names = self.problem.pair_names
-            return {number: names[pair] for number, pair in self._ledger.out.items()}
+            return {number: names[pair] for number, pair in self._ledger.pending.items()}
 
     @property
     def blocked(self) -> dict[str, Blocked]:
-        """The arms of which rewards were told that do not count yet, and what blocks them."""
+        """The arms with rewards that were told and do not count yet, and what blocks them."""
         with self._lock:
-            arms = enumerate(self.problem.pair_names)
-            found = {name: self._ledger.blocked(arm) for arm, name in arms}
-        return {name: blocked for name, blocked in found.items() if blocked is not None}
+            pairs = enumerate(self.problem.pair_names)
+            by_name = {name: self._ledger.blocked(pair) for pair, name in pairs}
+        return {name: blocked for name, blocked in by_name.items() if blocked is not None}
 
     @property
     def observed(self) -> int:
@@ -234,54 +230,54 @@ class Agent(Saved, RefusesOldAttributes):
             raise InputError("this agent keeps no log: make it with log=True", about=("log",))
         arms, rewards, contexts = self.problem.arms, self.problem.rewards, self.problem.contexts
         with self._lock:
-            kept = [(*divmod(pair, len(arms)), reward) for pair, reward in self._log]
+            plays = [(*divmod(pair, len(arms)), reward) for pair, reward in self._log]
         return [
             (arms[arm], rewards.zero + rewards.width * reward, *contexts[context : context + 1])
-            for context, arm, reward in kept
+            for context, arm, reward in plays
         ]
 
     @property
     def misfits(self) -> int:
-        """How many decisions were planned while no model fitted what was seen.
+        """How many decisions were planned while no model fitted the rewards.
 
         FP-UCB's first episode, in which nothing can fit, is left out. More than a few mean that the
-        truth is not among the models, or that rewards are biased.
+        truth is not among the models, or that the rewards are a biased sample.
         """
         return int(self._seen.counters[MISFITS::COUNTERS].sum())
 
     def plausible(self) -> dict[str, float]:
-        """Return the models that fit what was seen, the best first, and by how many nats.
+        """Return the models that fit the rewards, the best first, and by how many nats.
 
-        Each is judged by its own means, whatever the policy. The true model is missing, ever, with
-        probability at most the policy's ``false_alarm``, or one in a thousand. If the truth moves,
-        each is judged by the posterior: the model that is true at the next decision is missing with
-        that probability at any one decision.
+        Each is judged by its own means, whatever the policy. The probability that the true model
+        is ever missing is at most the policy's ``false_alarm``, or one in a thousand. If the truth
+        moves, each is judged by the posterior, and that is the probability that the model that is
+        true at the next decision is missing.
         """
         with self._lock:
             level = getattr(self.policy, "false_alarm", 0.0) or FALSE_ALARM
             if self._filter is not None:
-                left = posterior_margins(self._weights(), level)
+                nats = posterior_margins(self._weights(), level)
             else:
-                left = margins(self.problem, self._seen.plays, self._seen.sums, level)
-        fitting = np.flatnonzero(left >= 0)
-        order = fitting[np.argsort(-left[fitting], kind="stable")]
-        return {self.problem.models[i]: float(left[i]) for i in order}
+                nats = margins(self.problem, self._seen.plays, self._seen.sums, level)
+        fitting = np.flatnonzero(nats >= 0)
+        order = fitting[np.argsort(-nats[fitting], kind="stable")]
+        return {self.problem.models[i]: float(nats[i]) for i in order}
 
     @property
     def spread_fits(self) -> bool:
         """Whether rewards spread as some plausible model says; see `fpbandits.agent.spread`.
 
-        Where they do not, means may be right and the likelihood still wrong. True for policies that
-        weigh models by means alone, and as long as no model is plausible.
+        If not, means may be right and the likelihood still wrong. It is True for policies that
+        weigh models by means alone, and while no model is plausible.
         """
         with self._lock:
-            return self._fits_by_spread()
+            return self._spread_fits()
 
     def posterior(self) -> dict[str, float]:
-        """Return the probability of each model, by the rewards that count.
+        """Return the probability of each model, given the rewards that count.
 
-        If the truth moves, it is the truth of the next decision.
-        Exact Bayes for the problem and its prior, whatever the policy makes of the rewards itself.
+        It is exact Bayes for the problem and its prior, whatever the policy makes of the rewards.
+        If the truth moves, it is the probability of being true at the next decision.
         """
         with self._lock:
             weights = self._weights()
@@ -296,10 +292,10 @@ class Agent(Saved, RefusesOldAttributes):
     def verdict(self, error: float = 0.05, context: str | None = None) -> str | None:
         """Return the arm that is best under every model not ruled out, or None.
 
-        It is wrong, at whatever time one looks, with probability at most ``error``, if one of the
-        models is right, the truth does not change, and which rewards are late or missing does not
-        depend on rewards; where delays do, use ``late="all-in-order"``. It follows from the present
-        posterior, so later rewards may withdraw it. docs/verdicts.md has the proof.
+        The probability that it is ever wrong, however often one looks, is at most ``error`` if one
+        of the models is right, the truth does not change, and which rewards are late or missing
+        does not depend on rewards; where delays do, use ``late="all-in-order"``. It follows from
+        the present posterior, so later rewards may withdraw it. docs/verdicts.md has the proof.
         """
         share, index = number(error, "error"), self.problem.context_index(context)
         if not 0 < share < 1:
@@ -314,15 +310,15 @@ class Agent(Saved, RefusesOldAttributes):
             return belief.verdict(self.problem, self._weights(), index, share)
 
     def why(self, context: str | None = None, among: Iterable[str] | None = None) -> Why:
-        """Return what the next decision rests on: per arm what it is expected to lose, and why.
+        """Return the reasons of the next decision: each arm's expected loss, and how arms compare.
 
         It names the arm that `ask` gives next, unless that decision explores, and changes nothing.
         """
-        index, own = self.problem.context_index(context), self._ready
-        some = None if among is None else self._eligible(among)
+        index = self.problem.context_index(context)
+        eligible = None if among is None else self._eligible(among)
         with self._lock:
-            arm, seen = self._preview(index, some)
-            reasons = None if seen is None else own.reasons(seen, index, some)
+            arm, seen = self._preview(index, eligible)
+            reasons = None if seen is None else self._ready.reasons(seen, index, eligible)
             try:
                 posterior = self._weights()
             except ConflictError:
@@ -334,21 +330,21 @@ class Agent(Saved, RefusesOldAttributes):
             index,
             reasons,
             posterior,
-            among=some,
+            among=eligible,
             planned=seen is None,
             explore=self._explore,
         )
 
     def _eligible(self, among: Iterable[str]) -> Arms | None:
         """Return the eligible arms by index; None if all are."""
-        some, policy = eligible_arms(self.problem, among), self.policy
-        if some is not None and policy.eligible is Eligible.REFUSED:
+        eligible, policy = eligible_arms(self.problem, among), self.policy
+        if eligible is not None and policy.eligible is Eligible.REFUSED:
             raise InputError(
                 f"{policy} cannot decide among some of the arms: leave out among, or choose "
                 "another policy, such as frugal",
                 about=("among",),
             )
-        return some
+        return eligible
 
     def _weights(self) -> Floats:
         """Return the posterior, in the order of models."""
@@ -363,7 +359,7 @@ class Agent(Saved, RefusesOldAttributes):
         return self.problem.weights.of(seen.plays, seen.sums, seen.statistics)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the posterior over time, of an agent made with ``log=True``; write it to a file."""
+        """Draw the posterior over time, and write it to a file; it takes ``log=True``."""
         from fpbandits.agent.figure import posterior_figure
 
         return posterior_figure(self, None if path is None else checked_path(path))
@@ -371,7 +367,7 @@ class Agent(Saved, RefusesOldAttributes):
     def __repr__(self) -> str:
         return (
             f"Agent({self.problem.name!r}, {self.policy}: {self._ledger.next:,} asked, "
-            f"{len(self._ledger.out):,} pending)"
+            f"{len(self._ledger.pending):,} pending)"
         )
 
     def _repr_html_(self) -> str:
@@ -380,25 +376,21 @@ class Agent(Saved, RefusesOldAttributes):
         seen = self._seen
         return agent_html(self, seen.plays, seen.sums)
 
-    def _fits_by_spread(self) -> bool:
-        if self._squares is None:
-            return True
-        seen, problem = self._seen, self.problem
-        plausible = margins(problem, seen.plays, seen.sums, FALSE_ALARM) >= 0
-        fits = spread_fits(problem, seen.plays, seen.sums, self._squares)
-        return bool((plausible & fits).any() or not plausible.any())
+    def _spread_fits(self) -> bool:
+        seen, squares = self._seen, self._squares
+        return squares is None or spread_fits(self.problem, seen.plays, seen.sums, squares)
 
-    def _spread(self) -> str | None:
-        """Say, once, that rewards do not spread as the models say."""
-        if _SPREAD in self._warned or self._fits_by_spread():
+    def _spread_warning(self) -> str | None:
+        """Warn, once, that rewards do not spread as the models say."""
+        if _SPREAD in self._warned or self._spread_fits():
             return None
         self._warned += (_SPREAD,)
         return spread_warning(self.problem)
 
-    def _crowd(self, arm: int) -> str | None:
-        """Say, once per arm, that its rewards pile up behind one that is not told."""
-        blocked = self._ledger.blocked(arm)
-        if blocked is None or blocked.rewards < CROWD or arm in self._warned:
+    def _crowd_warning(self, pair: int) -> str | None:
+        """Warn, once per pair, that many of its rewards are blocked by one decision."""
+        blocked = self._ledger.blocked(pair)
+        if blocked is None or blocked.rewards < CROWD or pair in self._warned:
             return None
-        self._warned += (arm,)
-        return blocked.warning(f"arm {quote(self.problem.pair_names[arm])}")
+        self._warned += (pair,)
+        return blocked.warning(f"arm {quote(self.problem.pair_names[pair])}")

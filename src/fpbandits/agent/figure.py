@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
     from fpbandits.agent.agent import Agent
 
-_MOST_POINTS, _LONGEST_NAME = 500, 40
+_MOST_POINTS = 500
+"""The most points of a line."""
+
+_LONGEST_NAME = 40
+"""The most characters of a model's name in the legend."""
 
 
 @own_style()
@@ -38,13 +42,13 @@ def posterior_figure(agent: Agent, path: str | os.PathLike[str] | None = None) -
     problem, log = agent.problem, agent.log
     if not log:
         raise InputError("there is nothing to draw: no reward counts yet")
-    agent.posterior()  # says so if there is none
-    wanted = set(np.linspace(0, len(log), min(len(log), _MOST_POINTS) + 1).astype(int).tolist())
+    agent.posterior()  # an error if there is none
+    drawn_at = set(np.linspace(0, len(log), min(len(log), _MOST_POINTS) + 1).astype(int).tolist())
     evidence, times, rows = Evidence(problem), [], []
     for time, play in enumerate([None, *log]):
         if play is not None:
             evidence.add(*play)
-        if time in wanted:
+        if time in drawn_at:
             times.append(time)
             rows.append(list(evidence.posterior().values()))
     shares = np.array(rows)

@@ -17,40 +17,44 @@ from fpbandits.errors import ConflictError, counted
 if TYPE_CHECKING:
     from fpbandits.agent.agent import Agent
 
-_MOST_ARMS, _MOST_MODELS = 20, 5
+_MOST_ARMS = 20
+"""The most rows of the table."""
+
+_MOST_MODELS = 5
+"""The most models named below it."""
 
 
 def agent_html(agent: Agent, plays: Counts, sums: Floats) -> str:
-    """Return a row per arm, in each context if there are any, and lines on models.
+    """Return a table with a row per arm, in each context if there are any, and lines on models.
 
     ``plays`` and ``sums`` are those of the rewards that count, by pair; sums are on [0, 1].
     """
-    problem, blocked, out = agent.problem, agent.blocked, Counter(agent.pending.values())
+    problem, blocked, pending = agent.problem, agent.blocked, Counter(agent.pending.values())
     zero, width = problem.rewards.zero, problem.rewards.width
-    places = product(*([problem.contexts] if problem.contexts else []), problem.arms)
+    labels = product(*([problem.contexts] if problem.contexts else []), problem.arms)
     posterior = _posterior(agent)
     beliefs = _beliefs(agent, posterior)
     rows = [
         [
-            *place,
+            *names,
             f"{count:,}",
             f"{zero + width * total / count:.4g}" if count else "",
             *belief,
-            f"{out[pair]:,}" if pair in out else "",
+            f"{pending[pair]:,}" if pair in pending else "",
             f"{blocked[pair].rewards:,}" if pair in blocked else "",
         ]
-        for place, pair, count, total, belief in islice(
-            zip(places, problem.pair_names, plays.tolist(), sums.tolist(), beliefs, strict=True),
+        for names, pair, count, total, belief in islice(
+            zip(labels, problem.pair_names, plays.tolist(), sums.tolist(), beliefs, strict=True),
             _MOST_ARMS,
         )
     ]
-    names = ["context", "arm"] if problem.contexts else ["arm"]
+    texts = ["context", "arm"] if problem.contexts else ["arm"]
     counts = ["rewards that count", "their mean"]
     return html_table(
         f"{problem.name}, {agent.policy}",
-        [*names, *counts, "best with probability", "expected loss", "pending", "blocked"],
+        [*texts, *counts, "best with probability", "expected loss", "pending", "blocked"],
         rows,
-        text_columns=len(names),
+        text_columns=len(texts),
         above=[repr(agent).rpartition(": ")[2].removesuffix(")")],
         below=[
             *and_more(
@@ -90,16 +94,17 @@ def _likely(posterior: dict[str, float]) -> list[str]:
     if not posterior:
         return ["No model allows all rewards that count, so there is no posterior."]
     order = sorted(posterior, key=lambda model: -posterior[model])[:_MOST_MODELS]
-    some = "; ".join(f"{model} {posterior[model]:.3g}" for model in order)
+    likeliest = "; ".join(f"{model} {posterior[model]:.3g}" for model in order)
     more = and_more(len(posterior), len(order), "models", "in .posterior()")
-    return [f"Posterior, the likeliest first: {some}", *more]
+    return [f"Posterior, the likeliest first: {likeliest}", *more]
 
 
 def _fitting(agent: Agent) -> list[str]:
+    """Name the models that fit the rewards, and say what does not fit."""
     fitting = list(agent.plausible())
-    some = "; ".join(fitting[:_MOST_MODELS]) or "none"
+    named = "; ".join(fitting[:_MOST_MODELS]) or "none"
     more = and_more(len(fitting), min(len(fitting), _MOST_MODELS), "models", "in .plausible()")
-    lines = [f"Models that still fit, the best first: {some}", *more]
+    lines = [f"Models that still fit, the best first: {named}", *more]
     if not agent.spread_fits:
         lines.append("Rewards do not spread as these models say.")
     if agent.misfits:

@@ -1,21 +1,21 @@
 """`Player`: the decisions behind an agent, by index and on [0, 1].
 
-The arms of a policy's plan are handed out one by one; when all are out the policy plans again, with
-the rewards that count by then. Told at once, FP-UCB is Algorithm 1 to the letter: a plan is an
-episode.
+The arms of a policy's plan are handed out one by one. When all are handed out the policy plans
+again, with the rewards that count by then. If every reward is told at once, FP-UCB is Algorithm 1
+to the letter: a plan is an episode.
 
 **Eligible arms.** A decision among some arms takes the first arm of the plan that is eligible; the
-others stay planned. Where none is, the policy decides among the eligible arms for this once, and
-the plan stays as it is.
+others stay planned. If no planned arm is eligible, the policy decides among the eligible arms for
+this decision alone, and the plan stays as it is.
 
-**Exploration.** With ``explore`` = ε, a decision is uniform over the K arms that are eligible with
-probability ε. It leaves the plan as it is: the policy's arm comes with the next decision that does
-not explore. An arm that the policy would play with probability q now is played with
-ε/K + (1 − ε)·q.
+**Exploration.** With ``explore`` = ε, a decision is uniform over the K eligible arms with
+probability ε. Such a decision leaves the plan as it is: the policy's arm comes with the next
+decision that does not explore. An arm that the policy would now play with probability q is played
+with probability ε/K + (1 − ε)·q.
 
-**A truth that moves.** Rewards count in the order of decisions, each at the time of its own, and
-beliefs are moved on from there to the next decision. A policy that follows the chain is given these
-beliefs.
+**A truth that moves.** Rewards count in the order of decisions, each as of its decision, and the
+belief is moved on from there to the next decision. A policy that follows the chain is given that
+belief.
 """
 
 from __future__ import annotations
@@ -79,38 +79,42 @@ class Player:
             wanted = f"late is {quote(late)}: it must be one of {', '.join(get_args(Late))}"
             raise InputError(wanted, about=("late",))
         late = checked_late(problem, late)
-        # Where a policy does not apply, this says so.
-        own = ready(DEFAULT() if policy is None else the_policy(policy), problem)
-        share = checked_share(own.policy, explore)
-        self._begin(own, whole_number("seed", seed), late, share, [] if flag("log", log) else None)
+        # An error if the policy cannot play the problem.
+        prepared = ready(DEFAULT() if policy is None else the_policy(policy), problem)
+        share, seed = checked_share(prepared.policy, explore), whole_number("seed", seed)
+        self._begin(prepared, seed, late, share, [] if flag("log", log) else None)
 
     def _begin(
-        self, own: Ready, seed: int, late: Late, explore: float, log: list[Any] | None
+        self, ready: Ready, seed: int, late: Late, explore: float, log: list[Any] | None
     ) -> None:
         """Become a player that has seen nothing."""
-        self._ready, self._seed, self._explore, self._log = own, seed, explore, log
+        self._ready, self._seed, self._explore = ready, seed, explore
+        # Pair and reward, on [0, 1], of each reward that counts, if a log is kept.
+        self._log = log
         self._lock = Lock()
-        self._packed = packed(own.empty)
-        self._memory = own.start()
+        self._packed = packed(ready.empty)
+        self._memory = ready.start()
         self._ledger = Ledger(late)
+        # How many rewards `observe` took in.
         self._from_history = 0
-        moves = own.problem.transitions is not None
-        self._filter = Filter(own.problem) if moves else None
-        # Rewards that count for the policy and tell nothing of models: no model allows them.
+        moves = ready.problem.transitions is not None
+        self._filter = Filter(ready.problem) if moves else None
+        # How many rewards count for the policy but not for the posterior: no model allows them.
         self._unweighed = 0
-        # The sum of squared rewards, where the policy trusts how they spread.
-        self._squares = 0.0 if own.trusts_spread else None
+        # The sum of squared rewards, if the policy trusts how they spread.
+        self._squares = 0.0 if ready.trusts_spread else None
         # Arms planned but not yet handed out, last one first.
         self._to_hand_out: list[int] = []
+        # The pairs whose blocked rewards were warned of, and `_SPREAD` of `agent.py`.
         self._warned: tuple[int, ...] = ()
 
     @property
     def _seen(self) -> State:
-        """A view: what a rule writes to it, it writes to the agent."""
+        """The state as a view: a rule that writes to it changes the agent."""
         return unpacked(self._packed, self._ready)
 
     def _decide(self, context: int, among: Arms | None = None) -> tuple[int, float | None]:
-        """Return the arm to play where some decisions explore, and how likely it was."""
+        """Return the arm to play, if some decisions explore, and how likely it was."""
         share, arms = self._explore, among or range(self._ready.arms)
         random = agent_stream(self._seed, self._ledger.next, EXPLORATION)
         if random.random() < share:
@@ -124,13 +128,14 @@ class Player:
         """Return the policy's next arm, and how likely the policy was to choose it."""
         chance = None if self._ready.policy.randomised else 1.0
         planned = self._to_hand_out
-        place = len(planned) - 1 if among is None else _last_of(planned, among)
-        if place >= 0:
-            return planned.pop(place), chance
+        index = len(planned) - 1 if among is None else _last_of(planned, among)
+        if index >= 0:
+            return planned.pop(index), chance
         number, seen = self._ledger.next, self._seen
-        self._give_beliefs(seen)
+        if self._filter is not None:
+            self._give_belief(self._filter, seen)
         stream = self._stream(number, PLANS)
-        pending = self._ledger.pending(self._ready.none_pending)
+        pending = self._ledger.count_pending(self._ready.none_pending)
         arms, self._memory = self._ready.plan(
             seen, number, self._memory, stream, context, pending, among
         )
@@ -141,18 +146,19 @@ class Player:
         return arms[0], chance
 
     def _preview(self, context: int, among: Arms | None) -> tuple[int, State | None]:
-        """Return the arm that the policy would play now, and change nothing.
+        """Return the arm that the policy would play now, and the state after its plan.
 
-        And the state that its plan left behind; None if the arm was planned before.
+        The state is None if the arm was planned before. The player does not change.
         """
         planned = self._to_hand_out
-        place = len(planned) - 1 if among is None else _last_of(planned, among)
-        if place >= 0:
-            return planned[place], None
+        index = len(planned) - 1 if among is None else _last_of(planned, among)
+        if index >= 0:
+            return planned[index], None
         number, seen = self._ledger.next, unpacked(self._packed.copy(), self._ready)
-        self._give_beliefs(seen)
+        if self._filter is not None:
+            self._give_belief(self._filter, seen)
         memory, stream = deepcopy(self._memory), self._stream(number, PLANS)
-        pending = self._ledger.pending(self._ready.none_pending)
+        pending = self._ledger.count_pending(self._ready.none_pending)
         arms, _ = self._ready.plan(seen, number, memory, stream, context, pending, among)
         return arms[0], seen
 
@@ -163,63 +169,68 @@ class Player:
             return self._ready.chance(seen, arm, context, among)
         return float(arm == planned)
 
-    def _settle(self, number: int, reward: float | None) -> None:
+    def _resolve(self, decision: int, reward: float | None) -> None:
         """Count what may count now that this decision is no longer pending."""
-        for each, pair, value in self._ledger.settle(number, reward):
+        for play, pair, value in self._ledger.resolve(decision, reward):
             if self._filter is not None:
-                self._count_at(self._filter, each, pair, value)
-            self._take_in(pair, value, self._stream(each, TOLD))
+                self._count_at(self._filter, play, pair, value)
+            self._take_in(pair, value, self._stream(play, TOLD))
 
-    def _count_at(self, filtered: Filter, play: int, pair: int, reward: float) -> None:
-        """Let a reward count at its play, where the truth moves; unless no model allows it."""
+    def _count_at(self, belief_filter: Filter, play: int, pair: int, reward: float) -> None:
+        """Count a reward as of its play, if the truth moves, unless no model allows it."""
         try:
             statistics = self._ready.problem.rewards.statistics_of(pair, reward)
         except InputError:
-            return  # `_take_in` notes that
+            return  # `_take_in` adds to `_unweighed`
         try:
-            filtered.count(play, pair, reward, statistics)
+            belief_filter.count(play, pair, reward, statistics)
         except ConflictError:
             self._unweighed += 1
 
-    def _give_beliefs(self, seen: State) -> None:
-        """Let a policy that follows the chain know what is believed of the next decision."""
-        if self._filter is not None and self._ready.policy.follows(self._ready.problem):
-            belief = self._filter.at(self._ledger.next)
+    def _give_belief(self, belief_filter: Filter, seen: State) -> None:
+        """Write the belief in the truth of the next decision to the state, if the policy reads it.
+
+        A policy that follows the chain reads it as costs, ln max b − ln b(θ), marked `GIVEN`.
+        """
+        if self._ready.policy.follows(self._ready.problem):
+            belief = belief_filter.at(self._ledger.next)
             with np.errstate(divide="ignore"):
                 costs = np.minimum(np.log(belief.max()) - np.log(belief), IMPOSSIBLE)
             seen.extra[: len(costs)], seen.extra[-1] = costs, GIVEN
 
     def _take_in(self, pair: int, reward: float, stream: np.random.Generator) -> None:
-        own, seen = self._ready, self._seen
-        if own.upto_statistics > own.pairs and not own.looks_at_laws:
-            # The policy has no use for statistics; the posterior has.
+        """Count a reward, on [0, 1]."""
+        ready, seen = self._ready, self._seen
+        if ready.upto_statistics > ready.pairs and not ready.looks_at_laws:
+            # The policy does not use the family's statistics, but the posterior does.
             try:
-                statistics = own.problem.rewards.statistics_of(pair, reward)
+                statistics = ready.problem.rewards.statistics_of(pair, reward)
             except InputError:
                 self._unweighed += 1
             else:
                 for k, value in enumerate(statistics):  # few, and most are 0: no array of them
                     if value:
                         seen.statistics[pair, k] += value
-        self._memory = own.observe(seen, self._ledger.next, self._memory, pair, reward, stream)
+        self._memory = ready.observe(seen, self._ledger.next, self._memory, pair, reward, stream)
         if self._squares is not None:
             self._squares += reward * reward
         if self._log is not None:
             self._log.append([pair, reward])
 
     def _stream(self, number: int, purpose: int) -> np.random.Generator:
+        """Return the random stream of a decision, or of a reward of the history."""
         if not self._ready.policy.randomised:
             return NO_STREAM
         return agent_stream(self._seed, number, purpose)
 
 
 def _last_of(planned: list[int], among: Arms) -> int:
-    """Return where in a plan, which is last arm first, the next eligible arm is; −1: nowhere."""
-    return max((place for place, arm in enumerate(planned) if arm in among), default=-1)
+    """Return the index of the next eligible arm in a plan, last arm first; −1 if there is none."""
+    return max((index for index, arm in enumerate(planned) if arm in among), default=-1)
 
 
 def checked_late(problem: Problem, late: Late) -> Late:
-    """Return in which order rewards count; where the truth moves, there is only one."""
+    """Return in which order rewards count: all in order, if the truth moves."""
     if problem.transitions is None:
         return late
     if late == "any":
@@ -232,7 +243,7 @@ def checked_late(problem: Problem, late: Late) -> Late:
 
 
 def checked_share(policy: Policy, explore: float) -> float:
-    """Return which share of decisions explores, or say why none can."""
+    """Return the share of decisions that explore, or say why none can."""
     share = number(explore, "explore")
     if not 0 <= share <= 1:
         raise wrong_value("explore", explore, "be a share of decisions, from 0 to 1")

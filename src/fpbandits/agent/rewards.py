@@ -1,11 +1,11 @@
-"""Rewards as an agent is told them: put on [0, 1], or refused; odd ones get a remark.
+"""Rewards as an agent is told them: put on [0, 1], or refused; odd ones bring a warning.
 
-What counts is a reward's mean, so any reward within the range is taken in: on [0, 1] a Bernoulli
-problem may well be told 0.5. Not if it was fitted to a log of zeros and ones: there it would be a
-mistake, and `fit` would refuse the next log. A policy that weighs models by their laws must be told
-what some law allows. Where a problem is in units of its own, a reward that no model can pay is
-taken in with a warning: who sells at 9 or 12 but models all or nothing in [0, 15] has forgotten
-something.
+What counts is a reward's mean, so any reward within the range is taken in: a Bernoulli problem on
+[0, 1] may be told 0.5. The exception is a problem that was fitted to a log of zeros and ones: there
+0.5 would be a mistake, and `fit` would refuse the next log. A policy that weighs models by their
+reward distributions refuses a reward that no model allows. Where a problem is in units of its own,
+a reward that no model can pay is taken in with a warning: who sells at 9 or 12 but models all or
+nothing in [0, 15] has forgotten something.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from fpbandits.engine.ready import Ready
 from fpbandits.errors import InputError, Name, quote
 from fpbandits.problem.rewards import unit_reward as problem_reward
 
-_told_odd_rewards: WeakSet[Ready] = WeakSet()
+_warned: WeakSet[Ready] = WeakSet()
+"""Those whose users were warned of an odd reward."""
 
 
 def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
@@ -48,17 +49,20 @@ def unit_reward(ready: Ready, arm: int, reward: float, *place: Name) -> float:
     return unit
 
 
-def oddity(ready: Ready, value: float, reward: float) -> str | None:
-    """Say, once per problem, that no model can pay such a reward; ``value`` is it on [0, 1]."""
+def odd_reward_warning(ready: Ready, value: float, reward: float) -> str | None:
+    """Warn, once per policy and problem, that no model can pay such a reward.
+
+    ``value`` is the reward on [0, 1].
+    """
     problem = ready.problem
-    if value in (0.0, 1.0) or ready in _told_odd_rewards:
+    if value in (0.0, 1.0) or ready in _warned:
         return None
     possible = problem.rewards.possible
     if possible is None or (problem.rewards.all_or_nothing and problem.range == (0.0, 1.0)):
         return None
     if np.abs(problem.rewards.to_unit(possible) - value).min() <= TOLERANCE:
         return None
-    _told_odd_rewards.add(ready)
+    _warned.add(ready)
     values = ", ".join(map(number_text, possible[:8].tolist()))
     return (
         f"{problem.name} was told a reward of {quote(reward)}, and its models pay "

@@ -1,8 +1,8 @@
-"""An agent as JSON: in a file, in a database of one's own, or beside many of its kind.
+"""An agent as JSON, for a file or a database.
 
-An agent's own state is small: counts and sums for each arm, and the decisions that are pending. The
-problem, and what the policy prepared of it, is shared by all agents on that problem. A state holds
-the problem's fingerprint, not the problem.
+An agent's own state is small: counts and sums for each arm, and the pending decisions. All agents
+on a problem share the problem and what the policy prepared of it. A state holds the problem's
+fingerprint, not the problem.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fpbandits.agent.state import (
     numbers_to_json,
     packed_from_json,
     policy_of,
-    without_statistics,
+    rewards_without_statistics,
 )
 from fpbandits.core.checks import checked_path
 from fpbandits.core.storage import check_kind, read_json, shown, write_aside
@@ -34,18 +34,20 @@ from fpbandits.problem.chain import filter_of
 from fpbandits.problem.files import the_problem
 from fpbandits.problem.problem import Problem
 
-_compact = json.JSONEncoder(separators=(",", ":")).encode  # one for all: to make one takes longer
+_compact = json.JSONEncoder(separators=(",", ":")).encode
+"""Writes JSON without spaces; made once, because making an encoder takes longer than using it."""
 
 _NO_STATE = ValueError, LookupError, TypeError, RecursionError, OverflowError, np.ma.MAError
+"""What reading a state may raise if it is none; an `InputError` is among them, as a ValueError."""
 
 
 class Saved(Player):
-    """A player that can be written down and made again."""
+    """A player that can be saved and loaded."""
 
     __slots__ = ()
 
     def state(self) -> dict[str, Any]:
-        """Return all that the agent is, but for its problem, as values that JSON holds."""
+        """Return all of the agent but its problem, as values that JSON holds."""
         state = {
             "kind": "fpbandits agent",
             "schema": SCHEMA,
@@ -57,16 +59,16 @@ class Saved(Player):
             **({"explore": self._explore} if self._explore else {}),
         }
         # A copy, so that neither changes with the other.
-        own: dict[str, Any] = json.loads(self.own_state())
-        return state | own
+        own_state: dict[str, Any] = json.loads(self.own_state())
+        return state | own_state
 
     def own_state(self) -> str:
-        """Return, as JSON, what tells the agent from another one that has seen nothing yet.
+        """Return, as JSON, what distinguishes the agent from one that has seen nothing yet.
 
-        For many agents of one kind: see `another`.
+        `another` reads it. For many agents with the same problem and policy.
         """
         with self._lock:
-            own = {
+            state = {
                 **self._ledger.state(),
                 "observed": self._from_history,
                 "plan": self._to_hand_out,
@@ -74,31 +76,32 @@ class Saved(Player):
                 "memory": self._memory,
             }
             if self._squares is not None:
-                own["squares"] = self._squares
+                state["squares"] = self._squares
             if self._filter is not None:
-                own["filter"] = [self._filter.play, self._filter.belief.tolist()]
+                state["filter"] = [self._filter.play, self._filter.belief.tolist()]
             if self._unweighed:
-                own["unweighed"] = self._unweighed
+                state["unweighed"] = self._unweighed
             if self._log is not None:
-                own["log"] = self._log
+                state["log"] = self._log
             try:
-                return _compact(own)
+                return _compact(state)
             except (TypeError, ValueError) as error:
                 raise InputError(
                     f"its memory is not fit for JSON ({error})", place=(str(self._ready.policy),)
                 ) from None
 
     def another(self, *, seed: int, own_state: str | None = None) -> Self:
-        """Return an agent like this one, which has seen nothing, or whatever `own_state` says.
+        """Return an agent with the same problem, policy and options, and another seed.
 
-        For many agents of one kind: what they share is neither looked up nor checked again.
+        It has seen nothing, or what an `own_state` says. For many such agents: what they share is
+        neither looked up nor checked again.
         """
         agent = type(self).__new__(type(self))
         log: list[Any] | None = None if self._log is None else []
         agent._begin(self._ready, seed, self._ledger.late, self._explore, log)
         if own_state is not None:
             try:
-                agent._take_on(json.loads(own_state))
+                agent._restore(json.loads(own_state))
             except _NO_STATE as error:
                 if isinstance(error, Error):
                     raise
@@ -114,8 +117,8 @@ class Saved(Player):
     ) -> Self:
         """Return the agent that `state` describes, for the same problem.
 
-        A ``policy`` of your own must be given if it is not defined by now; its rule must be the
-        one that the agent was playing by.
+        A ``policy`` of your own must be given if its class is not imported yet; its rule must be
+        the one that the agent was playing by.
         """
         problem = the_problem(problem)
         try:
@@ -125,7 +128,7 @@ class Saved(Player):
                     f"this agent plays another problem than {quote(problem.name)}: the "
                     "fingerprints differ"
                 )
-            # Others may begin from this state.
+            # A copy: the caller's state must not change with the agent.
             checked = checked | deepcopy({key: checked.get(key) for key in ("memory", "log")})
             agent = cls(
                 problem,
@@ -135,7 +138,7 @@ class Saved(Player):
                 explore=checked.get("explore", 0.0),
                 log=checked["log"] is not None,
             )
-            agent._take_on(checked)
+            agent._restore(checked)
         except _NO_STATE as error:
             if isinstance(error, Error):
                 raise
@@ -160,18 +163,20 @@ class Saved(Player):
         with within(shown(file)):
             return cls.from_state(state, problem, policy)
 
-    def _take_on(self, state: dict[str, Any]) -> None:
-        """Become what a state describes."""
-        own, problem = self._ready, self._ready.problem
-        arms, pairs = range(len(problem.arms)), range(own.pairs)
-        self._packed = packed_from_json(state, own)
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Become the agent that a state describes."""
+        ready, problem = self._ready, self._ready.problem
+        arms, pairs = range(len(problem.arms)), range(ready.pairs)
+        self._packed = packed_from_json(state, ready)
         self._memory = state.get("memory")
         self._from_history = int(state.get("observed", 0))
         self._to_hand_out = [arms.index(arm) for arm in state["plan"]]
         late: Late = self._ledger.late
         self._ledger = Ledger.from_state(state, late, pairs, problem.rewards.bounded)
-        self._unweighed = int(state.get("unweighed", without_statistics(state, self._seen, own)))
-        # Without them, in a state of an earlier version, nothing is said of spread.
+        self._unweighed = int(
+            state.get("unweighed", rewards_without_statistics(state, self._seen, ready))
+        )
+        # Earlier versions saved no squares: such an agent never checks the spread.
         squares = state.get("squares")
         self._squares = None if squares is None else float(squares)
         if self._filter is not None:
@@ -181,7 +186,7 @@ class Saved(Player):
             self._log = [[pairs.index(pair), float(reward)] for pair, reward in log]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by the state: locks and what is shared are made anew."""
+        """Copy and pickle by the state: a lock cannot be copied, and what is shared need not be."""
         return type(self).from_state, (self.state(), self._ready.problem, self._ready.policy)
 
 

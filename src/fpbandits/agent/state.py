@@ -1,11 +1,11 @@
-"""An agent's state: its numbers, in memory and as JSON holds them, and the policy it plays by.
+"""An agent's state: its numbers, in memory and in JSON, and the policy it plays by.
 
-In memory all numbers of a policy's `State` stand in one array. In JSON a few numbers stand in a
-list. Where a text is shorter than a list of more than `LONGEST_LIST` characters, there is a text
-instead. It is made of 64-bit numbers, smallest byte first: the first byte of each, then the second
-of each, and so on, compressed by zlib, in base 85. Bytes that are alike (signs, exponents, zeros
-before small counts) so stand together. Ten arms in five contexts fit into 2 kB: of Beta rewards,
-whose statistics are logarithms, they would take 3.4 kB in lists.
+In memory all numbers of a policy's `State` are in one array. In JSON numbers are a list, or a text
+if the list has more than `LONGEST_LIST` characters and the text is shorter. The text is made of
+64-bit numbers, smallest byte first: the first byte of each, then the second of each, and so on,
+compressed by zlib, in base 85. So similar bytes (signs, exponents, zeros before small counts) stand
+together. An agent with ten arms of Beta rewards in five contexts, whose statistics are logarithms,
+takes 2 kB; in lists it would take 3.4 kB.
 """
 
 from __future__ import annotations
@@ -29,39 +29,49 @@ from fpbandits.policies.own import code_of, find_loaded
 from fpbandits.policies.parsing import check_policy, made, options_of, package_policy
 
 SCHEMA = 2
+"""The schema that is written."""
+
 READ = (1, 2)
-"""The schema that is written, and those that are read."""
+"""The schemas that are read."""
 
 LONGEST_LIST = 120
-LONGEST_NUMBER = 26
-"""Characters of a number in a list, at the most, its comma and space included."""
+"""The most characters of a list that is written whether or not a text is shorter."""
 
-WHOLE, REAL = "q", "d"
-"""The kinds of numbers, as `struct` calls them."""
+LONGEST_NUMBER = 26
+"""The most characters of a number in a list, its comma and space included."""
+
+_FLOAT64 = np.dtype(np.float64)
+"""A dtype object: `view` takes it faster than the class."""
+
+WHOLE = "q"
+"""The kind of whole numbers, as `struct` calls it."""
+
+REAL = "d"
+"""The kind of real numbers, as `struct` calls it."""
 
 
 def packed(state: State) -> Counts:
-    """Put a state into one array: for a million agents, two headers less are worth having."""
+    """Return a state as one array: a million agents save memory with fewer array headers."""
     numbers = np.concatenate([state.sums, state.statistics.reshape(-1), state.extra])
     return np.concatenate([state.plays, state.counters, numbers.view(np.int64)])
 
 
-def unpacked(array: Counts, own: Ready) -> State:
-    """Return the state that `packed` put into an array, as a view: who writes to it writes there.
+def unpacked(array: Counts, ready: Ready) -> State:
+    """Return the state that `packed` put into an array, as a view of the array.
 
-    ``own`` is the policy and the problem that it is the state of.
+    ``ready`` is the agent's policy, ready for its problem.
     """
-    pairs, last, size = own.pairs, own.upto_statistics, own.upto_extra
+    pairs, last, size = ready.pairs, ready.upto_statistics, ready.upto_extra
     plays, counters = array[:pairs], array[pairs:-size]
-    numbers = array[-size:].view(np.float64)
+    numbers = array[-size:].view(_FLOAT64)
     if size == pairs:
-        return State(plays, numbers, counters, NOTHING, *own.nothing)
-    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else own.nothing[0]
+        return State(plays, numbers, counters, NOTHING, *ready.nothing)
+    statistics = numbers[pairs:last].reshape(pairs, -1) if last > pairs else ready.nothing[0]
     return State(plays, numbers[:pairs], counters, NOTHING, statistics, numbers[last:])
 
 
 def to_json(numbers: list[Any]) -> list[Any] | str:
-    """Return numbers, all whole or all real, as a list, or as a text where a long one is longer.
+    """Return numbers, all whole or all real, as a list, or as a text if a long list is longer.
 
     >>> to_json([0.5, 2.0])
     [0.5, 2.0]
@@ -76,34 +86,34 @@ def to_json(numbers: list[Any]) -> list[Any] | str:
         return numbers
     kind = WHOLE if isinstance(numbers[0], int) else REAL
     content = struct.pack(f"<{count}{kind}", *numbers)
-    by_place = np.frombuffer(content, np.uint8).reshape(count, 8).T
-    text = b85encode(zlib.compress(by_place.tobytes())).decode()
+    byte_by_byte = np.frombuffer(content, np.uint8).reshape(count, 8).T
+    text = b85encode(zlib.compress(byte_by_byte.tobytes())).decode()
     return text if len(text) < length else numbers
 
 
-def from_json(kept: Any, count: int, kind: str) -> Sequence[Any]:
-    """Return what `to_json` was given: ``count`` numbers of a kind, `WHOLE` or `REAL`."""
-    if not isinstance(kept, str):
-        if len(kept) != count:
+def from_json(written: Any, count: int, kind: str) -> Sequence[Any]:
+    """Return the ``count`` numbers that `to_json` wrote, of a kind: `WHOLE` or `REAL`."""
+    if not isinstance(written, str):
+        if len(written) != count:
             raise ValueError("a list of numbers has another length")
-        numbers: Sequence[Any] = kept
+        numbers: Sequence[Any] = written
         return numbers
     unpacker = zlib.decompressobj()
-    # One byte more than there should be, and no more: a short text can hold gigabytes of zeros.
+    # At most one byte too many is unpacked: a short text can hold gigabytes of zeros.
     try:
-        content = unpacker.decompress(b85decode(kept), 8 * count + 1)
+        content = unpacker.decompress(b85decode(written), 8 * count + 1)
     except zlib.error as error:
         raise ValueError(error) from None
     if len(content) != 8 * count or not unpacker.eof or unpacker.unused_data:
         raise ValueError(f"a text does not hold {count} numbers")
-    by_place = np.frombuffer(content, np.uint8).reshape(8, count)
-    return struct.unpack(f"<{count}{kind}", by_place.T.tobytes())
+    byte_by_byte = np.frombuffer(content, np.uint8).reshape(8, count)
+    return struct.unpack(f"<{count}{kind}", byte_by_byte.T.tobytes())
 
 
-def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
+def numbers_to_json(array: Counts, ready: Ready) -> dict[str, Any]:
     """Return a packed state as values that JSON holds."""
-    numbers, pairs, first = list(own.layout.unpack(array.data)), own.pairs, own.upto_counters
-    sums, last = numbers[first : first + pairs], first + own.upto_statistics
+    numbers, pairs, first = list(ready.layout.unpack(array.data)), ready.pairs, ready.upto_counters
+    sums, last = numbers[first : first + pairs], first + ready.upto_statistics
     return {
         "plays": to_json(numbers[:pairs]),
         "sums": to_json(sums),
@@ -114,73 +124,73 @@ def numbers_to_json(array: Counts, own: Ready) -> dict[str, Any]:
 
 
 def _beyond_sums(statistics: list[Any], sums: list[Any]) -> list[Any] | str | None:
-    """Return the statistics as a state holds them: none where they only repeat the sums."""
+    """Return the statistics as JSON holds them: None if they repeat the sums, [] if all are 0."""
     if statistics == sums:
         return None
     return to_json(statistics) if any(statistics) else []
 
 
-def packed_from_json(state: Mapping[str, Any], own: Ready) -> Counts:
-    """Return what `numbers_to_json` made part of an agent's state; ValueError if it cannot be."""
-    counters, rewards = state["counters"], own.problem.rewards
+def packed_from_json(state: Mapping[str, Any], ready: Ready) -> Counts:
+    """Return the packed state that `numbers_to_json` wrote; ValueError if it did not."""
+    counters, rewards = state["counters"], ready.problem.rewards
     if not isinstance(counters, str) and 3 <= len(counters) < COUNTERS:
-        # Written before the last ones were there.
+        # Earlier versions had fewer counters.
         counters = [*counters, *([0] * (COUNTERS - len(counters)))]
     if rewards.statistics and "statistics" not in state:
         raise StorageError(
             "this agent was written by an earlier version, which kept too little of "
             f"{rewards.name} rewards: begin a new one, and let it observe the history"
         )
-    plays = from_json(state["plays"], own.pairs, WHOLE)
-    sums = from_json(state["sums"], own.pairs, REAL)
-    counters = from_json(counters, own.upto_counters - own.pairs, WHOLE)
-    statistics = _statistics_of(state, own.upto_statistics - own.pairs)
-    extra = _extra_of(state, own)
-    # A few numbers are looked through sooner than NumPy is asked for anything.
+    plays = from_json(state["plays"], ready.pairs, WHOLE)
+    sums = from_json(state["sums"], ready.pairs, REAL)
+    counters = from_json(counters, ready.upto_counters - ready.pairs, WHOLE)
+    statistics = _statistics_of(state, ready.upto_statistics - ready.pairs)
+    extra = _extra_of(state, ready)
+    # Python checks a few numbers faster than NumPy does.
     within = all(0 <= total <= count for total, count in zip(sums, plays, strict=True))
     if min(plays) < 0 or min(counters) < 0 or (rewards.bounded and not within):
         raise ValueError("the counts do not add up")
     if not all(map(isfinite, sums)) or not all(map(isfinite, statistics)):
         raise ValueError("the sums are not finite")
-    array = np.empty(own.upto_counters + own.upto_extra, np.int64)
+    array = np.empty(ready.upto_counters + ready.upto_extra, np.int64)
     try:
-        own.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
+        ready.layout.pack_into(array.data, 0, *plays, *counters, *sums, *statistics, *extra)
     except struct.error as error:
         raise ValueError(error) from None
     return array
 
 
-def _extra_of(state: Mapping[str, Any], own: Ready) -> Sequence[Any]:
-    """Return a policy's own numbers; before 0.7.0 the default kept one more, the last."""
-    kept, count = state.get("beliefs", []), own.upto_extra - own.upto_statistics
+def _extra_of(state: Mapping[str, Any], ready: Ready) -> Sequence[Any]:
+    """Return a policy's extra numbers; before 0.7.0 `frugal` wrote one more, the last."""
+    written, count = state.get("beliefs", []), ready.upto_extra - ready.upto_statistics
     try:
-        return from_json(kept, count, REAL)
+        return from_json(written, count, REAL)
     except ValueError:
-        if own.policy.name != "frugal":
+        if ready.policy.name != "frugal":
             raise
-        return from_json(kept, count + 1, REAL)[:count]
+        return from_json(written, count + 1, REAL)[:count]
 
 
 def _statistics_of(state: Mapping[str, Any], count: int) -> Sequence[Any]:
-    """Return what `_beyond_sums` made part of a state."""
-    kept = state.get("statistics", [])
-    if kept == []:
+    """Return the statistics that `_beyond_sums` wrote."""
+    written = state.get("statistics", [])
+    if written == []:
         return [0.0] * count
-    return from_json(state["sums"] if kept is None else kept, count, REAL)
+    return from_json(state["sums"] if written is None else written, count, REAL)
 
 
-def without_statistics(state: Mapping[str, Any], seen: State, own: Ready) -> int:
-    """Return how many rewards a state counts by their means alone.
+def rewards_without_statistics(state: Mapping[str, Any], seen: State, ready: Ready) -> int:
+    """Return of how many rewards a state has no statistics: of all or of none.
 
-    Earlier versions kept no statistics for policies that do not look at them.
+    Earlier versions kept none for policies that do not use them.
     """
-    if own.looks_at_laws or not own.problem.rewards.statistics or state.get("statistics"):
+    if ready.looks_at_laws or not ready.problem.rewards.statistics or state.get("statistics"):
         return 0
     return 0 if seen.statistics.any() else int(seen.plays.sum())
 
 
 def policy_of(state: Mapping[str, Any], given: Policy | None) -> Policy:
-    """Return the policy that a state was made by."""
+    """Return the policy that a state names: ``given``, if that is the one, or the one found."""
     word, code = str(state["policy"]), state.get("code")
     if code is None:  # one of the package's own
         word = rename_old_options(word)

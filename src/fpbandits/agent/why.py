@@ -21,11 +21,20 @@ from fpbandits.core.markup import Strong, and_more, html_table
 from fpbandits.engine.policy import Reasons
 from fpbandits.problem.problem import Problem
 
-BEST, LOSS = "probability of being best", "expected loss"
+BEST = "probability of being best"
+"""The name of a number of every arm."""
+
+LOSS = "expected loss"
+"""The name of another, in the user's units."""
 
 _PLANNED = "plays the next arm of a plan that it made before"
 _UNSAID = "gives no numbers of its own"
-_MOST_ARMS, _MOST_MODELS = 20, 5
+
+_MOST_ARMS = 20
+"""The most arms in a notebook's table."""
+
+_MOST_MODELS = 5
+"""The most models named below it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,15 +48,15 @@ class Why:
     context
         The context it is for, if there are any.
     policy, rule
-        Who decides, and how its arm follows from the numbers.
+        The policy that decides, and how its arm follows from the numbers.
     arms
-        Of each arm that is eligible its numbers by name: what it is expected to lose in the user's
-        units, how likely it is best, and those of the rule.
+        The numbers of each eligible arm, by name: its probability of being best, its expected loss
+        in the user's units, and those of the rule.
     models
         The weight of each model in these numbers: the policy's own, or else the posterior. Empty
         if no model allows what was seen.
     explore
-        Share of decisions that are uniform over these arms instead.
+        The share of decisions that are uniform over these arms instead.
     """
 
     arm: str
@@ -59,7 +68,7 @@ class Why:
     explore: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values; a number that is infinite is None."""
+        """Return everything as plain values; None stands for an infinite number."""
         return {
             "arm": self.arm,
             "context": self.context,
@@ -77,23 +86,22 @@ class Why:
         """Return it in words."""
         where = "" if self.context is None else f" in {printable(self.context)}"
         words = [f"{printable(self.arm)} is next{where}: {self.policy} {self.rule}."]
-        own = self.arms[self.arm]
-        if LOSS in own:
+        numbers = self.arms[self.arm]
+        if LOSS in numbers:
             words.append(
-                f"It is best with probability {amount(own[BEST])} and expected to lose "
-                f"{amount(own[LOSS])} per play."
+                f"It is best with probability {amount(numbers[BEST])} and expected to lose "
+                f"{amount(numbers[LOSS])} per play."
             )
-            least = min(self.arms, key=lambda arm: self.arms[arm][LOSS])
-            if self.arms[least][LOSS] < own[LOSS]:
-                words.append(
-                    f"{printable(least)} would lose least, {amount(self.arms[least][LOSS])}."
-                )
+            losses = {arm: numbers[LOSS] for arm, numbers in self.arms.items()}
+            safest = min(losses, key=losses.__getitem__)
+            if losses[safest] < losses[self.arm]:
+                words.append(f"{printable(safest)} would lose least, {amount(losses[safest])}.")
         if self.explore:
             words.append(f"With probability {self.explore:g} any eligible arm is played instead.")
         return " ".join(words)
 
     def table(self) -> str:
-        """Return it as text: a row per arm, the words above it."""
+        """Return it as text: the words, and below them a row per arm."""
         from fpbandits.report.text import text_table
 
         head, rows = self._cells()
@@ -117,8 +125,9 @@ class Why:
         )
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Return the header of the table, and a row per arm."""
         names = list(next(iter(self.arms.values())))
-        rows = [[arm, *(_number(own[name]) for name in names)] for arm, own in self.arms.items()]
+        rows = [[arm, *map(_number, numbers.values())] for arm, numbers in self.arms.items()]
         return ["arm", *names], rows
 
     def _weights(self) -> list[str]:
@@ -126,9 +135,9 @@ class Why:
         order = sorted(self.models, key=lambda model: -self.models[model])[:_MOST_MODELS]
         if not order:
             return []
-        some = "; ".join(f"{model} {self.models[model]:.3g}" for model in order)
+        heaviest = "; ".join(f"{model} {self.models[model]:.3g}" for model in order)
         more = and_more(len(self.models), len(order), "models", "in .models")
-        return [f"Models by weight: {some}", *more]
+        return [f"Models by weight: {heaviest}", *more]
 
 
 def _number(value: float) -> str:
@@ -149,14 +158,18 @@ def why(
     planned: bool,
     explore: float,
 ) -> Why:
-    """Return the reasons for playing ``arm``, which may have been ``planned`` before."""
+    """Return the reasons for playing ``arm``.
+
+    ``reasons`` are the policy's own, if it has any; ``planned`` tells whether the arm belongs to a
+    plan made before, ``explore`` is the share of decisions that explore.
+    """
     weights = posterior if reasons is None or reasons.weights is None else reasons.weights
     columns: dict[str, Floats] = {}
     if weights is not None:
         columns[BEST], columns[LOSS] = chances_and_losses(problem, weights, context, among)
     if reasons is not None:
         columns |= {name: np.asarray(numbers) for name, numbers in reasons.numbers.items()}
-    arms = problem.arms if among is None else [problem.arms[each] for each in among]
+    arms = problem.arms if among is None else [problem.arms[index] for index in among]
     rule = _PLANNED if planned else _UNSAID if reasons is None else reasons.rule
     return Why(
         problem.arms[arm],
@@ -164,8 +177,8 @@ def why(
         policy,
         rule,
         {
-            name: {column: float(numbers[place]) for column, numbers in columns.items()}
-            for place, name in enumerate(arms)
+            name: {column: float(numbers[row]) for column, numbers in columns.items()}
+            for row, name in enumerate(arms)
         },
         {} if weights is None else dict(zip(problem.models, weights.tolist(), strict=True)),
         explore,

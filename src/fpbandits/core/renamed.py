@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from math import exp
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -33,16 +33,22 @@ def refuse_old_keywords(name: str, keywords: dict[str, Any]) -> None:
         raise InputError(f"{old}= is now {RENAMED[old]}=", place=(name,), about=(old,))
 
 
-class RefusesOldAttributes:
-    """A base class: using the old name of an attribute is an error that gives the new one."""
+def refuses_old_attributes(cls: type[_R]) -> type[_R]:
+    """Decorate a class: using the old name of an attribute is an error that gives the new one.
 
-    __slots__ = ()
+    These are properties: a class with ``__getattr__`` is slower at finding all its attributes.
+    """
+    for old, new in RENAMED.items():
+        if hasattr(cls, new) or new in cls.__annotations__:
+            setattr(cls, old, property(partial(_refuse_old_attribute, old)))
+    return cls
 
-    def __getattr__(self, name: str) -> NoReturn:
-        new = RENAMED.get(name)
-        now = f": it is now {new}" if new is not None and new in dir(self) else ""
-        message = f"{type(self).__name__!r} object has no attribute {name!r}{now}"
-        raise AttributeError(message, name=name, obj=self)
+
+def _refuse_old_attribute(name: str, thing: object) -> NoReturn:
+    message = (
+        f"{type(thing).__name__!r} object has no attribute {name!r}: it is now {RENAMED[name]}"
+    )
+    raise AttributeError(message, name=name, obj=thing)
 
 
 def rename_old_keys(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The policies, by name: one rule per file.
+"""The policies, by name: one per file.
 
-A new policy is a file beside these and a line here, at the place where it is to be listed; the
+A new policy is a file beside these and a line here, in the order in which policies are listed. The
 tests find it there.
 """
 
@@ -32,7 +32,7 @@ from fpbandits.policies.kl_ucb import KLUCB as KLUCB
 from fpbandits.policies.imed import IMED as IMED
 from fpbandits.policies.thompson import Thompson as Thompson
 
-# For small problems only, and for comparison where the truth moves.
+# For small problems only, or for comparison if the truth moves.
 from fpbandits.policies.optimal import Optimal as Optimal
 from fpbandits.policies.belief_greedy import BeliefGreedy as BeliefGreedy
 # isort: on
@@ -40,15 +40,17 @@ from fpbandits.policies.belief_greedy import BeliefGreedy as BeliefGreedy
 __all__ = ["DEFAULT", "POLICIES", "SMALL", "PlainPolicy", "Policy", "parse_policy"]
 
 POLICIES: dict[str, type[Policy]] = {
-    each.name: each
-    for each in list(globals().values())
-    if isinstance(each, type) and issubclass(each, Policy) and hasattr(each, "name")
+    kind.name: kind
+    for kind in list(globals().values())
+    if isinstance(kind, type) and issubclass(kind, Policy) and hasattr(kind, "name")
 }
+"""The policies that are listed, and meant by "all", by name."""
 
 SMALL: dict[str, type[Policy]] = {
-    each.name: POLICIES.pop(each.name) for each in (Optimal, BeliefGreedy)
+    kind.name: POLICIES.pop(kind.name) for kind in (Optimal, BeliefGreedy)
 }
-"""Policies that most problems are too large for, that must be told the horizon, or that only mark
-what could be earned: they play where they are named, and are not among all."""
+"""The policies that are used by name only, and not among all: most problems are too large for them,
+they must be told the horizon, or they only serve for comparison."""
 
 DEFAULT = Frugal
+"""The policy that is used if none is named."""

@@ -1,9 +1,9 @@
 """ATA, after Agrawal, Teneketzis and Anantharam (1989): explore at the lower bound's rate.
 
-θ̂ is the model of maximum likelihood, the first of equals. If no model looks like θ̂ while a*(θ̂) is
-played and has a better arm, play a*(θ̂). Else let Λ be the least log-likelihood ratio of θ̂ against
-such a model: if Λ > ln(c·t), play a*(θ̂), and otherwise an arm drawn in proportion to the plays that
-attain Theorem 2's bound for θ̂, over the arms of A.
+θ̂ is the model of maximum likelihood, the first of equals. Its rivals are the models that look like
+θ̂ while a*(θ̂) is played, and have a better arm. If there are none, play a*(θ̂). Else let Λ be the
+least log-likelihood ratio of θ̂ against a rival: if Λ > ln(c·t), play a*(θ̂), and otherwise an arm
+drawn in proportion to the plays that attain Theorem 2's bound for θ̂, over the arms of A.
 
 This is a reconstruction: the original's schedule of estimation is more involved, and its theorem
 is asymptotic. No guarantee is claimed for this form.
@@ -29,7 +29,7 @@ from fpbandits.problem.problem import Problem
 
 
 class ATAData(NamedTuple):
-    """Θ by level, the rates of exploration for every model, and c."""
+    """Θ by level, the rates of exploration for every model, as shares of plays, and c."""
 
     theta: Theta
     rates: Rates
@@ -64,26 +64,26 @@ class ATA(LikelihoodPolicy):
     def prepare(self, problem: Problem) -> ATAData:
         """Sort Θ into levels and solve the lower bound's program for each model."""
         sorted_theta = self.theta(problem)
-        found = rates(problem, self.likelihood)
-        totals = found.over_a.sum(axis=1, keepdims=True)
-        # Where telling models apart takes next to no plays, all arms but the best are as good.
-        shares = np.where(totals > 0, found.over_a / np.maximum(totals, 1e-300), 0.0)
+        solved = rates(problem, self.likelihood)
+        totals = solved.over_a.sum(axis=1, keepdims=True)
+        # If the rates are all 0, all arms but the best have equal shares.
+        shares = np.where(totals > 0, solved.over_a / np.maximum(totals, 1e-300), 0.0)
         for truth in np.flatnonzero(totals[:, 0] == 0):
             shares[truth] = 1 / max(len(problem.arms) - 1, 1)
             shares[truth, sorted_theta.best[0, truth]] = 0.0
-        return ATAData(sorted_theta, found._replace(over_a=shares), self.c)
+        return ATAData(sorted_theta, solved._replace(over_a=shares), self.c)
 
     @staticmethod
     def plan(
         prepared: ATAData, state: State, workspace: FitOnly, ahead: Ahead, random: Random
     ) -> Plan:
-        reference = weigh(prepared.theta, state, workspace.fit)
-        workspace.cycle[0] = prepared.theta.best[0, reference]
+        hat = weigh(prepared.theta, state, workspace.fit)
+        workspace.cycle[0] = prepared.theta.best[0, hat]
         t = state.counters[CLOCK] + 1
-        if _least_ratio(prepared, workspace.fit.deficit, reference) <= math.log(prepared.c * t):
+        if _least_ratio(prepared, workspace.fit.deficit, hat) <= math.log(prepared.c * t):
             left = random.random()
-            for arm in range(prepared.theta.codes.shape[0]):
-                share = prepared.rates.over_a[reference, arm]
+            for arm in range(prepared.theta.arms):
+                share = prepared.rates.over_a[hat, arm]
                 if share > 0:
                     workspace.cycle[0] = arm
                     left -= share
@@ -105,8 +105,9 @@ class ATA(LikelihoodPolicy):
 
 
 @jitted
-def _least_ratio(prepared: ATAData, deficit: Floats, reference: int) -> float:
+def _least_ratio(prepared: ATAData, deficit: Floats, hat: int) -> float:
+    """Return Λ, the least deficit of a rival; infinity if there are none."""
     least = math.inf
-    for place in range(prepared.rates.first[reference], prepared.rates.first[reference + 1]):
-        least = min(least, deficit[prepared.rates.rivals[place]])
+    for index in range(prepared.rates.first[hat], prepared.rates.first[hat + 1]):
+        least = min(least, deficit[prepared.rates.rivals[index]])
     return least

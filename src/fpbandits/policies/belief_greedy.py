@@ -1,11 +1,11 @@
-"""Belief-greedy play: the arm that is expected to lose least now, and nothing spent on learning.
+"""Belief-greedy play: the arm of least expected loss now, with no exploration.
 
-Let p be the belief in the models, filtered where the truth changes. Play the arm of least
+Let p be the belief in the models, filtered if the truth changes. Play the arm of least
 Σ_θ p(θ)·Δ_i(θ) in the context at hand, the first of equals.
 
 With the problem's ``transitions`` it is the oracle of papers on truths that move by a known chain:
-what a player can earn who knows everything but the truth, and looks one play ahead. It is no upper
-bound, since looking further ahead may earn more. Where the truth stays it can get stuck for good.
+it knows everything but the truth, and looks one play ahead. It is no upper bound on what can be
+earned, since looking further ahead may earn more. If the truth stays it can get stuck for good.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BeliefGreedyData(NamedTuple):
 
 
 class BeliefGreedyWork(NamedTuple):
-    """How models fit, and what each arm is expected to lose."""
+    """How well models fit, and the expected loss of each arm, up to a common factor."""
 
     cycle: Counts
     fit: Fit
@@ -80,18 +80,19 @@ class BeliefGreedy(LikelihoodPolicy):
         ahead: Ahead,
         random: Random,
     ) -> Plan:
-        theta, energy, loss = prepared.theta, workspace.fit.deficit, workspace.loss
+        # What `follow` leaves in the deficits, and what they are with the prior: −ln of beliefs.
+        theta, cost, loss = prepared.theta, workspace.fit.deficit, workspace.loss
         weigh(theta, state, workspace.fit)
         if prepared.change_rate > 0:
-            follow(theta, theta.prior, state, energy, prepared.change_rate, prepared.chain)
+            follow(theta, theta.prior, state, cost, prepared.change_rate, prepared.chain)
         else:
-            for model in range(energy.size):
-                energy[model] += theta.prior[model]
-        least, first = minimum(energy), state.counters[CONTEXT] * theta.arms
+            for model in range(cost.size):
+                cost[model] += theta.prior[model]
+        least, first = minimum(cost), state.counters[CONTEXT] * theta.arms
         for arm in range(loss.size):
             loss[arm] = 0.0 if theta.eligible[first + arm] else math.inf
-        for model in range(energy.size):
-            weight = math.exp(least - energy[model])
+        for model in range(cost.size):
+            weight = math.exp(least - cost[model])
             top = theta.top[state.counters[CONTEXT], model]
             for arm in range(loss.size):
                 if weight > 0 and not theta.is_best[first + arm, model]:

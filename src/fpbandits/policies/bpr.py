@@ -1,9 +1,9 @@
-"""BPR (Bubeck, Perchet, Rigollet 2013): bounded regret for who knows the largest mean and the gap.
+"""BPR (Bubeck, Perchet, Rigollet 2013): bounded regret if the largest mean and the gap are known.
 
 Each arm once. Then, if the largest observed mean is at least μ* − Δ/2, play its arm; else draw an
-arm with probability proportional to (μ* − μ̂_i)^−2. μ* and Δ come from Θ, where every model has the
-same largest mean μ*; Δ is the least gap between it and a smaller mean, over all models. Where
-models differ in their largest mean the policy does not apply, and is refused.
+arm with probability proportional to (μ* − μ̂_i)^−2. μ* and Δ come from Θ: μ* is the largest mean,
+which must be the same under every model, and Δ the least gap between it and a smaller mean, over
+all models. If models differ in their largest mean, the policy is refused.
 
 The leader is sure to be played while its lowest mean in the envelope is at least μ* − Δ/2 and above
 the others' means. Draws are one at a time.
@@ -24,7 +24,7 @@ from fpbandits.theory.structure import Structure
 
 
 class BPRData(NamedTuple):
-    """The largest mean, the gap below it, and how many arms there are."""
+    """The number of arms, μ* and Δ."""
 
     arms: int
     largest: float
@@ -45,7 +45,7 @@ class BPR(Policy):
     randomised = True
 
     def prepare(self, problem: Problem) -> BPRData:
-        """Find μ* and Δ, or say that there is no such number."""
+        """Return μ* and Δ, or raise an error if models differ in their largest mean."""
         structure = Structure(problem)
         tops = structure.means.max(axis=1)
         if tops.max() - tops.min() > TOLERANCE:
@@ -63,7 +63,7 @@ class BPR(Policy):
         highest = -math.inf
         for arm in range(prepared.arms):
             n = state.plays[arm]
-            # Live, an arm may have nothing told yet: it is played until something is.
+            # Live, an arm may have no reward yet: it is played until it has one.
             if n == 0:
                 workspace.cycle[0] = arm
                 return 1, 1

@@ -1,15 +1,15 @@
-"""FP-LLR: FP-UCB's episodes with a joint likelihood test instead of a radius for each arm.
+"""FP-LLR: FP-UCB's episodes, with a likelihood test of all arms together, not a radius for each.
 
 Play each arm of A once. Then, in episodes k = 1, 2, …, a model θ is consistent while
 
     max ℓ − ℓ(θ) ≤ 2 ln k + ln |Θ|,
 
 and each arm that is best under some consistent θ is played once. e^{ℓ(θ) − ℓ(θ°)} is a martingale
-of mean 1 under θ°, so θ° is inconsistent in episode k with probability at most 1/k²: the split into
-bounded and logarithmic regret is that of FP-UCB, with a far smaller constant.
+of mean 1 under θ°, so θ° is inconsistent in episode k with probability at most 1/k². Regret is
+bounded or logarithmic where FP-UCB's is, with a far smaller constant.
 
-**With contexts** there are no episodes: k counts the plays, and of the arms that are best in the
-context at hand under some consistent model the one that was played there least comes next.
+**With contexts** there are no episodes: k counts the plays. Of the arms that are best in the
+context at hand under some consistent model, the one that was played least in that context is next.
 
 The cycle is an episode. It is sure to be repeated if every model that could become consistent has
 its best arm in it, and each arm in it has some model that is sure to stay.
@@ -45,7 +45,10 @@ class FPLLRData(NamedTuple):
 
 
 class FPLLRWork(NamedTuple):
-    """How models fit; by arm, whether it is in the cycle, and sure to stay; how long that is."""
+    """How well models fit; by arm, whether it is in the cycle, and whether it is sure to stay.
+
+    ``length`` is the number of arms in the cycle, as an array of one.
+    """
 
     cycle: Counts
     fit: Fit
@@ -81,8 +84,8 @@ class FPLLR(LikelihoodPolicy):
     def restrict(
         self, problem: Problem, prepared: FPLLRData, context: int, among: Sequence[int]
     ) -> FPLLRData:
-        found = restricted(prepared.theta, context, among)
-        return prepared._replace(theta=found, arms=np.unique(found.best))
+        theta = restricted(prepared.theta, context, among)
+        return prepared._replace(theta=theta, arms=np.unique(theta.best))
 
     def workspace(self, prepared: FPLLRData, pairs: int) -> FPLLRWork:
         cycle, playing, sure = np.zeros((3, pairs), np.int64)
@@ -97,8 +100,8 @@ class FPLLR(LikelihoodPolicy):
         if prepared.theta.best.shape[0] > 1:
             return _plan_in_context(prepared, state, workspace)
         if k == 0:
-            for place in range(prepared.arms.size):
-                workspace.cycle[place] = prepared.arms[place]
+            for i in range(prepared.arms.size):
+                workspace.cycle[i] = prepared.arms[i]
             state.counters[CLOCK] = 1
             return prepared.arms.size, 1
         weigh(prepared.theta, state, workspace.fit)
@@ -144,6 +147,7 @@ class FPLLR(LikelihoodPolicy):
 
 @jitted
 def _plan_in_context(prepared: FPLLRData, state: State, workspace: FPLLRWork) -> Plan:
+    """Do as `FPLLR.plan` does, with several contexts."""
     weigh(prepared.theta, state, workspace.fit)
     context, arms = state.counters[CONTEXT], prepared.theta.arms
     state.counters[CLOCK] += 1

@@ -2,20 +2,20 @@
 
 Play each arm of A once. Then, in episodes k = 1, 2, …, a model θ is *consistent* if on every
 arm i ∈ A the observed mean is near enough: |μ̂_i − μ_i(θ)| ≤ √(3 ln k/n_i). Play each arm that is
-best under some consistent θ once, or each arm of A where no θ is consistent. With ``slack`` ε every
+best under some consistent θ once, or each arm of A if no θ is consistent. With ``slack`` ε every
 radius is wider by ε, for sets of models that are only approximately right.
 
 A cycle is an episode. How many episodes will surely repeat it? Let j ≤ m − 1 count the episodes to
-come. The envelope gives each arm's mean an interval [low, high] that holds it all the while; its
-radius decreases with j if the arm is played (n_i ≤ k and k ≥ 3), and increases if it is not. So θ
-surely stays out if on some arm its distance to the interval exceeds the largest radius, and surely
-stays in if on every arm its largest distance is within the smallest radius. The cycle is sure to be
-repeated if every θ whose best arm is not in it stays out, and each arm in it has some θ that stays
-in.
+come. The envelope gives an interval [low, high] that contains the arm's mean all the while. The
+arm's radius decreases with j if the arm is played (n_i ≤ k and k ≥ 3), and increases if it is not.
+So θ surely stays inconsistent if on some arm its distance to the interval exceeds the largest
+radius, and surely stays consistent if on every arm its largest distance is within the smallest
+radius. The cycle is sure to be repeated if every θ whose best arm is not in it stays inconsistent,
+and each arm in it is best under some θ that stays consistent.
 
-Every one of these questions is the same: *is there a θ with best arm i whose means all lie in a
-box?* `_occupied` answers it. Where arms have few distinct means it intersects sets of models as
-bits, 64 at a time; otherwise it leaves a model at its first arm outside the box.
+All of these are one question: *is there a θ with best arm i whose means all lie in a box?*
+`_occupied` answers it. If arms have few distinct means it intersects sets of models as bits, 64 at
+a time; otherwise it drops a model at its first arm outside the box.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fpbandits.problem.problem import Problem
 from fpbandits.theory.structure import Structure
 
 _MOST_LEVELS = 64
-"""With so many distinct means per arm, the bits take as much memory as the means themselves."""
+"""With more distinct means per arm, the bits would take more memory than the means themselves."""
 
 
 class FPUCBData(NamedTuple):
@@ -48,17 +48,17 @@ class FPUCBData(NamedTuple):
     arms
         A, in increasing order.
     segments
-        Where the models with each best arm start, and where the last ones end: in ``means``, or
-        in words of ``bits``.
+        Where the models with each best arm start, and where the last ones end: columns of
+        ``means``, or words of ``bits``.
     levels, level_counts
-        The distinct means of each arm, increasing.
+        The distinct means of each arm, increasing, [arm, level]; and how many there are.
     bits
-        bits[arm, level, word]: which of 64 models have that mean on that arm. Empty where some
-        arm has too many distinct means.
-    there
-        there[word]: which of 64 places hold a model.
+        bits[arm, level, word]: which of 64 models have that mean on that arm. Empty if some arm
+        has more than `_MOST_LEVELS` distinct means.
+    present
+        present[word]: which of 64 bits stand for a model.
     means
-        means[arm, model]; empty where there are bits.
+        means[arm, model]; empty if there are bits.
     """
 
     slack: float
@@ -67,19 +67,21 @@ class FPUCBData(NamedTuple):
     levels: Floats = np.zeros((0, 0))
     level_counts: Counts = np.zeros(0, np.int64)
     bits: NDArray[np.uint64] = np.zeros((0, 0, 0), np.uint64)
-    there: NDArray[np.uint64] = np.zeros(0, np.uint64)
+    present: NDArray[np.uint64] = np.zeros(0, np.uint64)
     means: Floats = np.zeros((0, 0))
 
 
 class FPUCBWork(NamedTuple):
-    """By arm of A: a box of means, and what is looked up in it.
+    """By arm of A: a box of means, and which levels are in it.
 
     Attributes
     ----------
     playing
         Whether the arm is in the cycle.
-    start, upto, order
-        Which levels are in the box, and in which order to ask the arms.
+    start, upto
+        The levels in the box, from ``start`` to before ``upto``.
+    order
+        The order in which to check the arms.
     center, outer, inner
         The middle of the box, its radius, and that of a smaller one.
     """
@@ -123,14 +125,14 @@ class FPUCB(Policy):
     def restrict(
         self, problem: Problem, prepared: FPUCBData, context: int, among: Sequence[int]
     ) -> FPUCBData:
-        """Sort Θ by the best of the arms that are eligible; means are compared on A as well."""
-        structure, some = Structure(problem), np.array(among)
-        means = structure.means[:, some]
-        best = some[(means >= means.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)]
+        """Sort Θ by the best of the eligible arms; models are tested on these and on A."""
+        structure, eligible = Structure(problem), np.array(among)
+        means = structure.means[:, eligible]
+        best = eligible[(means >= means.max(axis=1, keepdims=True) - TOLERANCE).argmax(axis=1)]
         return self._sorted(structure.means, np.union1d(structure.candidate_arms, best), best)
 
     def _sorted(self, means: Floats, arms: Ints, best: Ints) -> FPUCBData:
-        """Sort models by their best arms, and turn them into bits where that pays."""
+        """Sort models by their best arms, and turn them into bits if means are few."""
         order = np.argsort(best, kind="stable")
         sizes = np.bincount(np.searchsorted(arms, best), minlength=len(arms)).astype(np.int64)
         prepared = FPUCBData(self.slack, arms.astype(np.int64), np.append(0, np.cumsum(sizes)))
@@ -147,23 +149,23 @@ class FPUCB(Policy):
         for row, level in zip(table, levels, strict=True):
             row[: len(level)] = level
         words = (sizes + 63) // 64
-        # Segments start at whole words.
+        # The bit of each model, counted over all words; segments start at whole words.
         firsts = 64 * np.append(0, np.cumsum(words)[:-1])
-        places = np.concatenate(
+        numbers = np.concatenate(
             [first + np.arange(size) for first, size in zip(firsts, sizes, strict=True)]
         )
-        flags = np.uint64(1) << (places % 64).astype(np.uint64)
+        flags = np.uint64(1) << (numbers % 64).astype(np.uint64)
         bits = np.zeros((*table.shape, words.sum()), dtype=np.uint64)
-        for arm, level, own in zip(arms, levels, bits, strict=True):
+        for arm, level, of_arm in zip(arms, levels, bits, strict=True):
             codes = np.searchsorted(level, means[order, arm])
-            np.bitwise_or.at(own.reshape(-1), codes * own.shape[1] + places // 64, flags)
+            np.bitwise_or.at(of_arm.reshape(-1), codes * of_arm.shape[1] + numbers // 64, flags)
         return prepared._replace(
             segments=np.append(0, np.cumsum(words)),
             levels=table,
             level_counts=np.array([len(level) for level in levels], np.int64),
             bits=bits,
-            # Whatever its mean on the first arm, a model is there.
-            there=np.bitwise_or.reduce(bits[0], axis=0),
+            # Each model has some mean on the first arm.
+            present=np.bitwise_or.reduce(bits[0], axis=0),
         )
 
     def workspace(self, prepared: FPUCBData, pairs: int) -> FPUCBWork:
@@ -184,7 +186,7 @@ class FPUCB(Policy):
         center, radius = workspace.center, workspace.outer
         for i in range(arms):
             n = state.plays[prepared.arms[i]]
-            # Live, an arm may have nothing told yet: it constrains nothing.
+            # Live, an arm may have no reward yet: it rules no model out.
             center[i] = state.sums[prepared.arms[i]] / n if n > 0 else 0.0
             radius[i] = math.sqrt(3 * math.log(k) / n) + prepared.slack if n > 0 else math.inf
         possible = _frame(prepared, workspace, radius)
@@ -261,20 +263,19 @@ class FPUCB(Policy):
 
 @jitted
 def _frame(prepared: FPUCBData, workspace: FPUCBWork, radius: Floats) -> bool:
-    """Prepare to look into the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
+    """Prepare `_occupied` for the box |μ_i − center_i| ≤ radius_i; False if it is surely empty.
 
-    Leaves in the workspace the order in which to ask the arms, the narrowest side of the box first;
-    and where there are bits the levels in the box, from start[i] to before upto[i], for they are
-    neighbours.
+    Fill in the order in which to check the arms, the narrowest side of the box first, and, if there
+    are bits, the levels in the box.
     """
     start, upto, order = workspace.start, workspace.upto, workspace.order
     center = workspace.center
     for i in range(prepared.arms.size):
-        place = i
-        while place > 0 and radius[order[place - 1]] > radius[i]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = i
+        rank = i  # sort by insertion
+        while rank > 0 and radius[order[rank - 1]] > radius[i]:
+            order[rank] = order[rank - 1]
+            rank -= 1
+        order[rank] = i
         if prepared.bits.size > 0:
             lowest = 0
             highest = prepared.level_counts[i]
@@ -293,15 +294,15 @@ def _frame(prepared: FPUCBData, workspace: FPUCBWork, radius: Floats) -> bool:
 
 @jitted
 def _occupied(prepared: FPUCBData, segment: int, workspace: FPUCBWork, radius: Floats) -> bool:
-    """Tell whether some θ of this best arm is in the box that was framed."""
+    """Tell whether some θ of a segment is in the box that `_frame` prepared."""
     arms, center = prepared.arms.size, workspace.center
     start, upto, order = workspace.start, workspace.upto, workspace.order
     first, last = prepared.segments[segment], prepared.segments[segment + 1]
     if prepared.bits.size > 0:
         for word in range(first, last):
-            everywhere = prepared.there[word]
-            for place in range(arms):
-                i = order[place]
+            everywhere = prepared.present[word]
+            for rank in range(arms):
+                i = order[rank]
                 # Take the levels in the box, or take away those outside, whichever are fewer.
                 if 2 * (upto[i] - start[i]) <= prepared.level_counts[i]:
                     here = np.uint64(0)
@@ -320,8 +321,8 @@ def _occupied(prepared: FPUCBData, segment: int, workspace: FPUCBWork, radius: F
         return False
     for model in range(first, last):
         inside = True
-        for place in range(arms):
-            i = order[place]
+        for rank in range(arms):
+            i = order[rank]
             if not abs(prepared.means[i, model] - center[i]) <= radius[i]:
                 inside = False
                 break

@@ -15,15 +15,15 @@ they tell need not be bought. More than a nat at once is of little more use, hen
 plays the information will be of use: κt^{1+δ} if nobody knows, T − t + 1 if ``horizon`` is T, and H
 if ``lifetime`` is H, where each play may be the last with probability 1/H.
 
-The leader costs next to nothing, so what it tells by itself is not paid for. What only other arms
-tell is bought where a nat costs least. With contexts an arm is chosen for each, and c and V are
-averages over contexts. ``docs/default.md`` has what is proven and how well it does.
+The leader costs next to nothing, so what it tells by itself is free. What only other arms tell is
+bought where a nat costs least. With contexts an arm is chosen for each, and c and V are averages
+over contexts. ``docs/default.md`` has what is proven and how well it does.
 
 When models may be wrong, with ``false_alarm``: models whose own misfit is too large are left out,
 the policy goes on blind if none is left (`fpbandits.policies.shared.giving_up`), and claims about
 arms that are not played are doubted (`fpbandits.policies.shared.doubt`). When the truth changes
 with probability ``change_rate`` before each play, the posterior leaks to the prior at that rate,
-and h is at most change_rate^{−(1+δ)/2}. Where the problem has transitions, p follows them, and the
+and h is at most change_rate^{−(1+δ)/2}. If the problem has transitions, p follows them, and the
 rate is that at which the chain forgets (`fpbandits.problem.chain`).
 """
 

@@ -1,8 +1,9 @@
 r"""What arms lose and what they tell: the parts of the rule in `fpbandits.policies.frugal`.
 
-D_i(φ‖θ) is what rewards of φ cost θ less what they cost φ, and a reward of statistics s costs
-base + Σ_k s_k·cost_k. So with nothing pending Σ_φ p(φ)·D_i(φ‖θ) is made of means over the
-posterior: of each statistic, and of what rewards cost the model that they come from.
+The cost of a reward to a model is −ln of its likelihood; with statistics s it is
+base + Σ_k s_k·cost_k. D_i(φ‖θ) is the expected cost to θ, less that to φ, of a reward drawn from φ.
+So with nothing pending Σ_φ p(φ)·D_i(φ‖θ) follows from means over the posterior: of each statistic,
+and of the expected cost to the model that the reward is drawn from.
 """
 
 from __future__ import annotations
@@ -20,17 +21,24 @@ from fpbandits.policies.shared.fit import Fit, new_fit
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.problem.problem import Problem
 
-_LIKELY, _MOST_LIKELY = 0.2, 32
-"""While rewards are pending, a model is weighed against those that are at least so likely beside
-the likeliest one, and so many of them at most: all of them change regret by less than 1 %."""
+_LIKELY = 0.2
+"""While rewards are pending, a model is only compared with rivals whose posterior is at least this
+much of the likeliest one's. Comparing it with all models would change regret by less than 1 %."""
+
+_MOST_LIKELY = 32
+"""The most rivals that a model is compared with then."""
 
 _RULED_OUT = 20.0
-"""Nats that a reward counts for which a model rules out: an infinite divergence would hide how
-seldom such a reward may come. At least 2 more than any other cost, so that no D is negative."""
+"""The least cost, in nats, of a reward that a model rules out: an infinite one would hide how
+seldom such a reward comes. It is at least 2 more than any other cost, so that no D is negative."""
 
 
 class FrugalData(NamedTuple):
-    """Θ by level, options, shares of contexts; costs of rewards, and E[s_k], [pair, level, k]."""
+    """Θ by level, the options, the shares of contexts, and the costs of rewards.
+
+    ``base``, [pair, level], and ``cost``, [pair, level, k], are in nats; ``expected`` is E[s_k],
+    [pair, level, k].
+    """
 
     theta: Theta
     delta: float
@@ -48,7 +56,7 @@ class FrugalData(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """A posterior by model; by pair of context and arm, expected loss c and information value V."""
+    """The posterior by model; by pair of a context and an arm, expected loss c and value V."""
 
     posterior: Floats
     loss: Floats
@@ -56,9 +64,24 @@ class Belief(NamedTuple):
 
 
 class FrugalWork(NamedTuple):
-    """The belief of now and its limits; by model, stakes and who is ruled out; by context, arms.
+    """What a decision computes.
 
-    ``decided`` holds θ̂ and t of the last decision, for the stability check.
+    Attributes
+    ----------
+    decided
+        θ̂ and t of the last decision, for the stability check.
+    now, least, most
+        The belief, and its limits during the plays ahead.
+    stake, ruled_out
+        By model, p(θ)·g(θ), and whether its own misfit is too large.
+    told
+        By pair, Σ_φ w(φ)·D(φ‖θ) of one model θ at a time.
+    mean
+        By pair, posterior means: of each statistic, and of a reward's cost to its own model.
+    rivals
+        The likely models that others are compared with while rewards are pending.
+    leaders, chosen, tried
+        By context, the leader, the arm of best ratio so far, and that of the present rate.
     """
 
     cycle: Counts
@@ -78,7 +101,7 @@ class FrugalWork(NamedTuple):
 
 
 def new_work(prepared: FrugalData, pairs: int) -> FrugalWork:
-    """Make a workspace."""
+    """Allocate a workspace."""
     models, cycle = prepared.theta.codes.shape[1], np.zeros(pairs, np.int64)
     decided = np.zeros(2, np.int64)
     now, least, most = (Belief(np.zeros(models), *np.zeros((2, pairs))) for _ in range(3))
@@ -91,17 +114,17 @@ def new_work(prepared: FrugalData, pairs: int) -> FrugalWork:
 
 
 def reward_costs(theta: Theta, problem: Problem) -> tuple[Floats, Floats, Floats]:
-    """Return base, cost and what statistics are expected, by the likelihood that policies weigh."""
+    """Return ``base``, ``cost`` and ``expected`` of `FrugalData`, for the policy's likelihood."""
     if not theta.by_law:
-        win, loss = _possible(theta.win), _possible(theta.loss)
+        win, loss = _finite(theta.win), _finite(theta.loss)
         return loss, (win - loss)[:, :, np.newaxis], theta.levels[:, :, np.newaxis]
     expected, pairs = np.zeros(theta.cost.shape), np.arange(len(theta.codes))
     for model in range(len(problem.models)):
         expected[pairs, theta.codes[:, model]] = problem.rewards.expected(model)
-    return _possible(theta.base), _possible(theta.cost), expected
+    return _finite(theta.base), _finite(theta.cost), expected
 
 
-def _possible(costs: Floats) -> Floats:
+def _finite(costs: Floats) -> Floats:
     """Replace infinite costs by a finite stand-in, [pair, level, …]."""
     possible = np.where(costs >= IMPOSSIBLE, 0.0, costs)
     stand_in = np.maximum(possible.max(axis=1, keepdims=True) + 2, _RULED_OUT)
@@ -110,7 +133,7 @@ def _possible(costs: Floats) -> Floats:
 
 @jitted
 def horizon(prepared: FrugalData, t: int) -> float:
-    """Return h(t), for how many plays information will be of use, at decision t from 1 on."""
+    """Return h(t), for how many plays information will be of use; t counts decisions from 1."""
     h = prepared.kappa * float(t) ** (1 + prepared.delta)
     if prepared.horizon > 0:
         h = max(prepared.horizon - t + 1, 1.0)
@@ -123,15 +146,15 @@ def horizon(prepared: FrugalData, t: int) -> float:
 
 @jitted
 def negligible(h: float) -> float:
-    """Return beyond which log-odds a model counts for nothing: those of e^{−40}/h²."""
+    """Return by how many nats a model must be less likely than θ̂ to be neglected: e^{−40}/h²."""
     return 40 + 2 * max(math.log(h), 0.0)
 
 
 @jitted
 def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
-    """Fill the posterior of now; return the first model that has most of it."""
+    """Fill ``work.now.posterior``; return θ̂, the first of the likeliest models."""
     prior, deficit, posterior = prepared.theta.prior, work.fit.deficit, work.now.posterior
-    weight = 0.0 if prepared.change_rate > 0 else 1.0  # beliefs that leak hold the prior already
+    weight = 0.0 if prepared.change_rate > 0 else 1.0  # `follow` has counted the prior already
     least = math.inf
     for model in range(deficit.size):
         if not work.ruled_out[model]:
@@ -164,14 +187,14 @@ def expected_loss(theta: Theta, belief: Belief) -> None:
     for pair in range(belief.loss.size):
         belief.loss[pair] = 0.0 if theta.eligible[pair] else math.inf
     for model in range(belief.posterior.size):
-        if belief.posterior[model] > 0:  # soon few are left
+        if belief.posterior[model] > 0:  # after some plays, of few models
             for pair in range(belief.loss.size):
                 belief.loss[pair] += belief.posterior[model] * gap(theta, pair, model)
 
 
 @jitted
 def lead(prepared: FrugalData, work: FrugalWork, hat: int) -> None:
-    """Note the leader of every context: of the best arms under θ̂, the first that loses least."""
+    """Fill ``work.leaders``: of the best arms under θ̂ in a context, the first of least loss."""
     arms, is_best, loss = prepared.theta.arms, prepared.theta.is_best, work.now.loss
     for context in range(prepared.shares.size):
         leader = -1
@@ -185,7 +208,7 @@ def lead(prepared: FrugalData, work: FrugalWork, hat: int) -> None:
 def information_value(
     prepared: FrugalData, work: FrugalWork, belief: Belief, hat: int, pending: Counts | None
 ) -> None:
-    """Fill in V of every pair: it grows with every entry of the posterior."""
+    """Fill in V of every pair. V grows with every entry of the posterior."""
     theta, (posterior, _, value), stake, told = prepared.theta, belief, work.stake, work.told
     for model in range(stake.size):
         stake[model] = 0.0
@@ -195,24 +218,24 @@ def information_value(
                 weight = posterior[model] * prepared.shares[context]
                 stake[model] += weight * gap(theta, pair, model)
     rivals = 0
-    if pending is not None:  # else the rest of it is not even compiled
-        rivals = _rivals(posterior, hat, pending, work.rivals)
-    total = _means(prepared, posterior, hat, work.mean)
+    if pending is not None:  # if it is None, this is not even compiled
+        rivals = _fill_rivals(posterior, hat, pending, work.rivals)
+    total = _fill_means(prepared, posterior, hat, work.mean)
     value.fill(0.0)
     for model in range(stake.size):
         if stake[model] > 0:
             others = total - posterior[model]
-            _tell(prepared, total, hat, work.mean, model, told)
+            _fill_told(prepared, total, hat, work.mean, model, told)
             if pending is not None and rivals > 0:
-                others = _tell_beside_pending(prepared, work, posterior, pending, rivals, model)
+                others = _fill_told_if_pending(prepared, work, posterior, pending, rivals, model)
             for pair in range(value.size):
                 if told[pair] > 0:
                     value[pair] += stake[model] * others * told[pair] / (others + told[pair])
 
 
 @jitted
-def _means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> float:
-    """Fill in the posterior means, costs less those of θ̂; return how much posterior there is."""
+def _fill_means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> float:
+    """Fill in the posterior means, with costs less those to θ̂; return the sum of the posterior."""
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     mean.fill(0.0)
     total = 0.0
@@ -220,52 +243,55 @@ def _means(prepared: FrugalData, posterior: Floats, hat: int, mean: Floats) -> f
         if posterior[model] > 0:
             total += posterior[model]
             for pair in range(len(mean)):
-                level, own = codes[pair, model], codes[pair, hat]
-                itself = base[pair, level] - base[pair, own]
+                level, of_hat = codes[pair, model], codes[pair, hat]
+                to_itself = base[pair, level] - base[pair, of_hat]
                 for k in range(last):
                     statistic = prepared.expected[pair, level, k]
                     mean[pair, k] += posterior[model] * statistic
-                    itself += statistic * (cost[pair, level, k] - cost[pair, own, k])
-                mean[pair, last] += posterior[model] * itself
+                    to_itself += statistic * (cost[pair, level, k] - cost[pair, of_hat, k])
+                mean[pair, last] += posterior[model] * to_itself
     return total
 
 
 @jitted
-def _tell(
+def _fill_told(
     prepared: FrugalData, total: float, hat: int, mean: Floats, model: int, told: Floats
 ) -> None:
     """Fill ``told`` with Σ_φ p(φ)·D(φ‖θ), exactly 0 for arms on which all models agree."""
     base, cost, codes, last = prepared.base, prepared.cost, prepared.theta.codes, mean.shape[1] - 1
     for pair in range(told.size):
-        level, own = codes[pair, model], codes[pair, hat]
-        told[pair] = total * (base[pair, level] - base[pair, own]) - mean[pair, last]
+        level, of_hat = codes[pair, model], codes[pair, hat]
+        told[pair] = total * (base[pair, level] - base[pair, of_hat]) - mean[pair, last]
         for k in range(last):
-            told[pair] += mean[pair, k] * (cost[pair, level, k] - cost[pair, own, k])
+            told[pair] += mean[pair, k] * (cost[pair, level, k] - cost[pair, of_hat, k])
 
 
 @jitted
-def _rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -> int:
-    """Note likely models, evenly drawn if there are too many; return how many, 0: none pending."""
-    outstanding, likely, found = 0, 0, 0
+def _fill_rivals(posterior: Floats, hat: int, pending: Counts, rivals: Counts) -> int:
+    """Fill ``rivals`` with likely models, evenly spread if there are too many; return how many.
+
+    It is 0 if nothing is pending.
+    """
+    all_pending, likely, chosen = 0, 0, 0
     for pair in range(pending.size):
-        outstanding += pending[pair]
-    if outstanding == 0:
+        all_pending += pending[pair]
+    if all_pending == 0:
         return 0
     for model in range(posterior.size):
         likely += posterior[model] >= _LIKELY * posterior[hat]
     number, most = 0, rivals.size
     for model in range(posterior.size):
         if posterior[model] >= _LIKELY * posterior[hat]:
-            # Multiples of the golden ratio, modulo 1, are spread evenly whatever is periodic.
-            if found < most and (number * 0.6180339887498949) % 1.0 * likely < most:
-                rivals[found] = model
-                found += 1
+            # Multiples of the golden ratio, modulo 1, are even, and follow no period of the models.
+            if chosen < most and (number * 0.6180339887498949) % 1.0 * likely < most:
+                rivals[chosen] = model
+                chosen += 1
             number += 1
-    return found
+    return chosen
 
 
 @jitted
-def _tell_beside_pending(
+def _fill_told_if_pending(
     prepared: FrugalData,
     work: FrugalWork,
     posterior: Floats,
@@ -273,16 +299,16 @@ def _tell_beside_pending(
     rivals: int,
     model: int,
 ) -> float:
-    """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ); return Σ_φ w(φ)."""
+    """Fill ``told`` with Σ_φ w(φ)·D(φ‖θ) over the rivals φ; return Σ_φ w(φ)."""
     others, told = 0.0, work.told
     told.fill(0.0)
     for rival in work.rivals[:rivals]:
-        soon = 0.0
+        nats = 0.0  # Σ_j m_j·J_j(θ, φ)
         for pair in range(pending.size):
             if pending[pair] > 0:
-                both = _divergence(prepared, pair, rival, model)
-                soon += pending[pair] * (both + _divergence(prepared, pair, model, rival))
-        weight = posterior[rival] * math.exp(-soon / 8) if rival != model else 0.0
+                one_way = _divergence(prepared, pair, rival, model)
+                nats += pending[pair] * (one_way + _divergence(prepared, pair, model, rival))
+        weight = posterior[rival] * math.exp(-nats / 8) if rival != model else 0.0
         others += weight
         for pair in range(pending.size):
             told[pair] += weight * _divergence(prepared, pair, rival, model)
@@ -291,21 +317,23 @@ def _tell_beside_pending(
 
 @jitted
 def _divergence(prepared: FrugalData, pair: int, model: int, other: int) -> float:
-    """Return D(model‖other) of a pair."""
+    """Return D(model‖other) of a pair, in nats."""
     base, cost, codes = prepared.base, prepared.cost, prepared.theta.codes
-    own, level = codes[pair, model], codes[pair, other]
-    told = base[pair, level] - base[pair, own]
+    of_model, of_other = codes[pair, model], codes[pair, other]
+    nats = base[pair, of_other] - base[pair, of_model]
     for k in range(cost.shape[2]):
-        told += prepared.expected[pair, own, k] * (cost[pair, level, k] - cost[pair, own, k])
-    return float(max(told, 0.0))
+        difference = cost[pair, of_other, k] - cost[pair, of_model, k]
+        nats += prepared.expected[pair, of_model, k] * difference
+    return float(max(nats, 0.0))
 
 
 @jitted
 def choose(prepared: FrugalData, work: FrugalWork, h: float) -> bool:
-    """Choose an arm for every context, of largest ΣV/Σc; tell whether it is at least 1/h.
+    """Choose an arm for every context, of largest ΣV/Σc; tell whether that ratio is at least 1/h.
 
-    Dinkelbach's iteration: for a rate, the arms that maximise V − rate·c in each context have a
-    ratio of at least that rate, unless none has; it is the next rate.
+    By Dinkelbach's iteration from the rate 1/h: choose in each context the arm that maximises
+    V − rate·c. If the ratio of these is at least the rate, it is the next rate; else no choice
+    reaches the rate.
     """
     arms, rate, is_worthy, belief = prepared.theta.arms, 1 / h, False, work.now
     while True:

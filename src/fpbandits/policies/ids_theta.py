@@ -1,28 +1,29 @@
 """Information-directed sampling on Θ (Russo, Van Roy 2014): least regret for what is learned.
 
-The posterior of a model is its prior times e^{ℓ(θ)}. Write W for the best arm of a model drawn from
-it, the first of equals, and of each arm a
+The posterior of a model is its prior times e^{ℓ(θ)}, normalised. Let W be the best arm of a model
+drawn from it, the first of equals, and for each arm a
 
-    Δ_a = E[max_i μ_i(θ) − μ_a(θ)], the regret to be expected of a play, and
+    Δ_a = E[max_i μ_i(θ) − μ_a(θ)], the expected regret of a play, and
     v_a = Var(E[μ_a(θ) | W]), how much the arm's mean varies with which arm is best.
 
-Draw an arm from the law π on arms that minimises the ratio (Σ π_a Δ_a)²/Σ π_a v_a. Some law on two
-arms does. For b and a with Δ_a > Δ_b and v_a > v_b the ratio is convex in the chance q of a, and
-least at q = Δ_b/(Δ_a − Δ_b) − 2v_b/(v_a − v_b), if this is between 0 and 1; otherwise one of the
-two alone is as good. It must be drawn: who plays the one arm of the least ratio gets stuck, since
-an arm that tells nothing is never that one, however probable it is that it is best.
+Draw an arm from the distribution π on arms that minimises the ratio (Σ π_a Δ_a)²/Σ π_a v_a. Some
+distribution on two arms does. For b and a with Δ_a > Δ_b and v_a > v_b the ratio is convex in the
+probability q of a, and least at q = Δ_b/(Δ_a − Δ_b) − 2v_b/(v_a − v_b), if this is between 0 and 1;
+otherwise one of the two alone is as good. The arm must be drawn: always playing the one arm of
+least ratio gets stuck, since an arm that tells nothing is never that one, however likely it is
+best.
 
 This is the form by variances, as the mutual information of W and a reward has no closed form for
 most families. For rewards in [0, 1] it is at least 2v_a (Pinsker), and (Σ π_a Δ_a)² is at most
-L·Σ π_a v_a for the law π of W itself (Cauchy and Schwarz), hence for the minimiser. So
+L·Σ π_a v_a for the distribution π of W itself (Cauchy and Schwarz), hence for the minimiser. So
 without contexts, and with the right prior, mean regret over that prior is at most √(½·L·H·T), H the
-entropy of W at the start. For normal rewards nothing is claimed. Only means count in v_a, laws in
-the posterior. With several contexts the posterior is that of all rewards, and arms and W are those
-in the context at hand.
+entropy of W at the start. For normal rewards nothing is claimed. v_a depends on means alone, the
+posterior on whole distributions. With several contexts the posterior is that of all rewards, and
+arms and W are those in the context at hand.
 
 Departing from the source, a model less likely than e^{−80} times the likeliest counts as ruled out.
-Where all that are left share their best arm, it is sure to be played until a bracket of deficits
-says that another model could come back.
+If all models that are left share their best arm, it is sure to be played until a bracket of
+deficits says that another model could come back.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from fpbandits.policies.shared.levels import Theta
 from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weigh
 
 _RULED_OUT = 80.0
-"""How much less likely than the likeliest a model that counts may be, in nats."""
+"""By how many nats a model must be less likely than the likeliest to be ruled out."""
 
 
 class IDSThetaData(NamedTuple):
@@ -54,10 +55,10 @@ class IDSThetaData(NamedTuple):
 
 
 class IDSThetaWork(NamedTuple):
-    """How models fit, their posterior, and what a play of each arm loses and tells.
+    """How well models fit, their posterior, and what a play of each arm loses and tells.
 
-    ``mass``, ``regret``, ``gain`` and ``part`` are by arm: P(W = arm), Δ, v, and E[μ_a(θ); W = arm]
-    for one a at a time.
+    By arm, ``mass`` is P(W = arm), ``regret`` Δ and ``gain`` v; ``part`` is E[μ_a(θ); W = arm], for
+    one arm a at a time, less a constant.
     """
 
     cycle: Counts
@@ -101,7 +102,7 @@ class IDSTheta(LikelihoodPolicy):
     ) -> Plan:
         theta, context = prepared.theta, state.counters[CONTEXT]
         weigh(theta, state, workspace.fit)
-        likeliest = _posterior(theta, workspace.fit.deficit, workspace.posterior)
+        likeliest = _fill_posterior(theta, workspace.fit.deficit, workspace.posterior)
         leader = theta.best[context, likeliest]
         workspace.cycle[0] = leader
         mass, others = workspace.mass, 0.0
@@ -114,8 +115,8 @@ class IDSTheta(LikelihoodPolicy):
         if others == 0:
             return 1, certain_rounds(prepared, state, workspace, ahead)
         for arm in range(theta.arms):
-            _look_at(theta, workspace, context, arm, likeliest)
-        _least_ratio(theta.arms, workspace, random)
+            _fill_regret_and_gain(theta, workspace, context, arm, likeliest)
+        _draw(theta.arms, workspace, random)
         return 1, 1
 
     @staticmethod
@@ -128,41 +129,43 @@ class IDSTheta(LikelihoodPolicy):
     ) -> bool:
         theta, fit, leader = prepared.theta, workspace.fit, workspace.cycle[0]
         bracket(theta, envelope, fit, workspace.cycle, 1, rounds - 1)
-        own, others = math.inf, math.inf
+        with_leader, others = math.inf, math.inf
         for model in range(theta.best.shape[1]):
             if theta.best[0, model] == leader:
-                own = min(own, fit.highest[model])
+                with_leader = min(with_leader, fit.highest[model])
             else:
                 others = min(others, fit.lowest[model])
-        return others > own + _RULED_OUT + EQUAL
+        return others > with_leader + _RULED_OUT + EQUAL
 
 
 @jitted
-def _posterior(theta: Theta, energy: Floats, weight: Floats) -> int:
+def _fill_posterior(theta: Theta, cost: Floats, weight: Floats) -> int:
     """Fill ``weight`` with the posterior, adding up to 1; return the likeliest model.
 
-    ``energy`` has the deficits, and gets −ln of the prior added.
+    ``cost`` has the deficits, and −ln of the prior is added to them.
     """
     likeliest, total = 0, 0.0
-    for model in range(energy.size):
-        energy[model] += theta.prior[model]
-        if energy[model] < energy[likeliest]:
+    for model in range(cost.size):
+        cost[model] += theta.prior[model]
+        if cost[model] < cost[likeliest]:
             likeliest = model
-    for model in range(energy.size):
-        above = energy[model] - energy[likeliest]
+    for model in range(cost.size):
+        above = cost[model] - cost[likeliest]
         weight[model] = math.exp(-above) if above <= _RULED_OUT else 0.0
         total += weight[model]
-    for model in range(energy.size):
+    for model in range(cost.size):
         weight[model] /= total
     return likeliest
 
 
 @jitted
-def _look_at(theta: Theta, workspace: IDSThetaWork, context: int, arm: int, likeliest: int) -> None:
-    """Compute what a play of an arm loses and tells.
+def _fill_regret_and_gain(
+    theta: Theta, workspace: IDSThetaWork, context: int, arm: int, likeliest: int
+) -> None:
+    """Fill in Δ and v of an arm.
 
-    Means are taken less that under the likeliest model, so that where all models agree, and where
-    nearly all weight is on those that do, nothing is lost to rounding.
+    The mean under the likeliest model is subtracted from all means: if models of nearly all weight
+    agree, nothing is then lost to rounding.
     """
     mass, part = workspace.mass, workspace.part
     best, top, weight = theta.best[context], theta.top[context], workspace.posterior
@@ -186,15 +189,15 @@ def _look_at(theta: Theta, workspace: IDSThetaWork, context: int, arm: int, like
 
 
 @jitted
-def _least_ratio(arms: int, workspace: IDSThetaWork, random: Random) -> None:
-    """Put an arm into the cycle: drawn from the law on two arms of the least ratio.
+def _draw(arms: int, workspace: IDSThetaWork, random: Random) -> None:
+    """Draw an arm from the distribution on one or two arms of least ratio, into the cycle.
 
-    The first of equals: one arm rather than two.
+    Of equal ratios the first counts, and those of one arm come before those of two.
     """
     regret, gain = workspace.regret, workspace.gain
     least, often, seldom, chance = math.inf, workspace.cycle[0], 0, 0.0
     for arm in range(arms):
-        ratio = math.inf if regret[arm] > 0 else 0.0  # of who tells nothing
+        ratio = math.inf if regret[arm] > 0 else 0.0  # if it tells nothing
         if gain[arm] > 0:
             ratio = regret[arm] * regret[arm] / gain[arm]
         if ratio < least * (1 - EQUAL):

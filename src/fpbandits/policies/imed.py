@@ -1,11 +1,12 @@
 """IMED (Honda, Takemura 2015): the arm whose being best would surprise least.
 
-Each arm once; then the arm with the smallest n_i·kl(μ̂_i, μ̂*) + ln n_i, where μ̂* is the largest
-observed mean and kl the Bernoulli divergence, for normal rewards theirs; the first of equals.
+Each arm once; then the arm with the smallest index n_i·kl(μ̂_i, μ̂*) + ln n_i, where μ̂* is the
+largest observed mean and kl the divergence of Bernoulli, or of normal, rewards; the first of
+equals.
 
-How long will the leader, the arm of the largest mean, surely be played? Its own number is ln n, at
-most that of the end. While its mean stays above those of the others, theirs are least at its lowest
-mean in the envelope.
+How long will the leader, the arm of the largest mean, surely be played? Its own index is ln n, at
+most that of the end. While its mean stays above those of the others, their indices are least at its
+lowest mean in the envelope.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class IMED(BlindPolicy):
     def reasons(
         self, problem: Problem, prepared: IMEDData, state: State, workspace: CycleOnly
     ) -> Reasons:
-        """Return how much each arm's being best would surprise; −∞ for one without rewards."""
+        """Return the index of each arm, its surprise; −∞ for one without rewards."""
         plays, sums = state.plays, state.sums
         highest = max((total / n for total, n in zip(sums, plays, strict=True) if n), default=0.0)
         surprise = [
@@ -79,7 +80,7 @@ def imed_plan(state: State, cycle: Counts, normal: bool, eligible: Bools | None 
         if eligible is not None and not eligible[arm]:
             continue
         n = state.plays[arm]
-        # Live, an arm may have nothing told yet: it is played until something is.
+        # Live, an arm may have no reward yet: it is played until it has one.
         if n == 0:
             cycle[0] = arm
             return False
@@ -101,16 +102,18 @@ def imed_plan(state: State, cycle: Counts, normal: bool, eligible: Bools | None 
 
 @jitted
 def imed_holds(state: State, envelope: Envelope, leader: int, normal: bool, rounds: int) -> bool:
-    """Tell whether IMED is sure to play the leader so many times."""
+    """Tell whether IMED is sure to play the leader ``rounds`` times."""
     more, n = rounds - 1, state.plays[leader]
     low, _ = mean_ahead(state, envelope, leader, more)
     low -= spare(low)
-    own = math.log(n + more) + 3 * EQUAL
+    leader_index = (
+        math.log(n + more) + 3 * EQUAL
+    )  # `imed_plan` takes indices within EQUAL for equal
     for arm in range(state.plays.size):
         if arm != leader:
             plays, total = state.plays[arm], state.sums[arm]
             if total / plays >= low:
                 return False
-            if math.log(plays) + mean_deficit(plays, total, low, normal) <= own:
+            if math.log(plays) + mean_deficit(plays, total, low, normal) <= leader_index:
                 return False
     return True

@@ -1,14 +1,14 @@
-"""KL-UCB (Garivier, Cappé 2011): UCB1 with the confidence region of Bernoulli, or normal, laws.
+"""KL-UCB (Garivier, Cappé 2011): UCB1 with confidence bounds of Bernoulli, or normal, rewards.
 
 Each arm once; then, after t plays, the arm with the largest index
 
     max{q : n_i·kl(μ̂_i, q) ≤ ln t + c ln ln t},
 
-the first of equals. c = 0 is what is used in practice, c = 3 what the proof takes.
+the first of equals. In practice c = 0 is used; the proof needs c = 3.
 
-The index grows with the mean and with t, and shrinks with n: so over a stretch the leader's index
-is at least that of its lowest mean in the envelope, all the plays to come, and no more time, and
-the others' are at most those of the end.
+The index grows with the mean and with t, and shrinks with n. So over a stretch of plays the
+leader's index is at least that of its lowest mean in the envelope with the largest n and the
+present t, and the other arms' indices are at most those at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fpbandits.policies.shared.blind import BlindPolicy
 
 
 class KLUCBData(NamedTuple):
-    """How many arms there are, whether rewards are normal, and c."""
+    """The number of arms, whether rewards are normal, and c."""
 
     arms: int
     normal: bool
@@ -64,7 +64,7 @@ class KLUCB(BlindPolicy):
     ) -> Plan:
         best_index = -math.inf
         for arm in range(prepared.arms):
-            # Live, an arm may have nothing told yet: it is played until something is.
+            # Live, an arm may have no reward yet: it is played until it has one.
             if state.plays[arm] == 0:
                 workspace.cycle[0] = arm
                 return 1, 1
@@ -87,12 +87,12 @@ class KLUCB(BlindPolicy):
         if not normal:
             low = max(low, 0.0)
         least = _index(low, _threshold(prepared, t) / (n + more), normal)
-        least -= 1000 * spare(least)
+        least -= 1000 * spare(least)  # `_index` iterates, and is less exact than a formula
         threshold = _threshold(prepared, t + more)
         for arm in range(prepared.arms):
             if arm == leader:
                 continue
-            # The index is below ``least`` if the divergence there is above what is allowed.
+            # The arm's index is below ``least`` if its divergence from there exceeds the threshold.
             plays = state.plays[arm]
             mean = state.sums[arm] / plays
             if mean >= least or plays * _divergence(mean, least, normal) <= threshold + 1e-12:
@@ -102,6 +102,7 @@ class KLUCB(BlindPolicy):
 
 @jitted
 def _divergence(p: float, q: float, normal: bool) -> float:
+    """Return kl(p, q) of Bernoulli rewards, or of normal ones with deviation ½."""
     if normal:
         return 2 * ((p - q) * (p - q))
     value = 0.0
@@ -114,6 +115,7 @@ def _divergence(p: float, q: float, normal: bool) -> float:
 
 @jitted
 def _threshold(prepared: KLUCBData, t: int) -> float:
+    """Return ln t + c ln ln t."""
     threshold = math.log(t)
     if prepared.c > 0 and t > 2:
         threshold += prepared.c * math.log(threshold)
@@ -122,10 +124,10 @@ def _threshold(prepared: KLUCBData, t: int) -> float:
 
 @jitted
 def _index(mean: float, bound: float, normal: bool) -> float:
-    """Return the largest q ≥ mean with kl(mean, q) ≤ bound: an interval halved, then Newton."""
+    """Return the largest q ≥ mean with kl(mean, q) ≤ bound, by bisection and then Newton steps."""
     if normal:
         return mean + math.sqrt(bound / 2)
-    # kl(p, q) ≥ 2(p − q)²: it cannot be further away than that.
+    # kl(p, q) ≥ 2(p − q)², which bounds q from above.
     low, high = mean, min(1.0, mean + math.sqrt(bound / 2))
     for halvings in range(60):
         # Newton needs a start above the root at which the divergence is finite.
@@ -138,7 +140,7 @@ def _index(mean: float, bound: float, normal: bool) -> float:
             high = middle
     q = high
     for _ in range(4):
-        # From above, on a convex function: it comes down to the root and never below.
+        # The function is convex, so a step from above never goes below the root.
         if q >= 1 or q <= mean:
             break
         q -= (_divergence(mean, q, False) - bound) * q * (1 - q) / (q - mean)

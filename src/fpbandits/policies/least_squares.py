@@ -1,8 +1,9 @@
-"""Greedy least squares, after WAGP (Atan, Tekin, van der Schaar 2015): the honest greedy baseline.
+"""Greedy least squares, after WAGP (Atan, Tekin, van der Schaar 2015): a greedy baseline.
 
 Play the best arm of the model that fits best, θ̂ = argmin_θ Σ_i n_i (μ̂_i − μ_i(θ))², the first of
-equals. The original is for a global parameter that every arm identifies, where greedy is enough; a
-finite Θ need not be like that, and then it can get stuck for ever. No guarantee is claimed.
+equals. The original is for a global parameter that every arm identifies, where greedy play is
+enough. With a finite Θ arms need not identify it, and then greedy play can get stuck for ever. No
+guarantee is claimed.
 
 The cycle is one arm. It is sure to be repeated if every model with another best arm is sure to fit
 worse than the reference.
@@ -24,7 +25,7 @@ from fpbandits.problem.problem import Problem
 
 
 class LeastSquaresData(NamedTuple):
-    """Θ by level; a reward of 1 costs (1 − q)², one of 0 costs q²."""
+    """Θ by level; at mean q a reward of 1 costs (1 − q)², one of 0 costs q²."""
 
     theta: Theta
 
@@ -44,9 +45,9 @@ class LeastSquares(ThetaPolicy):
 
     def prepare(self, problem: Problem) -> LeastSquaresData:
         """Sort Θ into levels."""
-        found = theta(problem)
-        q = found.levels
-        return LeastSquaresData(found._replace(win=(1 - q) ** 2, loss=q**2))
+        sorted_theta = theta(problem)
+        q = sorted_theta.levels
+        return LeastSquaresData(sorted_theta._replace(win=(1 - q) ** 2, loss=q**2))
 
     def workspace(self, prepared: LeastSquaresData, pairs: int) -> FitOnly:
         return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))

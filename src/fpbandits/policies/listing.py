@@ -1,4 +1,4 @@
-"""What there is to choose from, on one screen; and all about one policy, on a page."""
+"""The list of policies on one screen, and a page about each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
+from itertools import takewhile
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -16,14 +17,14 @@ from fpbandits.engine.options import options
 from fpbandits.engine.policy import Policy
 
 Row = Mapping[str, Any]
-"""What there is to say of a policy, as JSON has it; see `policy_row`."""
+"""A policy's description, as JSON has it; see `policy_row`."""
 
 _SIMULATED = ("A cycle", "The cycle", "How long", "Leaps", "With 0/1", "The leader", "The index ")
-"""How paragraphs begin that are about leaps, which are of no use to who chooses a policy."""
+"""How the first paragraph on leaps begins: from there on, a docstring is about simulation."""
 
 
 def policy_row(kind: type[Policy], *, default: bool) -> dict[str, Any]:
-    """Return all there is to say of a policy; ``meaning`` is what its docstring says of options."""
+    """Return a policy's description; ``meaning`` has what its docstring says of each option."""
     first, sections = _docstring(kind)
     documented = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", sections.get("Parameters", ""), re.M)
     return {
@@ -49,13 +50,14 @@ def _docstring(kind: type[Policy]) -> tuple[str, dict[str, str]]:
 
 
 def policy_table(rows: Sequence[Row]) -> RenderableType:
-    """Show what there is to choose from, on one screen: by what each must know."""
+    """Show the policies on one screen, grouped by what each must know."""
     parts: list[RenderableType] = []
     table, knows = Table(), ""
     for row in rows:
-        # What is optional comes after a semicolon, and is told of each on its own page.
-        if row["knows"].split(";")[0] != knows:
-            knows = row["knows"].split(";")[0]
+        # After a semicolon comes what is optional, which the policy's own page has.
+        needed = row["knows"].split(";")[0]
+        if needed != knows:
+            knows = needed
             table = Table.grid(Column(width=18), Column(overflow="fold"), padding=(0, 2, 0, 0))
             parts += [Text(f"Knows {knows}", style="italic"), table]
         table.add_row(_policy_name(row), Text(row["guarantee"]))
@@ -63,7 +65,7 @@ def policy_table(rows: Sequence[Row]) -> RenderableType:
 
 
 def policy_page(row: Row, definition: str) -> RenderableType:
-    """Show all about one policy; ``definition`` is the docstring of its module."""
+    """Show one policy; ``definition`` is the docstring of its module."""
     padding = (0, 2, 0, 0)
     table = Table.grid(Column(no_wrap=True), Column(overflow="fold"), padding=padding)
     lines = {
@@ -79,22 +81,20 @@ def policy_page(row: Row, definition: str) -> RenderableType:
     for name, default in row["options"].items():
         meaning.add_row(name, Text(str(default)), Text(row["meaning"].get(name, "")))
     middle = ["", meaning, ""] if row["options"] else [""]
-    rule = Text(_reflowed(rule_of(definition)))
+    rule = Text(_reflow(rule_of(definition)))
     return Group(_policy_name(row), Text(row["description"]), table, *middle, rule)
 
 
 def rule_of(definition: str) -> str:
-    """Return the rule from a module's docstring, without marks and without how it is simulated."""
-    told = []
-    for paragraph in definition.strip().split("\n\n"):
-        if paragraph.startswith(_SIMULATED):
-            break
-        told.append(paragraph)
-    return re.sub(r"\*\*|``|`|(?<=\s)\*(?=\w)|(?<=\w)\*(?=\s)", "", "\n\n".join(told))
+    """Return the rule from a module's docstring, without markup and what is about simulation."""
+    paragraphs = takewhile(
+        lambda paragraph: not paragraph.startswith(_SIMULATED), definition.strip().split("\n\n")
+    )
+    return re.sub(r"\*\*|``|`|(?<=\s)\*(?=\w)|(?<=\w)\*(?=\s)", "", "\n\n".join(paragraphs))
 
 
-def _reflowed(text: str) -> str:
-    """Return a text whose paragraphs are a line each; formulas, lists and tables stay."""
+def _reflow(text: str) -> str:
+    """Join the lines of each paragraph; formulas, lists and tables stay as they are."""
     paragraphs = [
         part if re.search(r"^[ *=\d]", part, re.MULTILINE) else part.replace("\n", " ")
         for part in text.split("\n\n")

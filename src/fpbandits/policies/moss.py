@@ -4,16 +4,16 @@ Each arm once; then, with L arms and T plays in all, the arm with the largest in
 
     μ̂_i + √(max(0, ln(T/(L·n_i)))/n_i),
 
-the first of equals. An arm that has had its share T/L of the plays is taken at its mean. For
+the first of equals. The index of an arm that has had its share T/L of the plays is its mean. For
 rewards in [0, 1] regret is at most 49 √(LT), whatever the means are.
 
-T is the option ``horizon``, in contexts that of each. By default it is 0, and then t, the plays so
-far, stands in its place: this is our own use of the index, without a guarantee (Degenne and Perchet
+T is the option ``horizon``; with contexts, the plays in each. By default it is 0, and then t, the
+plays so far, replaces T: this is our own use of the index, without a guarantee (Degenne and Perchet
 2016 have one for another factor in the root).
 
 How long will the leader surely lead? Its index is at least that of its lowest mean in the envelope
-and of all the plays to come: T/n falls, and so does t/n while it is played, as t ≥ n. The others'
-indices stay, or grow with t.
+and its largest n: T/n falls, and so does t/n while it is played, as t ≥ n. The others' indices
+stay, or grow with t.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fpbandits.policies.shared.blind import BlindPolicy
 
 
 class MOSSData(NamedTuple):
-    """How many arms there are, whether rewards are normal, and T, or 0 where nobody knows it."""
+    """The number of arms, whether rewards are normal, and T, or 0 if it is not known."""
 
     arms: int
     normal: bool
@@ -43,8 +43,8 @@ class MOSS(BlindPolicy):
     Parameters
     ----------
     horizon : float, default 0.0
-        The number T of plays to come, with contexts in each. 0: the plays so far stand in its
-        place, without a guarantee.
+        The number T of plays; with contexts, of plays in each. 0: the plays so far replace T,
+        without a guarantee.
 
     References
     ----------
@@ -68,7 +68,7 @@ class MOSS(BlindPolicy):
         share, best_index = _share(prepared, state.counters[CLOCK]), -math.inf
         for arm in range(prepared.arms):
             n = state.plays[arm]
-            # Live, an arm may have nothing told yet: it is played until something is.
+            # Live, an arm may have no reward yet: it is played until it has one.
             index = state.sums[arm] / n + _width(share, n) if n > 0 else math.inf
             if index > best_index:
                 best_index = index
@@ -94,10 +94,11 @@ class MOSS(BlindPolicy):
 
 @jitted
 def _share(prepared: MOSSData, t: int) -> float:
-    """Return T/L, or t/L where T is not prepared."""
+    """Return T/L, or t/L if T is not known."""
     return float((prepared.horizon if prepared.horizon > 0 else t) / prepared.arms)
 
 
 @jitted
 def _width(share: float, n: int) -> float:
+    """Return √(max(0, ln(share/n))/n)."""
     return math.sqrt(max(0.0, math.log(share / n)) / n)

@@ -1,11 +1,12 @@
 """The optimum, for small problems: the policy of the dynamic programs behind the floor.
 
-It minimises Bayes regret over a known number of plays T. With two models its belief is one number,
-and it plays what the grid's program plays at the nearest point (`fpbandits.theory.beliefs`). With
-more models and rewards of a few values it counts how often each arm paid each of them, and plays
-what the exact program plays there (`fpbandits.theory.counts`). Problems beyond both are refused.
+It minimises Bayes regret over a known number of plays T. With two models the belief is one number,
+and the policy plays the optimal arm of the nearest point on a grid of beliefs
+(`fpbandits.theory.beliefs`). With more models, and rewards of a few values, it counts how often
+each arm paid each value, and plays the optimal arm for these counts (`fpbandits.theory.counts`).
+Other problems are refused.
 
-After T plays, and wherever nothing is left to learn for, it plays the arm of least expected loss.
+After T plays it plays the arm of least expected loss.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from fpbandits.theory.counts import CountProgram
 
 _MOST_CHOICES = 30_000_000
-"""Numbers in the table of what to play, by plays left and belief."""
+"""The most entries of the table of optimal arms, by plays left, context and belief."""
 
 _FEWEST_POINTS = 1_000
+"""The fewest points of the grid of beliefs."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Optimal(PlainPolicy):
 
 
 class _ByBelief:
-    """Two models: what is remembered are the rewards that came, and the log-odds."""
+    """The program for two models; the memory is the number of rewards so far, and the log-odds."""
 
     def __init__(self, problem: Problem, horizon: int) -> None:
         from fpbandits.theory.beliefs import BUDGET, Beliefs
@@ -103,12 +105,10 @@ class _ByBelief:
         self.step = beliefs.step
         costs = problem.rewards.costs()
         if costs is None:  # of 0/1 rewards, whose only statistic is their sum
-            lost, paid = (
-                minus_log(1 - problem.rewards.unit_means),
-                minus_log(problem.rewards.unit_means),
-            )
-            costs = lost, (paid - lost)[:, :, np.newaxis]
-        self.base, self.cost = (each[0] - each[1] for each in costs)
+            means = problem.rewards.unit_means
+            loss, win = minus_log(1 - means), minus_log(means)
+            costs = loss, (win - loss)[:, :, np.newaxis]
+        self.base, self.cost = (by_model[0] - by_model[1] for by_model in costs)
 
     def start(self) -> list[float]:
         return [0, float(self.log_odds[self.start_at])]
@@ -122,14 +122,14 @@ class _ByBelief:
     def after(self, memory: list[float], pair: int, reward: float) -> list[float]:
         unit = (reward - self.rewards.zero) / self.rewards.width
         statistics = self.rewards.statistics_of(pair, unit) or (unit,)
-        told = float(self.base[pair] + self.cost[pair] @ np.array(statistics))
-        # Finite, as JSON must hold it: and far beyond what any reward can undo.
-        told = min(max(told, -1e9), 1e9)
-        return [memory[0] + 1, memory[1] + told]
+        change = float(self.base[pair] + self.cost[pair] @ np.array(statistics))
+        # JSON has no infinity; 1e9 nats are more than later rewards can undo.
+        change = min(max(change, -1e9), 1e9)
+        return [memory[0] + 1, memory[1] + change]
 
 
 class _ByCounts:
-    """Any number of models: what is remembered is how often each kind of reward came."""
+    """The program for any number of models; the memory is how often each kind of reward came."""
 
     def __init__(self, problem: Problem, program: CountProgram) -> None:
         self.problem, self.program, self.choices = problem, program, list[Any]()
@@ -157,7 +157,7 @@ class _ByCounts:
 
 
 def _value(problem: Problem, pair: int, reward: float) -> int:
-    """Return which of the values of its family a reward is."""
+    """Return the index of a reward among the values that the pair can pay."""
     unit = (reward - problem.rewards.zero) / problem.rewards.width
     statistics = problem.rewards.statistics_of(pair, unit)
     if isinstance(problem.rewards, TwoPoint):
@@ -171,7 +171,7 @@ def _value(problem: Problem, pair: int, reward: float) -> int:
 
 @lru_cache(maxsize=4)
 def _program(problem: Problem, horizon: int) -> _ByBelief | _ByCounts:
-    """Make the program that plays a problem, or say that it would be too large."""
+    """Solve the program of a problem, or raise an error if it would be too large."""
     # Whoever plays another policy does without the programs and SciPy, which take 0.2 s to import.
     from fpbandits.theory.counts import CountProgram
     from fpbandits.theory.floor import possible_models

@@ -1,4 +1,4 @@
-"""Optimism over the likelihood set: believe the best that what was seen leaves open.
+"""Optimism over the likelihood set: believe the best model that the rewards allow.
 
 A model θ is *plausible* after t plays while its log-likelihood is within c(t) of the largest,
 
@@ -20,9 +20,9 @@ mislead.
 **When the truth changes** with probability r = ``change_rate`` before each play, to a model drawn
 from the prior, −ℓ is replaced by −ln of beliefs that leak to the prior at that rate, and the
 threshold stops growing at t = 1/√r. A model that was ruled out gains belief by the leak alone, and
-comes back after some 1/√r plays: about as rarely as trying it costs no more than not to notice that
-it has become true. Where the truth moves by the problem's transitions, beliefs move by these, and r
-is the rate at which the chain forgets.
+comes back after some 1/√r plays: at that rate, trying it costs about as much as not noticing that
+it has become true. If the truth moves by the problem's transitions, beliefs move by these, and r is
+the rate at which the chain forgets.
 
 **With contexts** the likelihood is that of all rewards, in whatever context, and a model promises
 what its best arm pays in the context at hand.
@@ -65,16 +65,16 @@ class OptimistData(NamedTuple):
 
 
 class OptimistWork(NamedTuple):
-    """How models fit; and what the models that promise most say of the arms.
+    """How well models fit; and what the plausible models of the largest top mean say of arms.
 
     Attributes
     ----------
     mass
-        By arm, the posterior mass of those under which it is best.
+        By arm, the posterior mass of those models under which it is best; −1 if there are none.
     told_apart
-        By arm, whether one that is sure to stay has a better one.
+        By arm, whether it is not best under one of those models that is sure to stay plausible.
     top
-        A single number: what they promise.
+        That largest top mean, as an array of one.
     """
 
     cycle: Counts
@@ -156,7 +156,7 @@ class Optimist(LikelihoodPolicy):
         low, high = fit.lowest, fit.highest
         now, end = _threshold(prepared, t), _threshold(prepared, t + more)
         models, least = low.size, min(0.0, minimum(low))
-        # A rival that comes first wins ties, so some model that stays must tell it from the arm.
+        # An arm before ``played`` wins ties, so under some model that stays it must not be best.
         sure, told_apart = False, workspace.told_apart
         told_apart.fill(0)
         for model in range(models):
@@ -170,7 +170,7 @@ class Optimist(LikelihoodPolicy):
                 return False
             if high[model] - least <= now:
                 sure = True
-                # What is surely there must weigh more than what counts as equal.
+                # That model must weigh more than differences that count as ties.
                 weight = high[model] - least + theta.prior[model]
                 if weight + math.log(models) < 20:
                     for arm in range(played):
@@ -218,6 +218,7 @@ def _decide(prepared: OptimistData, state: State, workspace: OptimistWork) -> bo
 
 @jitted
 def _threshold(prepared: OptimistData, t: int) -> float:
+    """Return c(t); under a change rate r it stops growing at t = 1/√r."""
     plays = max(float(t), 1.0)
     if prepared.change_rate > 0:
         plays = min(plays, prepared.change_rate**-0.5)

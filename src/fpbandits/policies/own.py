@@ -1,9 +1,9 @@
-"""Policies of a user's own: from a file, told from one another by their code, sent to workers.
+"""A user's own policies: loaded from files, identified by their code, sent to workers.
 
-A rule that was changed is another rule, though its name be the same. `code_of` is a digest of the
-source of all that a policy's class runs: its own methods and, step by step, whatever functions,
-classes and constants of the user's they mention. Comments, docstrings, line numbers and file names
-do not count, nor does what is installed, but for the policy's own package.
+A rule that was changed is another rule, even under the same name. `code_of` is a digest of the
+source of all that a policy's class runs: its own methods and, recursively, the user's functions,
+classes and constants that they mention. Comments, docstrings, line numbers and file names do not
+count, nor do installed packages, except the policy's own.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ from fpbandits.engine.policy import Policy
 from fpbandits.errors import InputError, said, unknown
 
 _INSTALLED = tuple(
-    str(Path(sysconfig.get_path(place)).resolve())
-    for place in ("stdlib", "platstdlib", "purelib", "platlib")
+    str(Path(sysconfig.get_path(name)).resolve())
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+"""The folders of installed packages."""
+
 _LARGEST_FILE = 2**20
+"""The largest file of a policy, in bytes."""
 
 _GENERATED = "<string>"
-"""Where dataclasses and named tuples say that the methods stand which they make."""
+"""The file name of methods that dataclasses and named tuples generate."""
 
 _WITH_DOCSTRINGS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -49,32 +52,33 @@ def load_class(path: Path, name: str) -> type[Policy]:
     """Return a policy's class from a Python file; the same text gives the same class."""
     source = read_whole(path, _LARGEST_FILE)
     digest = hashlib.sha256(str(path.resolve()).encode() + source).hexdigest()
-    # A name that no one else has, and that changes with the text.
-    module = sys.modules.get(f"{path.stem}_{digest[:16]}") or _imported(path, digest[:16])
+    # The module's name is unique, and changes with the text.
+    module_name = f"{path.stem}_{digest[:16]}"
+    module = sys.modules.get(module_name) or _import_file(path, module_name)
     known = {
-        each.__name__: each
-        for each in vars(module).values()
-        if isinstance(each, type)
-        and issubclass(each, Policy)
-        and is_own(each)
-        and not inspect.isabstract(each)
+        value.__name__: value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Policy)
+        and is_own(value)
+        and not inspect.isabstract(value)
     }
     if name not in known:
         if not known:
             none = "there is no policy in it: a class of PlainPolicy"
             raise InputError(none, place=(shown(path),))
         raise unknown("policy", name, known).at(shown(path))
-    _digest(known[name])  # from the text as it is now: the file may change while its code is in use
+    _digest(known[name])  # reads the source now: the file may change while its code is in use
     return known[name]
 
 
-def _imported(path: Path, mark: str) -> ModuleType:
-    name = f"{path.stem}_{mark}"
+def _import_file(path: Path, name: str) -> ModuleType:
+    """Import a file as a module of this name, or raise an error that names the file."""
     spec = spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # for what it imports from beside it
+    sys.path.insert(0, str(path.resolve().parent))  # it may import files beside it
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
@@ -89,20 +93,20 @@ def _imported(path: Path, mark: str) -> ModuleType:
 
 
 def find_loaded(name: str, code: str) -> type[Policy] | None:
-    """Return the user's class of this name and code, if it is defined by now."""
+    """Return the user's class of this name and code; None if it is not imported yet."""
 
-    def below(kind: type[Policy]) -> Iterator[type[Policy]]:
-        for each in kind.__subclasses__():
-            yield each
-            yield from below(each)
+    def subclasses(kind: type[Policy]) -> Iterator[type[Policy]]:
+        for subclass in kind.__subclasses__():
+            yield subclass
+            yield from subclasses(subclass)
 
-    own = [each for each in below(cast(Any, Policy)) if is_own(each)]
-    named = [each for each in reversed(own) if getattr(each, "name", None) == name]
-    return next((each for each in named if _digest(each) == code), None)
+    users = [kind for kind in subclasses(cast(Any, Policy)) if is_own(kind)]
+    named = [kind for kind in reversed(users) if getattr(kind, "name", None) == name]
+    return next((kind for kind in named if _digest(kind) == code), None)
 
 
 def code_of(policy: Policy) -> str | None:
-    """Return what tells a policy of the user's own from another of its name; None for ours."""
+    """Return a digest of the code of a user's own policy; None for one of the package."""
     return _digest(type(policy)) if is_own(type(policy)) else None
 
 
@@ -114,11 +118,15 @@ def _digest(kind: type) -> str:
 
 
 class _Walk:
-    """All that decides what a class does, each thing once; its own package counts as the user's."""
+    """Visits all that decides what a class does, each value once.
+
+    The package of the class counts as the user's, even if it is installed.
+    """
 
     def __init__(self, kind: type) -> None:
         self._home = kind.__module__.split(".")[0]
-        self._met: dict[int, Any] = {}  # with what was met, so that nothing else gets its id
+        # The values visited so far, by id; a value that is kept alive keeps its id to itself.
+        self._met: dict[int, Any] = {}
 
     def parts(self, value: Any) -> Iterator[str]:
         """Yield texts that change if ``value`` does something else."""
@@ -149,25 +157,28 @@ class _Walk:
             yield from sorted(map(repr, value))
         elif isinstance(value, tuple | list | dict):
             yield type(value).__name__
-            for each in value.items() if isinstance(value, dict) else value:
-                yield from self.parts(each)
+            for part in value.items() if isinstance(value, dict) else value:
+                yield from self.parts(part)
         else:
             yield type(value).__qualname__
 
     def _counts(self, module: str | None, file: str | None) -> bool:
+        """Tell whether code of this module and file is part of the digest."""
         return (module or "").split(".")[0] == self._home or _is_users(module, file)
 
     def _class(self, kind: type) -> Iterator[str]:
-        own = dict(sorted(vars(kind).items()))
-        yield from (kind.__qualname__, *own.get("__dataclass_fields__", ()))
+        """Yield the name, fields, bases and attributes of a class, but not generated methods."""
+        attributes = dict(sorted(vars(kind).items()))
+        yield from (kind.__qualname__, *attributes.get("__dataclass_fields__", ()))
         yield from self.parts(kind.__bases__)
-        for name, part in own.items():
+        for name, part in attributes.items():
             written = isinstance(part, FunctionType) and part.__code__.co_filename != _GENERATED
             if not name.startswith("__") or (written and not name.startswith("__annotate")):
                 yield name
                 yield from self.parts(part)
 
     def _function(self, function: FunctionType) -> Iterator[str]:
+        """Yield the code of a function, and its defaults, closure and globals."""
         yield from self._code(function.__code__)
         yield from self.parts((function.__defaults__, function.__kwdefaults__))
         for cell in function.__closure__ or ():
@@ -179,19 +190,20 @@ class _Walk:
                 yield from self.parts(function.__globals__[name])
 
     def _code(self, code: CodeType) -> Iterator[str]:
+        """Yield the source of a code object; its bytecode if it was typed in and has none."""
         text = _text(code)
         if text is not None:
             yield text
             return
-        yield from (code.co_code.hex(), *code.co_names)  # typed in
+        yield from (code.co_code.hex(), *code.co_names)
         for constant in code.co_consts:
             code_within = isinstance(constant, CodeType)
             yield from self._code(constant) if code_within else self.parts(constant)
 
 
-@lru_cache(maxsize=4096)  # the text may change while the code is in use
+@lru_cache(maxsize=4096)  # read once: the file may change while its code is in use
 def _text(code: CodeType) -> str | None:
-    """Return the source of a function as it is parsed, if there is any."""
+    """Return the source of a function without comments and docstrings, if there is any."""
     try:
         source = dedent(inspect.getsource(code))
         tree = ast.parse(source)
@@ -206,7 +218,8 @@ def _text(code: CodeType) -> str | None:
 
 
 def _names(code: CodeType) -> set[str]:
-    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    """Return the names of globals and attributes that code mentions, inner functions included."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
@@ -229,7 +242,7 @@ def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
     for name in {type(policy).__module__ for policy in policies if is_own(type(policy))}:
         _collect_modules(name, modules)
     for name in ("__main__", *cloudpickle.list_registry_pickle_by_value()):
-        modules.pop(name, None)  # sent whole anyway
+        modules.pop(name, None)  # cloudpickle sends these whole anyway
     for module in modules.values():
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -239,13 +252,13 @@ def sent_by_value(policies: Iterable[Policy]) -> Iterator[None]:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _collect_modules(name: str, found: dict[str, ModuleType]) -> None:
-    """Find a module of the user's, and those that it takes something from."""
+def _collect_modules(name: str, modules: dict[str, ModuleType]) -> None:
+    """Add a module, if it is the user's, and those of the user's that it takes something from."""
     module = sys.modules.get(name)
-    if module is None or name in found or not _is_users(name, getattr(module, "__file__", None)):
+    if module is None or name in modules or not _is_users(name, getattr(module, "__file__", None)):
         return
-    found[name] = module
+    modules[name] = module
     for value in list(vars(module).values()):
         home = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
         if isinstance(home, str):
-            _collect_modules(home, found)
+            _collect_modules(home, modules)

@@ -1,4 +1,4 @@
-"""Policies by the words that people write, as ``fp-ucb:slack=0.05`` or ``mine.py:Greedy``."""
+"""Policies by name and options, such as ``fp-ucb:slack=0.05`` or ``mine.py:Greedy``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fpbandits.errors import InputError, quote, said, unknown
 from fpbandits.policies.own import load_class
 
 Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
-"""One policy or several, each as it is or by its name; or under names of one's own."""
+"""One policy or several, each an object or its name; or a mapping from names of one's own."""
 
-# A file's path may hold colons: it ends with .py, and a class follows.
+# A file's path may contain colons; it ends with .py, and the name of a class follows.
 _FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
 
 
 def parse_policy(word: str, horizon: float | None = None) -> Policy:
     """Make a policy from its name and options, as the command line writes them.
 
-    Where runs have a ``horizon``, the option horizon=T stands for it.
+    In the option horizon=T, T stands for ``horizon``, the number of plays in a run, if given.
 
     >>> parse_policy("fp-ucb:slack=0.05")
     FPUCB(slack=0.05)
@@ -46,12 +46,12 @@ def package_policy(word: str) -> Policy:
 
 
 def the_policy(given: object, horizon: float | None = None) -> Policy:
-    """Return a policy as it is, or the one that a text names."""
+    """Return the policy that is given, or the one that a text names; an error if it is none."""
     return parse_policy(given, horizon) if isinstance(given, str) else check_policy(given)
 
 
 def check_policy(given: object) -> Policy:
-    """Return a policy, or say what is wrong with what was given for one."""
+    """Return ``given`` if it is a policy, or raise an error that says what is wrong with it."""
     if not isinstance(given, Policy):
         raise InputError(f"expected a policy such as FPUCB(), not {quote(given)}")
     kind = type(given)
@@ -65,13 +65,13 @@ def check_policy(given: object) -> Policy:
     try:
         hash(given)
     except Exception as error:  # lists are not hashable, nor is some of NumPy
-        unfit = f"an option must not be a list or the like ({error})"
-        raise InputError(unfit, place=(given.name,)) from None
+        unhashable = f"an option must not be a list or the like ({error})"
+        raise InputError(unhashable, place=(given.name,)) from None
     return given
 
 
 def named_policies(policies: Policies | None, horizon: float | None = None) -> dict[str, Policy]:
-    """Return policies by their names; the default one if none are given."""
+    """Return policies by name; without any, the default one."""
     from fpbandits.policies import DEFAULT
 
     if policies is None:
@@ -118,7 +118,7 @@ def options_of(kind: type[Policy], words: Sequence[str]) -> dict[str, object]:
 
 
 def made(kind: type[Policy], values: dict[str, object]) -> Policy:
-    """Make a policy of its options, and say what is missing."""
+    """Make a policy with these options, or raise an error that says which one is missing."""
     try:
         return kind(**values)
     except TypeError as error:
@@ -127,10 +127,10 @@ def made(kind: type[Policy], values: dict[str, object]) -> Policy:
 
 def _kind(word: str) -> tuple[type[Policy], list[str]]:
     """Return the class that a word names, and its options."""
-    found = _FILE.fullmatch(word)
-    if found:
-        words = found["options"]
-        return load_class(Path(found["file"]), found["name"]), words.split(":") if words else []
+    match = _FILE.fullmatch(word)
+    if match:
+        words = match["options"]
+        return load_class(Path(match["file"]), match["name"]), words.split(":") if words else []
     name, *rest = word.split(":")
     if name.endswith(".py"):
         raise InputError(f"name its class too, as {name}:MyPolicy", place=(("policy", word),))

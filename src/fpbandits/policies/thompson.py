@@ -9,10 +9,11 @@ With 0/1 rewards it can leap. Take a threshold y below the leader's mean: if the
 least y and all others are below, the leader is played. Over a window of m plays of the leader its
 posterior is never lower than if all of them failed, so by Hoeffding's inequality (for the binomial
 tail that a Beta tail is) its draw falls below y with probability at most exp(−2N(mean − y)²), N its
-plays in the end; y is chosen so that this is e^−76, for any horizon negligible. The others'
-posteriors do not change during the window, so each step is an *event*, some other draw at y or
-above, with one and the same probability q. So draw how many steps pass until the next event, let
-the leader have them, and at the event draw the others' means given that one of them is at least y.
+plays at the end; y is chosen so that this is e^−76, negligible for any horizon. Call a step an
+*event* if some other arm's draw is y or more. The others' posteriors do not change during the
+window, so each step is an event with the same probability q. So draw how many steps pass until the
+next event, play the leader until then, and at the event draw the others' means given that one of
+them is at least y.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from fpbandits.policies.shared.blind import BlindPolicy
 from fpbandits.problem.problem import Problem
 
 _LED = OWN
-"""The counter that is 1 + the leader where the next plan is an event, else 0."""
+"""The counter that is 1 + the leader if the next plan is an event, else 0."""
 
 _NEGLIGIBLE = 38.0
 """Half of 76: the leader's draw is below the threshold with probability e^−76 or less per step."""
 
 _LEAST_PLAYS = 200
-"""With fewer plays of the leader there is no room for a threshold."""
+"""With fewer plays of the leader its mean is too uncertain for a threshold."""
 
 
 class ThompsonData(NamedTuple):
-    """How many arms there are, and whether rewards are normal, or all 0 or 1."""
+    """The number of arms, whether rewards are normal, and whether all are 0 or 1."""
 
     arms: int
     normal: bool
@@ -95,7 +96,7 @@ class Thompson(BlindPolicy):
     def observe(
         prepared: ThompsonData, state: State, arm: int, plays: int, total: float, random: Random
     ) -> None:
-        # Only 0/1 rewards come in more than one at a time.
+        # Only leaps take in several plays at once, and their rewards are all 0 or 1.
         if not prepared.normal and plays == 1 and 0.0 < total < 1.0:
             total = 1.0 if random.random() < total else 0.0
         state.plays[arm] += plays
@@ -104,7 +105,7 @@ class Thompson(BlindPolicy):
 
 @jitted
 def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random: Random) -> int:
-    """Fill the cycle and return for how many rounds; 0 where there is no room to leap."""
+    """Fill the cycle and return for how many rounds it is played; 0 if no leap is possible."""
     leader = 0
     for arm in range(1, prepared.arms):
         if state.plays[arm] > state.plays[leader]:
@@ -116,8 +117,8 @@ def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random
     for arm in range(prepared.arms):
         if arm != leader:
             rival = max(rival, (state.sums[arm] + 1) / (state.plays[arm] + 2))
-    # Let a window's failures cost a little of the lead: longer windows take a lower threshold, and
-    # that makes more events of which nothing comes.
+    # A window is so long that failures alone would cost 1/32 of the lead: a longer window needs a
+    # lower threshold, and then more events change nothing.
     loss = (mean - rival) / 32
     if loss <= 0:
         return 0
@@ -149,7 +150,10 @@ def _leap(prepared: ThompsonData, state: State, cycle: Counts, most: int, random
 
 @jitted
 def _event(prepared: ThompsonData, state: State, leader: int, random: Random) -> int:
-    """Draw the others' means given that one of them is at least y, and return who is largest."""
+    """Draw the others' means given that one of them is at least y; return the arm of the largest.
+
+    Means below y are not drawn: the leader's is larger, but with probability e^−76.
+    """
     y, chances = state.drawn[BOUND], state.drawn[CHANCES:]
     best, best_mean = (
         leader,
@@ -161,7 +165,7 @@ def _event(prepared: ThompsonData, state: State, leader: int, random: Random) ->
             continue
         chance = chances[arm]
         if not happened:
-            # Of what is still to come, something must happen.
+            # One of the draws that are left must be at least y.
             quiet = 0.0
             for other in range(arm, prepared.arms):
                 if other != leader:

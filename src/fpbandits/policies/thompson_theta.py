@@ -1,14 +1,14 @@
 """Thompson sampling on Θ (Gopalan, Mannor, Mansour 2014): play the best arm of a model drawn.
 
-The posterior of a model is its prior times e^{ℓ(θ)}; draw a model from it and play its best arm, in
-the context at hand.
-The prior is uniform, or given by the models' names. Regret is heavy-tailed: look at quantiles.
+The posterior of a model is its prior times e^{ℓ(θ)}, normalised. Draw a model from it and play its
+best arm in the context at hand. The prior is uniform, or given by the models' names. Regret is
+heavy-tailed: look at quantiles.
 
 Leaps are by thinning. Call the arm that carries most posterior mass the leader. While it alone is
 played, the odds that another arm is drawn stay below some q, which follows from a bracket of every
-model's deficit. So draw how many steps pass until the first candidate, if each step were one with
-probability q; play the leader up to there; and let the candidate be a real change with probability
-(chance of another arm)/q, in which case a model with another best arm is drawn.
+model's deficit. Let each step be a *candidate* with probability q. Draw how many steps pass until
+the first candidate, and play the leader up to there. The candidate is a real change with
+probability (chance of another arm)/q: then a model with another best arm is drawn.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from fpbandits.policies.shared.likelihood import LikelihoodPolicy, bracket, weig
 from fpbandits.problem.problem import Problem
 
 _LED = OWN
-"""The counter that is 1 + the leader where the next plan is a candidate, else 0."""
+"""The counter that is 1 + the leader if the next plan is a candidate, else 0."""
 
 _LARGEST = float(np.finfo(float).max)
+"""The largest weight of a prior."""
 
 
 class ThompsonThetaData(NamedTuple):
-    """Θ by level, −ln of the prior, and how the truth changes."""
+    """Θ by level, −ln of the policy's prior, and how the truth changes."""
 
     theta: Theta
     cost: Floats
@@ -52,7 +53,7 @@ class ThompsonThetaData(NamedTuple):
 
 
 class ThompsonThetaWork(NamedTuple):
-    """How models fit, and the posterior mass of those under which an arm is best, by arm."""
+    """How well models fit, and by arm the posterior mass of the models whose best arm it is."""
 
     cycle: Counts
     fit: Fit
@@ -141,7 +142,7 @@ class ThompsonTheta(LikelihoodPolicy):
             weights[:] = 0.0
             for model, weight in self.prior:
                 weights[problem.index(model)] = weight
-        # By a power of two, which rounds nothing: the sum of large weights must not overflow.
+        # Scaled by a power of two, which rounds nothing, so that their sum cannot overflow.
         weights = np.ldexp(weights, -np.frexp(weights.max())[1])
         with np.errstate(divide="ignore"):
             cost = np.minimum(-np.log(weights / weights.sum()), IMPOSSIBLE)
@@ -160,35 +161,36 @@ class ThompsonTheta(LikelihoodPolicy):
         random: Random,
     ) -> Plan:
         weigh(prepared.theta, state, workspace.fit)
-        energy, arms = workspace.fit.deficit, prepared.theta.arms
+        # −ln of the posterior, up to a constant, once the prior is added.
+        cost, arms = workspace.fit.deficit, prepared.theta.arms
         best = prepared.theta.best[state.counters[CONTEXT]]
         if prepared.change_rate > 0:
             rate, chain = prepared.change_rate, prepared.chain
-            follow(prepared.theta, prepared.cost, state, energy, rate, chain)
-            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
+            follow(prepared.theta, prepared.cost, state, cost, rate, chain)
+            workspace.cycle[0] = best[_draw(cost, best, -1, random)]
             return 1, 1
         for model in range(prepared.cost.size):
-            energy[model] += prepared.cost[model]
+            cost[model] += prepared.cost[model]
         leader = state.counters[_LED] - 1
         if leader >= 0:  # a candidate is due
             state.counters[_LED] = 0
-            workspace.cycle[0] = _candidate(best, energy, state.drawn[BOUND], leader, random)
+            workspace.cycle[0] = _candidate(best, cost, state.drawn[BOUND], leader, random)
             return 1, 1
         if ahead.plays == 1:
-            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
+            workspace.cycle[0] = best[_draw(cost, best, -1, random)]
             return 1, 1
-        least, mass = minimum(energy), workspace.mass
+        least, mass = minimum(cost), workspace.mass
         mass.fill(0.0)
         for model in range(prepared.cost.size):
-            mass[best[model]] += math.exp(least - energy[model])
+            mass[best[model]] += math.exp(least - cost[model])
         leader = 0
         for arm in range(1, arms):
             if mass[arm] > mass[leader]:
                 leader = arm
         workspace.cycle[0] = leader
-        odds = _odds(best, energy, energy, leader)
-        if odds > 0.3:
-            workspace.cycle[0] = best[_draw(energy, best, -1, random)]
+        odds = _odds(best, cost, cost, leader)
+        if odds > 0.3:  # leaps would be short
+            workspace.cycle[0] = best[_draw(cost, best, -1, random)]
             return 1, 1
         # Twice the odds of now: more would waste candidates, less would waste rounds.
         bound = state.drawn[BOUND] = max(2 * odds, 1e-25)
@@ -197,7 +199,7 @@ class ThompsonTheta(LikelihoodPolicy):
         if waiting >= rounds:
             return 1, rounds
         if waiting < 1:
-            workspace.cycle[0] = _candidate(best, energy, bound, leader, random)
+            workspace.cycle[0] = _candidate(best, cost, bound, leader, random)
             return 1, 1
         state.counters[_LED] = leader + 1
         return 1, int(waiting)
@@ -230,7 +232,7 @@ class ThompsonTheta(LikelihoodPolicy):
         envelope: Envelope,
         rounds: int,
     ) -> bool:
-        """Tell whether the odds of another arm surely stay below the bound that was drawn for."""
+        """Tell whether the odds of another arm surely stay below `BOUND`, which is q."""
         fit, best = workspace.fit, prepared.theta.best[0]
         bracket(prepared.theta, envelope, fit, workspace.cycle, 1, rounds - 1)
         odds = _odds(best, fit.lowest, fit.highest, workspace.cycle[0])
@@ -238,9 +240,9 @@ class ThompsonTheta(LikelihoodPolicy):
 
 
 def _weights(workspace: ThompsonThetaWork) -> Floats:
-    """Return the weights of models that the plan just made drew from."""
-    energy = workspace.fit.deficit
-    mass: Floats = np.exp(energy.min() - energy)
+    """Return the posterior that the last plan drew from."""
+    cost = workspace.fit.deficit
+    mass: Floats = np.exp(cost.min() - cost)
     mass /= mass.sum()
     return mass
 
@@ -260,20 +262,20 @@ def _read(text: str) -> Mapping[str, float]:
 
 
 @jitted
-def _draw(energy: Floats, best: Counts, leader: int, random: Random) -> int:
+def _draw(cost: Floats, best: Counts, leader: int, random: Random) -> int:
     """Draw a model from the posterior, among those with another best arm than ``leader``."""
     least, total = math.inf, 0.0
     for model in range(best.size):
         if best[model] != leader:
-            least = min(least, energy[model])
+            least = min(least, cost[model])
     for model in range(best.size):
         if best[model] != leader:
-            total += math.exp(least - energy[model])
+            total += math.exp(least - cost[model])
     left = random.random() * total
     drawn = 0
     for model in range(best.size):
         if best[model] != leader:
-            weight = math.exp(least - energy[model])
+            weight = math.exp(least - cost[model])
             if weight > 0:
                 drawn = model
                 left -= weight
@@ -284,23 +286,26 @@ def _draw(energy: Floats, best: Counts, leader: int, random: Random) -> int:
 
 @jitted
 def _odds(best: Counts, against: Floats, for_it: Floats, leader: int) -> float:
-    """Return the odds against the leader's being drawn: others' e^−energy over its own models'."""
-    least, others, own = math.inf, 0.0, 0.0
+    """Return the odds against the leader: e^−cost of other models, over that of its own models.
+
+    ``against`` has the costs of the others, ``for_it`` those of the leader's own models.
+    """
+    least, others, of_leader = math.inf, 0.0, 0.0
     for model in range(best.size):
         if best[model] == leader:
             least = min(least, for_it[model])
     for model in range(best.size):
         if best[model] == leader:
-            own += math.exp(least - for_it[model])
+            of_leader += math.exp(least - for_it[model])
         else:
             others += math.exp(min(least - against[model], 700.0))
-    return others / own
+    return others / of_leader
 
 
 @jitted
-def _candidate(best: Counts, energy: Floats, bound: float, leader: int, random: Random) -> int:
-    """Return the arm to play where a candidate is due: the leader, unless it is a real change."""
-    odds = _odds(best, energy, energy, leader)
+def _candidate(best: Counts, cost: Floats, bound: float, leader: int, random: Random) -> int:
+    """Return the arm of a candidate: the leader, unless it is a real change."""
+    odds = _odds(best, cost, cost, leader)
     if random.random() * bound < odds / (1 + odds):
-        return int(best[_draw(energy, best, leader, random)])
+        return int(best[_draw(cost, best, leader, random)])
     return leader

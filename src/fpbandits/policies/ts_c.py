@@ -1,15 +1,15 @@
 """TS-C (Gupta, Chaudhari, Mukherjee, Joshi, Yağan): Thompson sampling among competitive arms.
 
-Competitive are, as in UCB-C, the arms that are best under a model θ that fits on every arm,
-|μ̂_i − μ_i(θ)| ≤ √(2ασ² ln t/n_i) with σ² = 1/4, and all arms where no model fits. For each of them
-draw a mean from the normal law N(μ̂_i, σ²/n_i), and play the arm of the largest, the first of
-equals. A competitive arm that was not played yet is played first.
+As in UCB-C, the competitive arms are those that are best under a model θ that fits on every arm,
+|μ̂_i − μ_i(θ)| ≤ √(2ασ² ln t/n_i) with σ² = 1/4; if no model fits, all arms are. For each of them
+draw a mean from the normal distribution N(μ̂_i, σ²/n_i), and play the arm of the largest, the first
+of equals. A competitive arm that was not played yet is played first.
 
-The draws are for means of a flat prior under normal rewards of deviation ½, whatever their law is.
-The source has bounds like those of UCB-C. They have not been checked for draws of this variance, so
-none is claimed here.
+N(μ̂_i, σ²/n_i) is the posterior of a mean with a flat prior under normal rewards of deviation ½; it
+is used whatever the rewards are. The source has bounds like those of UCB-C. They have not been
+checked for draws of this variance, so none is claimed here.
 
-Where one arm alone is competitive nothing is drawn, and it is sure to be played until a model with
+If only one arm is competitive nothing is drawn, and it is sure to be played until a model with
 another best arm could fit, or none with this one.
 """
 
@@ -51,25 +51,25 @@ class TSC(UCBC):
         prepared: Box, state: State, workspace: UCBCWork, ahead: Ahead, random: Random
     ) -> Plan:
         t, marks = max(state.counters[CLOCK], 1), workspace.competitive
-        rivals = competitive(prepared, state, workspace.margins, marks, t)
-        if rivals < 0 and t > 1:
+        competing = competitive(prepared, state, workspace.margins, marks, t)
+        if competing < 0 and t > 1:
             state.counters[MISFITS] += 1
         highest = -math.inf
         for arm in range(prepared.theta.arms):
             if marks[arm] == 0:
                 continue
             n = state.plays[arm]
-            # Live, an arm may have nothing told yet: it is played until something is.
+            # Live, an arm may have no reward yet: it is played until it has one.
             if n == 0:
                 workspace.cycle[0] = arm
                 return 1, 1
             mean = 0.0
-            if rivals != 1:
+            if competing != 1:
                 mean = state.sums[arm] / n + 0.5 * random.standard_normal() / math.sqrt(n)
             if mean > highest:
                 highest = mean
                 workspace.cycle[0] = arm
-        if rivals != 1:
+        if competing != 1:
             return 1, 1
         return 1, certain_rounds(prepared, state, workspace, ahead)
 

@@ -28,7 +28,7 @@ class UCB1Data(Arms):
 
 
 class UCB1Work(NamedTuple):
-    """By arm, its observed mean and 1/n."""
+    """By arm, its observed mean and 1/n, for the stability check."""
 
     cycle: Counts
     mean: Floats
@@ -59,7 +59,7 @@ class UCB1(BlindPolicy):
     def plan(
         prepared: UCB1Data, state: State, workspace: UCB1Work, ahead: Ahead, random: Random
     ) -> Plan:
-        # Counted apart: adding up the plays would put the logarithm behind the last play's outcome.
+        # Counted apart: with a sum of plays, the logarithm would wait for the last play's outcome.
         t = state.counters[CLOCK]
         if t == 0:
             for arm in range(prepared.arms):
@@ -111,7 +111,7 @@ def largest_index(
         index = state.sums[arm] / n + math.sqrt(bound / n) if n > 0 else math.inf
         if index > best_index:
             best_index = index
-            # Stored here, and not after the loop, this stays a branch, which the processor
-            # foresees: twice as fast as waiting for every index.
+            # Stored here and not after the loop, this stays a branch, which the processor
+            # predicts: twice as fast as waiting for every index.
             cycle[0] = arm
     return best_index

@@ -1,7 +1,7 @@
 """UCB-C (Gupta, Chaudhari, Mukherjee, Joshi, Yağan): UCB among the arms that could be best.
 
 After t plays a model θ fits if on every arm |μ̂_i − μ_i(θ)| ≤ √(2ασ² ln t/n_i), with σ² = 1/4. The
-arms that are best under a fitting model are competitive (all arms, where no model fits). Among them
+arms that are best under a fitting model are competitive; if no model fits, all arms are. Among them
 play the one with the largest μ̂_i + √(2ασ² ln t/n_i), the first of equals.
 """
 

@@ -2,8 +2,8 @@
 
 After t plays a model θ fits if on every arm |μ̂_i − μ_i(θ)| ≤ √(α σ² ln t/n_i), with σ² = 1/4 for
 rewards in [0, 1]. Play the arm with the largest mean that a fitting model gives any arm; the first
-of equals. Where no model fits, play by UCB1's index, as the latent bandit of Maillard and Mannor
-(2014) does. α > 2 is needed for logarithmic regret, and about 4 for bounded regret.
+of equals. If no model fits, play by UCB1's index, as the latent bandit of Maillard and Mannor
+(2014) does. Logarithmic regret needs α > 2, bounded regret about 4.
 
 mUCB is the same rule with another radius; see `fpbandits.policies.m_ucb`.
 """
@@ -31,7 +31,7 @@ class UCBSData(Box):
 
 
 class UCBSWork(NamedTuple):
-    """Each model's margin, and a single number: the mean that the arm to play is to have."""
+    """Each model's margin; and the largest mean under a fitting model, as an array of one."""
 
     cycle: Counts
     margins: Margins

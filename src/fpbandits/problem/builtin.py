@@ -19,7 +19,10 @@ from fpbandits.errors import unknown
 from fpbandits.problem.problem import Problem
 
 _LEVELS = (0.6, 0.4, 0.3, 0.2)
+"""The means that the paper's four arms may have."""
+
 BUILT_IN = ("paper:two", "paper:permutations", "paper:grid")
+"""The names of the built-in problems."""
 
 
 def built_in(name: str) -> Problem:
@@ -39,6 +42,7 @@ def built_in(name: str) -> Problem:
 
 
 def _named_by_means(rows: Iterable[tuple[float, ...]], name: str) -> Problem:
+    """Return the problem with these rows of means, each of which names its model."""
     means = {",".join(map(str, row)): row for row in rows}
     return Problem.bernoulli(
         list(means.values()), models=list(means), truth="0.6,0.4,0.3,0.2", name=name

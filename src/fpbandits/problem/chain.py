@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
 
 _MANY = 50
+"""For more plays than this times the models, a power of the matrix is faster."""
 
 SLOWEST = 1e-12
-"""The least rate of forgetting: some chains never forget where they began."""
+"""The least rate of forgetting, in place of 0: some chains never forget where they began."""
 
 
 class Filter:
@@ -46,7 +47,7 @@ class Filter:
         self.belief: Floats = self._weights.prior if belief is None else belief
 
     def count(self, play: int, pair: int, reward: float, statistics: tuple[float, ...]) -> None:
-        """Take in the reward of a play, on [0, 1], and what the family keeps of it."""
+        """Take in the reward of a play, on [0, 1], and its statistics."""
         belief, cost = self.at(play), self._weights.cost_of(pair, reward, statistics)
         cost = np.where(belief > 0, cost, IMPOSSIBLE)
         least = cost.min()
@@ -59,13 +60,13 @@ class Filter:
         self.play, self.belief = play, weights / weights.sum()
 
     def move_back(self) -> None:
-        """Let what was counted so far be of one play earlier: history comes before play 0."""
+        """Date all that was counted one play earlier: history comes before play 0."""
         self.play -= 1
 
     def at(self, play: int) -> Floats:
         """Return the belief in the truth of this play or a later one."""
         belief, moves, plays = self.belief, self._weights.moves, play - self.play
-        if plays > _MANY * len(belief):  # few products of matrices, and not many with a vector
+        if plays > _MANY * len(belief):
             belief, plays = belief @ np.linalg.matrix_power(moves, plays), 0
         for _ in range(plays):
             belief = belief @ moves
@@ -73,12 +74,12 @@ class Filter:
         return belief / total
 
 
-def filter_of(kept: Any, problem: Problem, plays: int) -> Filter:
-    """Return the filter of which play and belief were kept; ValueError if there can be none.
+def filter_of(saved: Any, problem: Problem, plays: int) -> Filter:
+    """Return the filter with this play and belief; ValueError if there can be none.
 
-    So many plays were made.
+    ``plays`` is how many plays were made.
     """
-    play, belief = int(kept[0]), np.array(kept[1], np.float64)
+    play, belief = int(saved[0]), np.array(saved[1], np.float64)
     if not -1 <= play <= plays:
         raise ValueError("a belief is about a play that was never made")
     if belief.shape != (len(problem.models),) or not belief.min() >= 0:
@@ -89,9 +90,9 @@ def filter_of(kept: Any, problem: Problem, plays: int) -> Filter:
 
 
 def forgetting_rate(problem: Problem) -> float:
-    """Return 1 − |λ|, λ the second largest eigenvalue of the chain: how fast its past fades.
+    """Return 1 − |λ|, λ the chain's eigenvalue of second largest size: how fast its past fades.
 
-    It is h for the chain that is drawn anew from the prior with probability h.
+    If with probability h the truth is drawn anew from the prior, it is h.
     """
     sizes = np.sort(np.abs(np.linalg.eigvals(np.array(problem.transitions))))
     return max(1 - float(sizes[-2]), SLOWEST) if len(sizes) > 1 else SLOWEST
@@ -105,7 +106,7 @@ def reordered_transitions(transitions: Transitions | None, models: Ints) -> Tran
 
 
 def refuse_moving(problem: Problem, what: str) -> None:
-    """Refuse a problem whose truth moves, for ``what`` is about one that stays."""
+    """Raise an error if the truth of a problem moves: ``what`` is for a truth that stays."""
     if problem.transitions is not None:
         raise InputError(
             f"the truth of {problem.name} moves by its transitions, and {what} is for a truth that "

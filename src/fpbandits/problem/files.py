@@ -12,9 +12,9 @@ TOML holds everything::
     loyal   = [0.9, 0.5]         # discrete: a list of probabilities for each arm;
                                  # revenue: [chance, mean amount] for each arm
     thrifty = [0.2, 0.5]
-    [prior]                      # optional: weights, 1 where none is given
+    [prior]                      # optional: weights; 1 for models that are not named
     loyal = 3
-    [transitions]                # optional: from play to play the truth moves so
+    [transitions]                # optional: how the truth moves from play to play
     loyal   = { loyal = 0.95, thrifty = 0.05 }
     thrifty = { thrifty = 1 }
     [fitted]                     # by fit: hashes of some of the units it saw
@@ -27,8 +27,8 @@ With `contexts = ["mobile", "desktop"]` a model is a table of one such list per 
 
 CSV holds the means of Bernoulli arms: see `fpbandits.problem.spreadsheet`.
 
-A file is read whole, as UTF-8, up to a size that is read in a minute at most. Whatever bytes it
-holds, the outcome is a `Problem` or one `InputError`.
+A file is read whole, as UTF-8; larger files than can be read in a minute are refused. Whatever
+bytes it holds, the outcome is a `Problem` or one `InputError`.
 """
 
 from __future__ import annotations
@@ -58,12 +58,15 @@ SIZE_LIMITS = {".toml": 4 * 2**20, ".csv": 128 * 2**20}
 """The largest file of each kind, in bytes. TOML is the slower to read by far."""
 
 _NAMING = ("name", "arms", "range", "truth", "prior", "contexts", "shares", "transitions")
+"""Fields that become the keywords of `Naming`."""
+
 _COMMON_FIELDS = (*_NAMING, "reward", "models", "fitted")
+"""Fields that problems of all families may have."""
 
 _BARE = re.compile(r"[=\[,]\s*[-+]?\.\d")
 """A number without a digit before the point, which TOML does not have."""
 
-# The TOML reader's time is quadratic in the parts of a dotted key. Nobody means so many.
+# The TOML reader's time is quadratic in the parts of a dotted key, and nobody needs 32 of them.
 _ENDLESS_KEY = re.compile(
     r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){32}""", re.ASCII
 )
@@ -89,7 +92,7 @@ def load_problem(source: str | os.PathLike[str]) -> Problem:
 
 
 def problem_from_bytes(content: bytes, path: Path) -> Problem:
-    """Read a problem from the content of a file; its path names it and says how to read it."""
+    """Read a problem from the content of a file; the path gives its name and its format."""
     with within(shown(path)):
         check_size(content, SIZE_LIMITS[_kind(path)], path.suffix)
         text = _decoded(content)
@@ -106,9 +109,9 @@ def the_problem(given: Problem | str | os.PathLike[str]) -> Problem:
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write a problem to a .toml or .csv file, so that `load_problem` gives it back bit for bit.
 
-    CSV keeps names, means and range; `Problem.truth` is lost, and the problem's name becomes the
-    file's. A problem that is not Bernoulli, or has a prior, transitions or unequal shares of
-    contexts, does not fit into CSV and is refused.
+    CSV keeps names, means and range; `Problem.truth` and `fitted_units` are lost, and the problem's
+    name becomes the file's. A problem that is not Bernoulli, or has a prior, transitions or unequal
+    shares of contexts, does not fit into CSV and is refused.
     """
     path, problem = checked_path(path), the_problem(problem)
     with within(shown(path)):
@@ -144,8 +147,8 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        found = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
-        raise InputError(found, place=(("row", line),)) from None
+        reason = f"byte 0x{content[error.start]:02x} is not UTF-8 text"
+        raise InputError(reason, place=(("row", line),)) from None
 
 
 def problem_from_toml(text: str, name: str) -> Problem:

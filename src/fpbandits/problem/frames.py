@@ -20,10 +20,10 @@ class Frame(Protocol):
 
 
 def unframed(rows: Any, naming: Naming) -> tuple[Numbers, Naming]:
-    """Return the numbers of a pandas or Polars frame; its labels name arms and models.
+    """Return the numbers of a pandas or Polars frame, and the names of arms and models.
 
-    Labels count where ``naming`` says nothing. An index of 0, 1, … is not one of names. Anything
-    but a frame is returned as it is.
+    The frame's labels are the names that ``naming`` does not give. An index of 0, 1, … has no
+    names. Anything but a frame is returned as it is.
     """
     columns, to_numpy = getattr(rows, "columns", None), getattr(rows, "to_numpy", None)
     if columns is None or to_numpy is None:

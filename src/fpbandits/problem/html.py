@@ -1,4 +1,4 @@
-"""A problem as a table in a notebook: its means, the best of each row in bold."""
+"""A problem as a table in a notebook: its means, the best of each model and context in bold."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from fpbandits.core.markup import Strong, and_more, html_table
 if TYPE_CHECKING:
     from fpbandits.problem.problem import Problem
 
-_MOST_ROWS, _MOST_COLUMNS = 12, 10
-"""What is shown of a problem; the rest is counted."""
+_MOST_ROWS = 12
+"""The most models shown; the rest is counted."""
+
+_MOST_COLUMNS = 10
+"""The most arms, or pairs of a context and an arm, shown; the rest is counted."""
 
 
 def problem_html(problem: Problem) -> str:
@@ -18,12 +21,12 @@ def problem_html(problem: Problem) -> str:
     pairs, means = problem.pair_names[:_MOST_COLUMNS], problem.rewards.means[:_MOST_ROWS]
     arms = len(problem.arms)
     rows = []
-    for name, own in zip(problem.models, means, strict=False):
+    for name, row in zip(problem.models, means, strict=False):
         starts = range(0, problem.pairs, arms)
-        best = {start + int(own[start : start + arms].argmax()) for start in starts}
+        best = {start + int(row[start : start + arms].argmax()) for start in starts}
         numbers = [
-            Strong(f"{mean:.4g}") if place in best else f"{mean:.4g}"
-            for place, mean in enumerate(own[:_MOST_COLUMNS])
+            Strong(f"{mean:.4g}") if pair in best else f"{mean:.4g}"
+            for pair, mean in enumerate(row[:_MOST_COLUMNS])
         ]
         rows.append([name + (" (the truth)" if name == problem.truth else ""), *numbers])
     columns = ("columns", "in .pair_names") if problem.contexts else ("arms", "in .arms")

@@ -1,4 +1,4 @@
-"""The posterior over models: exact Bayes, from what is kept of the rewards.
+"""The posterior over models: exact Bayes, from counts, sums and statistics of the rewards.
 
 After rewards r_1 … r_n of the arms i_1 … i_n the posterior of a model is
 
@@ -8,7 +8,7 @@ After rewards r_1 … r_n of the arms i_1 … i_n the posterior of a model is
 log-likelihood is linear in what a family keeps of an arm's rewards (`fpbandits.families.base`), so
 one product of a vector with a matrix weighs all models.
 
-If the truth moves, `fpbandits.problem.chain` has what the belief is.
+If the truth moves, `fpbandits.problem.chain` has the definition.
 
 A reward of a Bernoulli problem may lie between 0 and 1: it counts by its mean, as r·ln μ +
 (1 − r)·ln(1 − μ).
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fpbandits.core.arrays import Counts, Floats
-from fpbandits.core.checks import known_name
 from fpbandits.errors import ConflictError, InputError, quote, wrong_type
 from fpbandits.families.information import IMPOSSIBLE, minus_log
 from fpbandits.problem.chain import Filter
@@ -61,22 +60,23 @@ class Posterior:
                 table = np.concatenate([costs[0][:, :, np.newaxis], costs[1]], axis=2)
         self._numbers = table.shape[2]
         table = table.reshape(models, -1)
-        # What is common to all models cancels: an arm on which they agree counts for exactly 0.
+        # Costs are −log-likelihoods. What all models share cancels: an arm on which they agree then
+        # counts for exactly 0.
         common = table.min(axis=0)
         self._costs = np.ascontiguousarray((table - np.where(common < IMPOSSIBLE, common, 0)).T)
 
     def of(self, plays: Counts, sums: Floats, statistics: Floats) -> Floats:
         """Return p(θ) for every θ, from plays, sums and statistics by pair, on [0, 1]."""
-        kept = np.empty((len(plays), self._numbers))
+        numbers = np.empty((len(plays), self._numbers))
         if self._by_sums:
-            np.subtract(plays, sums, out=kept[:, 0])
-            kept[:, 1] = sums
+            np.subtract(plays, sums, out=numbers[:, 0])
+            numbers[:, 1] = sums
         else:
-            kept[:, 0] = plays
-            kept[:, 1:] = statistics
-        cost = kept.reshape(-1) @ self._costs
+            numbers[:, 0] = plays
+            numbers[:, 1:] = statistics
+        cost = numbers.reshape(-1) @ self._costs
         cost += self._prior_cost
-        least = np.minimum.reduce(cost)  # for few models, faster than its method
+        least = np.minimum.reduce(cost)  # for few models, faster than cost.min()
         if least >= IMPOSSIBLE / 2:
             raise ConflictError(
                 "there is no posterior: every model that the prior allows rules out some of the "
@@ -88,17 +88,17 @@ class Posterior:
         return posterior
 
     def cost_of(self, pair: int, reward: float, statistics: tuple[float, ...]) -> Floats:
-        """Return −ln of how likely one reward is under every θ, but for what all have in common."""
-        kept = (1 - reward, reward) if self._by_sums else (1.0, *statistics)
+        """Return −ln of how likely one reward is under every θ, less what all have in common."""
+        numbers = (1 - reward, reward) if self._by_sums else (1.0, *statistics)
         first = pair * self._numbers
-        cost: Floats = np.array(kept) @ self._costs[first : first + self._numbers]
+        cost: Floats = np.array(numbers) @ self._costs[first : first + self._numbers]
         return cost
 
 
 class Evidence:
     """Rewards by pair: how many, their sums and their statistics, on [0, 1].
 
-    Where the truth moves, they are those of one play after another.
+    If the truth moves, rewards must be added in the order of plays.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -111,8 +111,7 @@ class Evidence:
     def add(self, arm: str, reward: float, context: str | None = None) -> None:
         """Add one reward, in the user's units."""
         problem, place = self._problem, ("arm", str(arm))
-        pair = problem.arms.index(known_name("arm", arm, problem.arms))
-        pair += problem.context_index(context) * len(problem.arms)
+        pair = problem.pair_index(arm, context)
         unit = unit_reward(problem.rewards, reward, place)
         try:
             statistics = problem.rewards.statistics_of(pair, unit)
@@ -136,7 +135,7 @@ class Evidence:
 
 
 def evidence_of(problem: Problem, plays: Iterable[Play]) -> Evidence:
-    """Return the evidence of some plays, or say which of them cannot be one."""
+    """Return the evidence of some plays, or an error that names the play that is none."""
     evidence = Evidence(problem)
     if not isinstance(plays, Iterable) or isinstance(plays, str):
         raise wrong_type("plays", plays, "a list with an arm and its reward for each play")

@@ -1,17 +1,17 @@
-"""Sets of models as people have them, drawn at random by kind: the ground of `practice`.
+"""`practice`: sets of models as people have them, drawn at random by kind.
 
 A seed draws one problem of each kind, always the same one, and another seed draws others, so that
-no rule is tuned to a draw:
+no policy is tuned to one draw:
 
-* *demand*: 4 to 12 prices and 6 to 40 demand curves, logistic, or log-linear: of a constant
-  elasticity. A reward is the price, less what the thing costs, or nothing.
-* *tastes*: user types who like one to three of 8 to 20 items and little else; also by daytime, as
-  stars from 1 to 5, and as the share of a film that is watched.
+* *demand*: 4 to 12 prices and 6 to 40 demand curves, logistic or of a constant elasticity. A reward
+  is the price, less the cost if the elasticity is constant, or nothing.
+* *tastes*: user types who like one to three of 8 to 20 items much and the others little; also by
+  daytime, as stars from 1 to 5, and as the share of a film that is watched.
 * *links*: radio rates from 6 to 54 Mbit/s under states of a channel; a reward is the rate or
   nothing. Also where a noisy measurement of the signal is seen before each packet.
-* *trials*: a control and 1 to 3 treatments, each as good, better or worse by a small difference;
-  and 4 to 6 doses with a normal outcome, under curves that saturate or turn.
-* *sets*: means at random, and means from a few levels only, where many models look alike.
+* *trials*: a control and 1 to 3 treatments, each as good as the control, or a little better or
+  worse; and 4 to 6 doses with a normal outcome, under curves that saturate or fall again.
+* *sets*: uniform means, and means from a few levels only, so that many models look alike.
 * *features*: normal rewards linear in known features of segment and offer, and chances of a sale
   logistic in them.
 
@@ -32,9 +32,13 @@ from fpbandits.problem.problem import Problem
 Random = np.random.Generator
 
 _RATES = (6, 9, 12, 18, 24, 36, 48, 54)
+"""Radio rates in Mbit/s."""
+
 _RATE_NAMES = [f"{rate} Mbit/s" for rate in _RATES]
+
 _NEEDED = np.array([5, 6, 8, 10, 14, 18, 22, 24])
 """The signal, in dB, at which half the packets of each rate arrive."""
+
 _SEGMENTS = ["north", "east", "south", "west"]
 
 
@@ -56,6 +60,7 @@ def practice(seed: int = 0) -> list[Problem]:
 
 
 def _prices(random: Random) -> Floats:
+    """Draw prices in euros, in steps of half a euro."""
     prices = np.geomspace(8, 8 * random.uniform(2, 4), random.integers(4, 13))
     halves: Floats = np.round(2 * prices) / 2
     return halves
@@ -63,20 +68,20 @@ def _prices(random: Random) -> Floats:
 
 def _logistic_demand(random: Random) -> Problem:
     prices, models = _prices(random), int(random.integers(6, 41))
-    usual = random.uniform(prices[0], prices[-1], (models, 1))
-    steep = random.uniform(3, 10, (models, 1))
-    most = random.uniform(0.1, 0.7, (models, 1))
-    chances = most / (1 + np.exp(steep * (prices / usual - 1)))
+    middle = random.uniform(prices[0], prices[-1], (models, 1))
+    steepness = random.uniform(3, 10, (models, 1))
+    highest = random.uniform(0.1, 0.7, (models, 1))
+    chances = highest / (1 + np.exp(steepness * (prices / middle - 1)))
     return Problem.bernoulli(chances, value=prices, arms=_in_euros(prices))
 
 
 def _elastic_demand(random: Random) -> Problem:
     prices, models = _prices(random), int(random.integers(6, 41))
     elasticity = random.uniform(1.1, 4, (models, 1))
-    most = random.uniform(0.1, 0.7, (models, 1))
-    # Without a cost an extreme price is best.
+    highest = random.uniform(0.1, 0.7, (models, 1))
+    # Without a cost the lowest price would be best under every model.
     cost = round(random.uniform(0.4, 0.8) * prices[0])
-    chances = most * (prices / prices[0]) ** -elasticity
+    chances = highest * (prices / prices[0]) ** -elasticity
     return Problem.bernoulli(chances, value=prices - cost, arms=_in_euros(prices))
 
 
@@ -87,9 +92,9 @@ def _in_euros(prices: Floats) -> list[str]:
 def _liking(random: Random, models: int, arms: int) -> Floats:
     """Draw how much each type likes each item: one to three of them much, the others little."""
     liking = random.uniform(0.02, 0.12, arms) * random.uniform(0.7, 1.3, (models, 1))
-    for own in liking:
+    for row in liking:
         liked = random.choice(arms, random.integers(1, 4), replace=False)
-        own[liked] = random.uniform(0.15, 0.7, len(liked))
+        row[liked] = random.uniform(0.15, 0.7, len(liked))
     return liking
 
 
@@ -110,7 +115,7 @@ def _tastes_by_daytime(random: Random) -> Problem:
 
 
 def _stars(random: Random) -> Problem:
-    """Four chances of one more star: how many there are is binomial."""
+    """Draw ratings from 1 to 5 stars: one, and a binomial number of four more."""
     from scipy.stats import binom
 
     models, arms = int(random.integers(4, 13)), int(random.integers(4, 9))
@@ -127,7 +132,7 @@ def _watched(random: Random) -> Problem:
 
 
 def _arrival(signal: Floats, width: float) -> Floats:
-    """Return how likely a packet arrives at each rate."""
+    """Return how likely a packet arrives, by signal and rate; ``width`` is in dB, too."""
     chances: Floats = 1 / (1 + np.exp((_NEEDED - signal[..., np.newaxis]) / width))
     return np.clip(chances, 1e-4, 1 - 1e-4)
 
@@ -140,11 +145,11 @@ def _links(random: Random) -> Problem:
 
 
 def _links_measured(random: Random) -> Problem:
-    # The measurement is off by what is not seen: interference, a poor receiver.
+    # Models differ in how far the measured signal is off: by interference, or a poor receiver.
     models, measured = int(random.integers(5, 13)), np.array([8.0, 14.0, 20.0])
-    off = np.linspace(-8, 5, models) + random.uniform(-0.4, 0.4, models)
+    error = np.linspace(-8, 5, models) + random.uniform(-0.4, 0.4, models)
     return Problem.bernoulli(
-        _arrival(measured + off[:, np.newaxis], random.uniform(0.8, 2)),
+        _arrival(measured + error[:, np.newaxis], random.uniform(0.8, 2)),
         value=_RATES,
         arms=_RATE_NAMES,
         contexts=["weak", "fair", "strong"],
@@ -153,18 +158,18 @@ def _links_measured(random: Random) -> Problem:
 
 
 def _trial(random: Random) -> Problem:
-    """Every treatment is as good as the control, better or worse: all that may be the case."""
-    treatments, usual = int(random.integers(1, 4)), random.uniform(0.25, 0.6)
+    """Draw three effects, of which each treatment has one: a model for each combination."""
+    treatments, control = int(random.integers(1, 4)), random.uniform(0.25, 0.6)
     effects = np.array([0.0, random.uniform(0.08, 0.2), -random.uniform(0.05, 0.15)])
-    every = np.stack(np.meshgrid(*[effects] * treatments, indexing="ij"), -1)
-    means = usual + every.reshape(-1, treatments)
-    means = np.column_stack([np.full(len(means), usual), means])
+    combinations = np.stack(np.meshgrid(*[effects] * treatments, indexing="ij"), -1)
+    means = control + combinations.reshape(-1, treatments)
+    means = np.column_stack([np.full(len(means), control), means])
     return Problem.bernoulli(means)
 
 
 def _doses(random: Random) -> Problem:
     doses, models = np.linspace(0, 1, random.integers(4, 7)), int(random.integers(6, 19))
-    half = random.uniform(0.1, 0.8, (models, 1))
+    half = random.uniform(0.1, 0.8, (models, 1))  # the dose of half the largest effect
     harm = random.choice([0.0, 1.0], (models, 1)) * random.uniform(0.5, 2, (models, 1))
     effect = random.uniform(0.5, 2, (models, 1)) * doses / (doses + half) - harm * doses**2
     return Problem.gaussian(10 * effect, round(random.uniform(4, 15), 1))
@@ -219,4 +224,4 @@ _KINDS: dict[str, Callable[[Random], Problem]] = {
     "linear offers": _linear,
     "logistic sales": _sales,
 }
-"""How each kind is drawn. Its place is part of its seed: add new ones at the end."""
+"""How each kind is drawn. A kind's index is part of its seed: add new ones at the end."""

@@ -1,13 +1,12 @@
 """`Problem`: a finite set Θ of candidate models, each giving the reward law of every arm.
 
-A problem is made by `Problem.bernoulli`, `beta`, `discrete`, `gaussian` or `revenue`, which check
-everything once: names, shapes, numbers. From then on it never changes, and all else (theory,
-policies, simulation, agents) trusts it.
+A problem is made by `Problem.bernoulli`, `beta`, `discrete`, `gaussian`, `revenue`, `linear` or
+`logistic`, which check everything once: names, shapes, numbers. From then on it never changes, and
+all else (theory, policies, simulation, agents) trusts it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ import numpy as np
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.core.checks import Numbers, checked_range, known_name
 from fpbandits.core.names import Names, Naming
-from fpbandits.core.renamed import RefusesOldAttributes
+from fpbandits.core.renamed import refuses_old_attributes
 from fpbandits.core.shares import (
     Transitions,
     checked_prior,
@@ -31,32 +30,34 @@ from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import profits
 from fpbandits.logs.sketch import DIGITS
 from fpbandits.problem.chain import reordered_transitions
+from fpbandits.problem.fingerprint import fingerprint_of
 from fpbandits.problem.frames import Frame, unframed
 from fpbandits.problem.html import problem_html
 from fpbandits.problem.posterior import Play, Posterior, evidence_of
 from fpbandits.problem.vectors import logistic, products
 
 
+@refuses_old_attributes
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem(RefusesOldAttributes):
+class Problem:
     """A bandit whose unknown environment is one of the models in Θ.
 
     Attributes
     ----------
     name
-        What to call it in tables and figures.
+        Its name in tables and figures.
     arms, models
         Names, in order. Where arms tie, the smallest index wins, so the order matters.
     rewards
         The reward law of every arm under every model.
     truth
-        The model that simulations take for the truth unless told otherwise.
+        The model that simulations take for the truth by default.
     prior
-        How likely each model is, in order, if that was said.
+        The probability of each model, in order; None if not given.
     contexts, shares
-        What is seen before a decision, and how often it comes; none without contexts.
+        The names of what is seen before a decision, and how often each comes; both may be empty.
     transitions
-        The chain by which the truth moves from play to play, [from][to]; none if it stays.
+        The chain by which the truth moves from play to play, [from][to]; None if it stays.
     fitted_units
         A sketch of the units that the models were fitted to, if they were (`logs.sketch`).
 
@@ -83,10 +84,10 @@ class Problem(RefusesOldAttributes):
     transitions: Transitions | None = None
 
     def __post_init__(self) -> None:
-        # Compiled code reads as many numbers as there are names.
+        # Compiled code reads as many numbers as there are names, and checks nothing.
         names = self.models, self.arms, self.contexts
-        whole = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
-        if not whole or self.rewards.means.shape != (len(self.models), self.pairs):
+        right_types = isinstance(self.rewards, RewardFamily) and {*map(type, names)} == {tuple}
+        if not right_types or self.rewards.means.shape != (len(self.models), self.pairs):
             raise InputError(
                 "the names do not fit the rewards: make a problem by Problem.bernoulli, "
                 "Problem.beta, Problem.discrete or Problem.gaussian"
@@ -259,7 +260,7 @@ class Problem(RefusesOldAttributes):
             arms=tuple(self.arms[arm] for arm in arms),
             models=tuple(self.models[model] for model in models),
             rewards=self.rewards.reordered(models, columns),
-            prior=None if self.prior is None else tuple(self.prior[p] for p in models),
+            prior=None if self.prior is None else tuple(self.prior[model] for model in models),
             transitions=reordered_transitions(self.transitions, models),
         )
 
@@ -292,7 +293,7 @@ class Problem(RefusesOldAttributes):
         return dict(zip(self.contexts, rows, strict=True))
 
     def columns(self, arms: Ints) -> Ints:
-        """Return where these arms stand in the table, in every context."""
+        """Return the columns of these arms in a table by pair: in the first context, and so on."""
         starts = len(self.arms) * np.arange(max(1, len(self.contexts)))
         columns: Ints = (starts[:, np.newaxis] + arms).reshape(-1)
         return columns
@@ -303,15 +304,20 @@ class Problem(RefusesOldAttributes):
         return self.rewards.range
 
     def index(self, model: str) -> int:
-        """Return the place of a model in `models`, by its name."""
-        return self._places[known_name("model", model, self._places)]
+        """Return the index of a model in `models`, by its name."""
+        return self._indices[known_name("model", model, self._indices)]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.models)}
+    def _indices(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.models)}
+
+    def pair_index(self, arm: str, context: str | None) -> int:
+        """Return the index of the pair of a context and an arm, by their names."""
+        index = self.arms.index(known_name("arm", arm, self.arms))
+        return self.context_index(context) * len(self.arms) + index
 
     def context_index(self, context: str | None) -> int:
-        """Return the index of a context; it must be named where there are any."""
+        """Return the index of a context, which must be given if and only if there are any."""
         if context is None and not self.contexts:
             return 0
         if context is None:
@@ -327,16 +333,16 @@ class Problem(RefusesOldAttributes):
     ) -> dict[str, float]:
         """Return the probability of each model after some plays: exact Bayes.
 
-        If the truth moves, it is the truth of the next play.
+        If the truth moves, it is the probability of being true at the next play.
         For a loop of your own; an `Agent` has a posterior itself.
 
         Parameters
         ----------
         plays
-            An arm and its reward, in the user's units, for each play; with contexts, an arm, its
+            For each play an arm and its reward, in the user's units; with contexts, an arm, its
             reward and the context.
         prior
-            Weights of models by name, in place of the problem's own prior; others weigh 1.
+            Weights of models by name, in place of the problem's own prior; 1 for others.
 
         Examples
         --------
@@ -352,7 +358,7 @@ class Problem(RefusesOldAttributes):
 
     @cached_property
     def weights(self) -> Posterior:
-        """What weighs the models by rewards."""
+        """Computes posteriors from counts, sums and statistics."""
         return Posterior(self)
 
     @cached_property
@@ -361,19 +367,7 @@ class Problem(RefusesOldAttributes):
 
         `name`, `truth`, `shares` and `fitted_units` are not part of it.
         """
-        digest = hashlib.sha256()
-        for names in (self.arms, self.models, (self.rewards.name,)):
-            digest.update(repr(names).encode())
-        if self.contexts:
-            digest.update(repr(self.contexts).encode())
-        digest.update(np.asarray(self.range).tobytes())
-        for part in self.rewards.content.values():
-            digest.update(np.asarray(part, np.float64).tobytes())
-        if self.prior is not None:
-            digest.update(b"prior" + np.asarray(self.prior).tobytes())
-        if self.transitions is not None:
-            digest.update(b"transitions" + np.asarray(self.transitions).tobytes())
-        return digest.hexdigest()
+        return fingerprint_of(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -396,8 +390,9 @@ class Problem(RefusesOldAttributes):
 
 
 def _checked_hashes(given: Any) -> tuple[str, ...]:
+    """Return the hashes of fitted units as a tuple, or raise an error if they are none."""
     hashes = tuple(given) if isinstance(given, list | tuple) else (None,)
-    if not all(isinstance(each, str) and len(each) == DIGITS for each in hashes):
+    if not all(isinstance(unit, str) and len(unit) == DIGITS for unit in hashes):
         wanted = f"a list of hashes of {DIGITS} digits, as fit writes them"
         raise wrong_type("fitted_units", given, wanted)
     return hashes

@@ -9,22 +9,21 @@ import numpy as np
 from fpbandits.errors import InputError, Name, quote
 from fpbandits.families import RewardFamily
 
-_NO_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
+_NOT_NUMBERS = str, bytes, bytearray, np.complexfloating, np.timedelta64, np.ma.MaskedArray
+"""Types that are refused although `float` takes them, some with a warning."""
 
 _PLAIN = int, float
 
 _LARGEST = 1e100
-"""Rewards without a range may be this far, in deviations, from the models: more could not be
-added up."""
+"""The largest reward without a range, in deviations: sums of larger ones might overflow."""
 
 
 def unit_reward(rewards: RewardFamily, reward: float, *place: Name) -> float:
     """Return a reward on [0, 1], or say why it cannot be one; ``place`` is where it came from."""
     low, high = rewards.range
     try:
-        # Python and NumPy would make a number of these too, some with a warning.
         if type(reward) not in _PLAIN and (
-            isinstance(reward, _NO_NUMBERS) or getattr(reward, "ndim", 0) > 0
+            isinstance(reward, _NOT_NUMBERS) or getattr(reward, "ndim", 0) > 0
         ):
             raise TypeError
         value = float(reward)
@@ -46,6 +45,7 @@ def unit_reward(rewards: RewardFamily, reward: float, *place: Name) -> float:
 
 
 def _other_families(rewards: RewardFamily) -> str:
+    """Suggest other families, if rewards are all or nothing."""
     if not rewards.all_or_nothing:
         return ""
     return ', and reward = "discrete" or "beta" where rewards are not all or nothing'

@@ -1,12 +1,12 @@
 """Problems as CSV, which spreadsheets read and write: the means of Bernoulli arms.
 
 A header ``model,<arm>,<arm>…`` and a row per model; with contexts a header
-``model,context,<arm>,<arm>…`` and a row per model and context, in any order. Contexts come
-equally often there: other shares take TOML.
+``model,context,<arm>,<arm>…`` and a row per model and context, in any order. CSV has no shares: its
+contexts come equally often, and others need TOML.
 
-Above the header may stand ``# range = 0, 15``, for rewards in the user's units. A name that begins
-with =, +, - or @ stands there with an apostrophe before it, lest a spreadsheet compute it; without
-one it is read as well.
+Above the header there may be a line ``# range = 0, 15``, for rewards in the user's units. A name
+that begins with =, +, - or @ is written with an apostrophe before it, lest a spreadsheet compute
+it; names without the apostrophe are read as well.
 """
 
 from __future__ import annotations
@@ -29,12 +29,16 @@ from fpbandits.problem.problem import Problem
 _RANGE = re.compile(r"#\s*range\s*=\s*\[?([^,]+),([^,\]]+)\]?")
 
 _CONTEXT = "context"
-"""What the second column is called if there are contexts."""
+"""The name of the second column if there are contexts."""
 
 
 @dataclass
 class _Table:
-    """What was read: names and means, and in which rows of the file they stood."""
+    """What was read: names and means, and their rows in the file.
+
+    ``names``, ``contexts`` and ``rows`` have an entry for each row below the header, ``values`` has
+    one for each of its cells; ``header`` is the header's row, ``limits`` the range of rewards.
+    """
 
     arms: list[str] = field(default_factory=list)
     with_contexts: bool = False
@@ -52,7 +56,7 @@ class _Table:
 
 
 def problem_from_csv(text: str, name: str) -> Problem:
-    """Read a problem from CSV, and call it so."""
+    """Read a problem from CSV; ``name`` is the problem's name."""
     table = _read(text)
     if table.arms and not table.rows:
         none = "there are no models: expected a row for each below the header"
@@ -60,11 +64,11 @@ def problem_from_csv(text: str, name: str) -> Problem:
     if not table.arms:
         raise InputError("the file is empty: expected a header model,<arm>,<arm>…")
     models, contexts, means = table.names, None, table.means
-    places = np.arange(len(table.rows))[:, np.newaxis]
+    indices = np.arange(len(table.rows))[:, np.newaxis]
     if table.with_contexts:
         models, contexts = list(dict.fromkeys(table.names)), list(dict.fromkeys(table.contexts))
-        places = _places(table, models, contexts)
-        means = means[places]
+        indices = _indices(table, models, contexts)
+        means = means[indices]
     try:
         return Problem.bernoulli(
             means,
@@ -81,13 +85,14 @@ def problem_from_csv(text: str, name: str) -> Problem:
             number = model - 1 if isinstance(model, int) else models.index(model)
             context = named.get("context")
             column = contexts.index(str(context)) if contexts and context else 0
-            row = table.rows[int(places[number][column])]
+            row = table.rows[int(indices[number][column])]
         raise error.at(("row", row)) from None
 
 
 def _read(text: str) -> _Table:
+    """Read the table; an error names the row."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    table, first = _Table(), 1
+    table, first = _Table(), 1  # the column of the first mean
     try:
         for cells in reader:
             if not any(cell.strip() for cell in cells):
@@ -108,7 +113,7 @@ def _read(text: str) -> _Table:
                 means = list(map(float, cells[first:]))
             except ValueError:
                 means = []
-            # Python reads 1_000 as a number and "nan" as none: both are left to the slow path.
+            # `_means` finds what is wrong. Python takes 1_000 for a number, and it does not.
             if len(means) != len(table.arms) or "_" in "".join(cells[first:]):
                 means = _means(cells, table.arms, first)
             table.values.extend(means)
@@ -119,34 +124,34 @@ def _read(text: str) -> _Table:
     return table
 
 
-def _places(table: _Table, models: list[str], contexts: list[str]) -> Ints:
-    """Return which row speaks of a model in a context: [model, context]."""
-    found: dict[tuple[str, str], int] = {}
-    for place, pair in enumerate(zip(table.names, table.contexts, strict=True)):
-        if pair in found:
+def _indices(table: _Table, models: list[str], contexts: list[str]) -> Ints:
+    """Return the index in `_Table.rows` of each model in each context: [model, context]."""
+    index_of: dict[tuple[str, str], int] = {}
+    for index, pair in enumerate(zip(table.names, table.contexts, strict=True)):
+        if pair in index_of:
             raise InputError(
                 f"model {quote(pair[0])}, context {quote(pair[1])} is there for the second time: "
-                f"it is in row {table.rows[found[pair]]} already",
-                place=(("row", table.rows[place]),),
+                f"it is in row {table.rows[index_of[pair]]} already",
+                place=(("row", table.rows[index]),),
                 about=(("model", pair[0]), ("context", pair[1])),
             )
-        found[pair] = place
+        index_of[pair] = index
     for model in models:
         for context in contexts:
-            if (model, context) not in found:
+            if (model, context) not in index_of:
                 row = table.rows[table.names.index(model)]
                 none = f"there is no row for context {quote(context)}"
                 raise InputError(none, place=(("row", row), ("model", model)))
-    return np.array([[found[name, context] for context in contexts] for name in models])
+    return np.array([[index_of[name, context] for context in contexts] for name in models])
 
 
 def _range(text: str) -> Sequence[float]:
     """Read the line ``# range = 0, 15``; a spreadsheet may have put commas behind it."""
-    found = _RANGE.fullmatch(text.strip(", \t"))
+    match = _RANGE.fullmatch(text.strip(", \t"))
     try:
-        if found is None or "_" in text:
+        if match is None or "_" in text:
             raise ValueError
-        limits = float(found[1]), float(found[2])
+        limits = float(match[1]), float(match[2])
     except ValueError:
         raise InputError(
             f"above the header only a line like # range = 0, 15 may stand, not {quote(text)}"
@@ -157,7 +162,7 @@ def _range(text: str) -> Sequence[float]:
 def _header(cells: list[str]) -> tuple[list[str], bool]:
     """Return the arms, and whether there are contexts."""
     first, *arms = (cell.strip() for cell in cells)
-    if first not in ("model", "parameter"):  # as earlier versions wrote it
+    if first not in ("model", "parameter"):  # earlier versions wrote "parameter"
         hint = ", separated by commas" if ";" in first or "\t" in first else ""
         raise InputError(
             f"the header must be model,<arm>,<arm>…{hint}; it starts with {quote(first)}"
@@ -175,6 +180,7 @@ def _header(cells: list[str]) -> tuple[list[str], bool]:
 
 
 def _context(cells: list[str]) -> str:
+    """Return the context of a row, the second cell."""
     context = cell_to_text(cells[1].strip()) if len(cells) > 1 else ""
     try:  # a block of its own would cost more than the check, and there are many rows
         return checked_name("its context", context)
@@ -183,7 +189,7 @@ def _context(cells: list[str]) -> str:
 
 
 def _means(cells: list[str], arms: list[str], first: int) -> list[float]:
-    """Read one row with care, to say what is wrong with it and where."""
+    """Read the means of one row slowly, to say which cell is wrong."""
     given = [cell.strip() for cell in cells]
     place = tuple(zip(("model", "context"), given[:first], strict=False))
     given = given[first:]

@@ -107,7 +107,7 @@ class Rewards:
                 decided[event.number] = event
             elif event.kind in (REWARD, EXPIRED, FORGOT):
                 told[event.number] = event
-                for number, _, reward in ledger.settle(event.number, event.reward):
+                for number, _, reward in ledger.resolve(event.number, event.reward):
                     decision, resolution = decided.pop(number), told.pop(number)
                     yield _row(unit, decision) | {
                         "reward": reward,
@@ -115,7 +115,7 @@ class Rewards:
                         "decision": decision_name(unit, number),
                         "key": decision.key,
                     }
-        self.pending += len(ledger.out)
+        self.pending += len(ledger.pending)
         self.blocked += sum(resolution.reward is not None for resolution in told.values())
 
 

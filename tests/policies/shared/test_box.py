@@ -26,14 +26,14 @@ def margin(row: list[float], n: Any, S: Any, scale: float, t: int, offset: float
     )
 
 
-def some_state(problem: Problem, generator: np.random.Generator) -> State:
+def draw_state(problem: Problem, generator: np.random.Generator) -> State:
     plays = generator.integers(0, 60, len(problem.arms))
     plays[0] += 1
     sums = plays * generator.random(len(problem.arms))
     return State(plays, sums, np.zeros(COUNTERS, np.int64))
 
 
-def room(problem: Problem, scale: float, offset: float = 0.0) -> tuple[Box, Margins]:
+def box_and_margins(problem: Problem, scale: float, offset: float = 0.0) -> tuple[Box, Margins]:
     levels = theta(problem)
     return Box(levels, scale, offset), new_margins(levels)
 
@@ -42,10 +42,10 @@ def test_margins_now() -> None:
     generator = np.random.default_rng(4)
     for _ in range(60):
         problem = random_problem(generator)
-        state = some_state(problem, generator)
+        state = draw_state(problem, generator)
         t = int(state.plays.sum()) + 1
         for offset in (0.0, 2.5):
-            box, margins = room(problem, 1.5, offset)
+            box, margins = box_and_margins(problem, 1.5, offset)
             box_now(box, state, margins, t)
             expected = [
                 margin(row, state.plays, state.sums, 1.5, t, offset)
@@ -59,7 +59,7 @@ def test_competitive_arms_are_those_best_under_a_fitting_model() -> None:
     counts = []
     for _ in range(200):
         problem = random_problem(generator)
-        (box, margins), state = room(problem, 0.3), some_state(problem, generator)
+        (box, margins), state = box_and_margins(problem, 0.3), draw_state(problem, generator)
         t, marks = int(state.plays.sum()) + 1, np.zeros(len(problem.arms), np.int64)
         fitting = {
             int(box.theta.best[0, model])
@@ -81,12 +81,12 @@ def test_margins_ahead_enclose_those_of_every_step_and_sum() -> None:
     for _ in range(40):
         problem = random_problem(generator)
         rows = problem.rewards.unit_means.tolist()
-        state = some_state(problem, generator)
+        state = draw_state(problem, generator)
         t, more = int(state.plays.sum()) + 1, int(generator.integers(0, 40))
         mean, spread = float(generator.random()), float(generator.choice([0.1, 2.0, math.inf]))
         offset = float(generator.choice([0.0, 1.5]))
         stretch = Stretch(int(state.plays[0]), float(state.sums[0]), mean, more, spread)
-        box, margins = room(problem, 1.0, offset)
+        box, margins = box_and_margins(problem, 1.0, offset)
         envelope = Envelope(np.full(len(problem.arms), mean), spread)
         box_ahead(box, state, margins, envelope, 0, t, more)
         low, high = margins.lowest, margins.highest

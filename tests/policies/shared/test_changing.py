@@ -98,7 +98,7 @@ def test_a_change_is_no_more_than_certain(kind: Any) -> None:
 FOLLOWING = [Frugal(), Optimist(), ThompsonTheta(), BeliefGreedy()]
 
 
-def played(policy: Policy, problem: Problem, rewards: Floats) -> tuple[list[int], Any]:
+def play_in_python(policy: Policy, problem: Problem, rewards: Floats) -> tuple[list[int], Any]:
     """Play in plain Python, as a simulation does, where ``rewards[play, arm]`` are paid.
 
     Return the arms, and the policy's extra numbers after each plan.
@@ -128,7 +128,7 @@ def test_beliefs_that_follow_a_chain_are_sums_over_all_paths(policy: Any, chain:
     problem = Problem.discrete(table, support=[0, 0.5, 1], transitions=transitions)
     random, plays = np.random.default_rng(2), 12 if chain is SPARSE else 6
     rewards = random.choice([0, 0.5, 1], (plays, 2))
-    arms, extra = played(policy, problem, rewards)
+    arms, extra = play_in_python(policy, problem, rewards)
     exact_laws, told = tenths(laws), list[Any]()
     for play, arm in enumerate(arms):
         exact = beliefs(tenths([[2] * 5])[0], tenths(chain), told)
@@ -150,11 +150,11 @@ def test_a_chain_that_leaks_to_the_prior_decides_as_a_change_rate_does(
     plain = Problem.bernoulli(means, prior=prior)
     moving = Problem.bernoulli(means, prior=prior, transitions=leaking)
     rewards = (np.random.default_rng(5).random((200, 3)) < 0.5).astype(float)
-    ours, _ = played(kind(), moving, rewards)
-    theirs, _ = played(kind(change_rate=rate), plain, rewards)
+    ours, _ = play_in_python(kind(), moving, rewards)
+    theirs, _ = play_in_python(kind(change_rate=rate), plain, rewards)
     assert ours == theirs
     # A rate counts in place of the problem's own chain.
-    assert theirs == played(kind(change_rate=rate), moving, rewards)[0]
+    assert theirs == play_in_python(kind(change_rate=rate), moving, rewards)[0]
     agents = Agent(moving, kind(), seed=1), Agent(plain, kind(change_rate=rate), seed=1)
     for paid in rewards[:100]:
         first, second = (agent.ask() for agent in agents)

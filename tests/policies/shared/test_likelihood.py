@@ -35,7 +35,7 @@ WEIGHING = [name for name, kind in POLICIES.items() if issubclass(kind, Likeliho
 
 
 @compiled
-def weighed(theta: Any, state: Any, fit: Any) -> int:
+def weigh_compiled(theta: Any, state: Any, fit: Any) -> int:
     return weigh(theta, state, fit)
 
 
@@ -135,7 +135,7 @@ def test_misfits_are_sums_of_log_likelihoods(kind: str) -> None:
         ruled_out += int((~possible).sum())
         prepared = prepare(policy, problem)
         workspace = policy.workspace(prepared, len(problem.arms))
-        least = weighed(prepared.theta, state, workspace.fit)
+        least = weigh_compiled(prepared.theta, state, workspace.fit)
         assert expected[least] < 1e-8
         found = workspace.fit.deficit
         np.testing.assert_allclose(found[possible], expected[possible], rtol=1e-8, atol=1e-8)

@@ -11,7 +11,7 @@ from fpbandits.policies.shared import rates as module
 from fpbandits.policies.shared.rates import rates
 
 
-def some_problem(generator: np.random.Generator) -> Problem:
+def draw_problem(generator: np.random.Generator) -> Problem:
     """Few levels, so that models look alike."""
     return Problem.bernoulli(generator.choice([0.1, 0.3, 0.5, 0.7, 0.9], (7, 3)))
 
@@ -20,7 +20,7 @@ def test_rates_are_enough_and_cost_the_least() -> None:
     generator = np.random.default_rng(8)
     explored = 0
     for _ in range(30):
-        problem = some_problem(generator)
+        problem = draw_problem(generator)
         means = problem.means.tolist()
         found = rates(problem)
         for truth in range(len(means)):
@@ -69,7 +69,7 @@ def test_another_order_has_the_same_solutions(monkeypatch: pytest.MonkeyPatch) -
         np.testing.assert_array_equal(one, other[np.ix_(models, arms)])
 
 
-def tied(generator: np.random.Generator) -> Problem:
+def draw_tied_problem(generator: np.random.Generator) -> Problem:
     """Few levels: the cheapest ways to explore tie, and in half of the cases best arms too."""
     count, arms = int(generator.integers(2, 6)), int(generator.integers(2, 5))
     if generator.random() < 0.5:
@@ -88,7 +88,7 @@ def test_rates_move_along_with_arms_and_models_to_the_last_bit() -> None:
     generator = np.random.default_rng(3)
     explored = 0
     for _ in range(150):
-        problem = tied(generator)
+        problem = draw_tied_problem(generator)
         models = generator.permutation(len(problem.models))
         arms = generator.permutation(len(problem.arms))
         other = problem.reordered(models, arms)

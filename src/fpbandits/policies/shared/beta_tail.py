@@ -1,14 +1,14 @@
-"""The upper tail of a Beta law at any size: P(Beta(a, b) ≥ y), for y above the mean a/(a + b).
+"""The upper tail of Beta distributions of any size: P(Beta(a, b) ≥ y), for y above the mean.
 
-Let N = a + b, and P(a) be the chance of a successes among N, each with chance y. For whole a and b
-the tail is the chance of fewer than a successes among N − 1,
+Let N = a + b, and P(a) be the probability of a successes in N trials, each with probability y. For
+whole a and b the tail is the probability of fewer than a successes in N − 1 trials,
 
     a/(Ny) · P(a) · (1 + r_1 + r_1·r_2 + …),    r_i = (a − i)/(b + i) · (1 − y)/y,
 
-and the density at y is ab/N · P(a)/(y(1 − y)). P(a) comes from the binomial law, where nothing
-cancels; ln Γ(N) − ln Γ(a) − ln Γ(b) has no digits left at N = 10^14.
+and the density at y is ab/N · P(a)/(y(1 − y)). P(a) comes from `fpbandits.families.binomial`,
+where nothing cancels; ln Γ(N) − ln Γ(a) − ln Γ(b) has no digits left at N = 10^14.
 
-Near the mean the sum has some √N terms. So for large laws the density, relative to that at y, is
+Near the mean the sum has some √N terms. So for large a and b the density, relative to that at y, is
 integrated instead: with g(t) = ln(1 + t) − t,
 
     exp(−rate·s + (a − 1)·g(s/y) + (b − 1)·g(−s/(1 − y))) over s from 0 to 1 − y,
@@ -28,7 +28,7 @@ from fpbandits.engine.contract import Random
 from fpbandits.families.binomial import artanh_rest, exact_product, log_chance
 
 _LARGE = 1000.0
-"""Integrate where a and b are both at least this."""
+"""If a and b are both at least this, the density is integrated."""
 
 
 @jitted
@@ -36,11 +36,11 @@ def upper_tail(a: float, b: float, y: float) -> float:
     """Return P(Beta(a, b) ≥ y), for whole a and b, and y above the mean."""
     total, x = a + b, 1 - y
     above = _excess(a, b, y)
-    if y > 0.5:  # there it is x that has all its digits
+    if y > 0.5:  # then 1 − y is exact
         log_at = log_chance(b, total, total * x, above)
     else:
         log_at = log_chance(a, total, total * y, -above)
-    if log_at < -750.0:  # less than any number is left
+    if log_at < -750.0:  # less than the least positive number
         return 0.0
     chance = math.exp(log_at) / math.sqrt(2 * math.pi * total * y * x) * (a / total)
     if min(a, b) < _LARGE:
@@ -60,18 +60,18 @@ def _excess(a: float, b: float, y: float) -> float:
 
 @jitted
 def draw_above(a: float, b: float, y: float, chance: float, random: Random) -> float:
-    """Draw from Beta(a, b) given that it is at least y, of which ``chance`` is the chance."""
+    """Draw from Beta(a, b) given that it is at least y, an event of probability ``chance``."""
     rate = _slope(y, _excess(a, b, y))
     if chance > 0.1 or (b > 1 and rate <= 0):
         while True:
             mean: float = random.beta(a, b)
             if mean >= y:
                 return mean
-    if b == 1:  # no failure yet: the density rises all the way, and is easily inverted
+    if b == 1:  # no failure yet: the distribution function is x^a, which is inverted
         low = y**a
         drawn: float = (low + random.random() * (1 - low)) ** (1 / a)
         return drawn
-    # The log density is concave: below its tangent at y.
+    # The log density is concave, so it is below its tangent at y: draw from that, and reject.
     while True:
         step: float = random.standard_exponential() / rate
         if y + step < 1 and random.standard_exponential() >= -_bend(a, b, y, step):
@@ -101,10 +101,10 @@ def _log_rest(t: float) -> float:
 
 @jitted
 def _sum(a: float, b: float, odds: float) -> float:
-    """Return the chance of fewer than ``a`` successes, relative to that of a − 1."""
+    """Return the probability of fewer than ``a`` successes, divided by that of a − 1."""
     total = term = 1.0
     losses = b
-    while term > 1e-17 * total:  # in the end a is 1, and the term 0
+    while term > 1e-17 * total:  # it ends: when a reaches 0, the term is 0
         a -= 1
         losses += 1
         term *= a / losses * odds
@@ -118,8 +118,8 @@ def _integral(a: float, b: float, y: float, above: float) -> float:
     rate = _slope(y, above)
     width = 1 / (abs(rate) + math.sqrt((a - 1) / y**2 + (b - 1) / (1 - y) ** 2))
     area = 0.0
-    for place in range(-37, 45):
-        t = place / 10
+    for tenths in range(-37, 45):
+        t = tenths / 10
         shrink = math.exp(-t)
         s = width * math.exp(t - shrink)
         if s < 1 - y:

@@ -1,4 +1,4 @@
-"""What policies share that are blind to Θ."""
+"""What policies share that are blind to Θ: they know the arms, and no model."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from fpbandits.problem.problem import Problem
 
 
 class Arms(NamedTuple):
-    """How many arms there are, and whether rewards are normal with deviation ½, not in [0, 1]."""
+    """The number of arms, and whether rewards are normal with deviation ½, or else in [0, 1]."""
 
     arms: int
     normal: bool
 
 
 class BlindPolicy(Policy):
-    """A policy that is blind to Θ: it plays each context as a bandit of its own."""
+    """A policy that is blind to Θ; it plays each context as a bandit of its own."""
 
     contexts = Contexts.APART
     eligible = Eligible.LEFT_OUT
 
     knows = "the number of arms"
     prepared_type: ClassVar[Callable[..., Prepared]]
-    """A named tuple, of a type of its own: the fields of `Arms`, and the policy's options."""
+    """The policy's own type of named tuple: the fields of `Arms`, then the policy's options."""
 
     def prepare(self, problem: Problem) -> Prepared:
-        """Note how many arms there are, whether rewards are normal, and the options."""
+        """Return the number of arms, whether rewards are normal, and the options."""
         kind = type(self).prepared_type
         return kind(len(problem.arms), not problem.rewards.bounded, *vars(self).values())
 

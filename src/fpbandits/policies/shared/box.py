@@ -1,8 +1,8 @@
-"""Models that fit arm by arm: whose means all lie within a radius of the observed ones.
+"""Models that fit arm by arm: all their means lie within a radius of the observed ones.
 
-A model's *margin* is the least √((scale·ln t + offset)/n_i) − |μ̂_i − μ_i(θ)| over the arms played:
-it fits while that is not negative. Over a stretch of plays the margin lies between two values,
-which follow from the range of the observed mean.
+A model's *margin* is the least √((scale·ln t + offset)/n_i) − |μ̂_i − μ_i(θ)| over the arms played.
+The model fits while its margin is not negative. Over a stretch of plays the margin lies between two
+values, which follow from the range of the observed mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fpbandits.policies.shared.levels import Theta
 
 
 class Box(NamedTuple):
-    """Θ by level, and what n_i times the radius squared is: ``scale``·ln t + ``offset``."""
+    """Θ by level; and the radius of arm i: its square is (``scale``·ln t + ``offset``)/n_i."""
 
     theta: Theta
     scale: float
@@ -28,7 +28,10 @@ class Box(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """Each model's margin, and how low and high it can get; the same by level, of one arm."""
+    """Each model's margin, and limits of it during the plays ahead.
+
+    ``of``, ``lowest_of`` and ``highest_of`` are the same by level, for one arm at a time.
+    """
 
     now: Floats
     lowest: Floats
@@ -39,14 +42,14 @@ class Margins(NamedTuple):
 
 
 def new_margins(theta: Theta) -> Margins:
-    """Make room for every model and level."""
+    """Allocate `Margins`."""
     models, levels = theta.codes.shape[1], theta.levels.shape[1]
     return Margins(*np.zeros((3, models)), *np.zeros((3, levels)))
 
 
 @jitted
 def box_now(box: Box, state: State, margins: Margins, t: int) -> None:
-    """Fill ``margins.now``."""
+    """Fill ``margins.now``, after t plays."""
     theta, now = box.theta, margins.now
     arms, models = theta.codes.shape
     now.fill(math.inf)
@@ -65,17 +68,17 @@ def box_now(box: Box, state: State, margins: Margins, t: int) -> None:
 def competitive(box: Box, state: State, margins: Margins, marks: Counts, t: int) -> int:
     """Mark with 1 the arms that are best under a fitting model, and return how many.
 
-    Where no model fits all that are eligible are marked, and it is −1.
+    If no model fits, mark all eligible arms, and return −1.
     """
     box_now(box, state, margins, t)
-    found = 0
+    marked = 0
     marks.fill(0)
     for model in range(margins.now.size):
         if margins.now[model] >= 0:
-            found += 1 - marks[box.theta.best[0, model]]
+            marked += 1 - marks[box.theta.best[0, model]]
             marks[box.theta.best[0, model]] = 1
-    if found > 0:
-        return found
+    if marked > 0:
+        return marked
     for arm in range(marks.size):
         marks[arm] = box.theta.eligible[arm]
     return -1
@@ -85,10 +88,9 @@ def competitive(box: Box, state: State, margins: Margins, marks: Counts, t: int)
 def box_ahead(
     box: Box, state: State, margins: Margins, envelope: Envelope, played: int, t: int, more: int
 ) -> None:
-    """Enclose each model's margin while an arm is played on.
+    """Fill ``margins.lowest`` and ``margins.highest``.
 
-    ``margins.lowest`` and ``highest`` get the least and the largest value for 0 … ``more`` further
-    plays.
+    These are limits of each model's margin over 0 … ``more`` further plays of the arm ``played``.
     """
     theta, least, most = box.theta, margins.lowest, margins.highest
     arms, models = theta.codes.shape
@@ -103,7 +105,7 @@ def box_ahead(
             inner = _radius(box, t, n + more) - spare(max(abs(low), abs(high)))
             outer = _radius(box, t + more, n) + spare(max(abs(low), abs(high)))
         else:
-            # To the last bit as in `box_now`: see FP-UCB.
+            # To the last bit as in `box_now`; FP-UCB's stability check says why.
             low = high = state.sums[arm] / n
             inner = _radius(box, t, n)
             outer = _radius(box, t + more, n)
@@ -119,4 +121,5 @@ def box_ahead(
 
 @jitted
 def _radius(box: Box, t: int, n: int) -> float:
+    """Return the radius around the mean of n rewards after t plays."""
     return math.sqrt((box.scale * math.log(t) + box.offset) / n)

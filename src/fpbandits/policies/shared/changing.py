@@ -1,8 +1,8 @@
-"""Beliefs in a truth that changes: one filter, whatever is known of the chain.
+"""Beliefs in a truth that changes: one filter for a change rate and for transitions.
 
 With ``change_rate`` = r the truth is drawn anew from the prior with probability r before each play:
-so a belief is (1 − r) of what rewards made of it and r of the prior. Where the problem has
-``transitions``, beliefs move by these (`fpbandits.problem.chain`).
+the belief before a play is (1 − r) times the posterior after the last one, plus r times the prior.
+If the problem has ``transitions``, beliefs move by these (`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ from fpbandits.families.information import IMPOSSIBLE
 from fpbandits.policies.shared.levels import Theta
 from fpbandits.problem.problem import Problem
 
-BEGUN, GIVEN = 1.0, 2.0
-"""The last of a policy's extra numbers: it has filtered before, or the agent does it. Rewards that
-come late must count at the time of their decisions, and an agent knows these."""
+BEGUN = 1.0
+"""The last of a policy's extra numbers once `follow` has filtered; before, it is 0."""
+
+GIVEN = 2.0
+"""The last of a policy's extra numbers if the agent filters: it counts late rewards as of their
+decisions, which `follow` does not know."""
 
 
 def numbers_kept(problem: Problem) -> int:
-    """Return how many numbers `follow` keeps of a truth that moves.
+    """Return how many numbers `follow` keeps if the truth moves by transitions.
 
-    The beliefs; of each pair, what of its rewards was taken in; the clock, and the last number.
+    The beliefs; by pair, plays, sum and statistics of the rewards counted so far; the clock; and
+    `BEGUN` or `GIVEN`.
     """
     return len(problem.models) + problem.pairs * (2 + problem.rewards.statistics) + 2
 
@@ -40,8 +44,8 @@ def follow(
 ) -> None:
     """Fill ``deficit`` with −ln of beliefs in the truth of the next play; the least becomes 0.
 
-    Without a ``chain``, ``deficit`` holds what `weigh` left there. ``state.extra`` keeps the
-    beliefs, what was taken in by then, and the clock.
+    Without a ``chain``, ``deficit`` has the deficits of all rewards, as `weigh` left them.
+    ``state.extra`` keeps the beliefs, what was counted by then, and the clock.
     """
     beliefs, models = state.extra, deficit.size
     last = beliefs.size - 1
@@ -50,12 +54,12 @@ def follow(
             for model in range(models):
                 deficit[model] = beliefs[model]
             return
-        _weigh_news(theta, state, deficit)
+        _weigh_new_rewards(theta, state, deficit)
     plays = state.counters[CLOCK] - beliefs[last - 1]
     mass = 0.0
     for model in range(models):
         mass += math.exp(-prior[model])
-    kept = (1 - change_rate) ** plays
+    unchanged = (1 - change_rate) ** plays
     least = math.inf
     for model in range(models):
         moved = beliefs[model] if beliefs[last] > 0 else prior[model]
@@ -71,8 +75,8 @@ def follow(
         total += math.exp(least - beliefs[model])
     if chain is None:
         for model in range(models):
-            belief = kept * math.exp(least - beliefs[model]) / total
-            belief += (1 - kept) * math.exp(-prior[model]) / mass
+            belief = unchanged * math.exp(least - beliefs[model]) / total
+            belief += (1 - unchanged) * math.exp(-prior[model]) / mass
             beliefs[model] = belief
     else:
         for model in range(models):
@@ -91,10 +95,11 @@ def follow(
 
 
 @jitted
-def _weigh_news(theta: Theta, state: State, deficit: Floats) -> None:
-    """Fill ``deficit`` with what the rewards since the last time cost each model.
+def _weigh_new_rewards(theta: Theta, state: State, deficit: Floats) -> None:
+    """Fill ``deficit`` with −ln of how likely the rewards since the last plan are, by model.
 
-    Not with a difference of sums: after a reward that a model rules out, these are infinite.
+    It is not a difference of two sums over all rewards: after a reward that a model rules out,
+    these are infinite.
     """
     models, statistics = deficit.size, state.statistics.shape[1]
     deficit.fill(0.0)
@@ -108,8 +113,8 @@ def _weigh_news(theta: Theta, state: State, deficit: Floats) -> None:
                 if theta.by_law:
                     deficit[model] += plays * theta.base[pair, level]
                     for k in range(statistics):
-                        news = state.statistics[pair, k] - seen[2 + k]
-                        deficit[model] += news * theta.cost[pair, level, k]
+                        added = state.statistics[pair, k] - seen[2 + k]
+                        deficit[model] += added * theta.cost[pair, level, k]
                 else:
                     deficit[model] += total * theta.win[pair, level]
                     deficit[model] += (plays - total) * theta.loss[pair, level]
@@ -119,13 +124,13 @@ def _weigh_news(theta: Theta, state: State, deficit: Floats) -> None:
 
 
 @jitted
-def _move(chain: Floats, beliefs: Floats, room: Floats) -> None:
-    """Move beliefs by one play; ``room`` is to work in."""
-    models = room.size
-    room.fill(0.0)
+def _move(chain: Floats, beliefs: Floats, moved: Floats) -> None:
+    """Move beliefs by one play; ``moved`` is a workspace with an entry per model."""
+    models = moved.size
+    moved.fill(0.0)
     for model in range(models):
         if beliefs[model] > 0:
             for to in range(models):
-                room[to] += beliefs[model] * chain[model, to]
+                moved[to] += beliefs[model] * chain[model, to]
     for model in range(models):
-        beliefs[model] = room[model]
+        beliefs[model] = moved[model]

@@ -1,25 +1,25 @@
-r"""What policies that weigh the models against one another share.
+r"""What policies share that weigh models by their likelihood.
 
-Such a policy looks at the rewards through one number per model, its log-likelihood deficit: Σ_i of
-how much less likely the rewards of arm i are by their law under θ than they could be. Two kinds are
-used, and each is a linear function of the plays n and of sums over rewards, but for a term that all
-models share:
+Such a policy looks at the rewards through one number per model, its log-likelihood deficit: how
+much less likely the rewards are under θ than they could be, in nats, summed over arms. There are
+two kinds. Each is, up to a term that all models share, linear in the plays n of an arm and in sums
+over its rewards:
 
-* by law: −ℓ(θ) = n·base + Σ_k s_k·cost_k, by the law of the problem's family and its sufficient
-  statistics (`fpbandits.families.base`).
+* by law: −ℓ(θ) = n·base + Σ_k s_k·cost_k, by the reward distribution of the problem's family and
+  its sufficient statistics s (`fpbandits.families.base`).
 * by means: n·kl(S/n, q), with S the sum of rewards, q the mean and kl the divergence of Bernoulli
-  laws. For 0/1 rewards this is −ln of the likelihood at mean q over its maximum, so it is the law.
-  For other rewards in [0, 1] it is what the inequality behind the guarantees needs (see
-  ``docs/optimist.md``) and takes nothing but means: ``likelihood="means"``, for rewards whose law
-  is not to be trusted.
+  distributions. For 0/1 rewards this is −ln of the likelihood at mean q over its maximum, and the
+  two kinds are the same. For other rewards in [0, 1] it depends on means alone, and the inequality
+  behind the guarantees holds for it (see ``docs/optimist.md``): ``likelihood="means"`` is for
+  rewards whose distribution is not to be trusted.
 
-Of what a reward costs the models only differences count. So over a stretch of plays, the difference
-in deficit between two models is linear in the plays j and the new sums, and lies between its values
-at the corners of the envelope: `bracket` gives, for every model, how low and how high its deficit
-can get, less that of a reference model.
+Only differences between models matter. Over a stretch of plays, the difference in deficit between
+two models is linear in the plays j and the new sums, and lies between its values at the corners of
+the envelope: `bracket` gives, for every model, limits of its deficit less that of a reference
+model.
 
-Where two models have the same law on an arm, the arm adds exactly 0 to their difference: so a
-model that looks like the reference on all arms played has a deficit that does not move by a bit.
+If two models have the same distribution on an arm, the arm adds exactly 0 to their difference: the
+deficit of a model that looks like the reference on all arms played does not change by a bit.
 """
 
 from __future__ import annotations
@@ -44,15 +44,18 @@ from fpbandits.problem.chain import forgetting_rate
 from fpbandits.problem.problem import Problem
 
 _ROUNDING = 1e-7
-"""What is left to spare where rewards move a deficit."""
+"""A margin for rounding in limits of a deficit, in nats."""
 
+LAW = "law"
+"""The option ``likelihood`` of policies that weigh models by the distributions of rewards."""
 
-LAW, MEANS = "law", "means"
+MEANS = "means"
+"""The option ``likelihood`` of policies that weigh models by means alone."""
 
 
 @dataclass(frozen=True)
 class LikelihoodPolicy(ThetaPolicy):
-    """A policy that weighs models by their likelihood: that of their laws, or of means alone."""
+    """A policy that weighs models by their likelihood: by law, or by means alone."""
 
     likelihood: str = field(default=LAW, kw_only=True)
 
@@ -75,11 +78,11 @@ class LikelihoodPolicy(ThetaPolicy):
 
     @property
     def looks_at_laws(self) -> bool:
-        """Whether it weighs models by the laws of rewards."""
+        """Whether it weighs models by the distributions of rewards."""
         return self.likelihood == LAW
 
     def theta(self, problem: Problem) -> Theta:
-        """Sort Θ into levels of what this policy looks at."""
+        """Sort Θ into levels: of distributions, or of means."""
         if self.likelihood == LAW:
             return theta(problem, by_law=True)
         if not problem.rewards.bounded:
@@ -90,7 +93,7 @@ class LikelihoodPolicy(ThetaPolicy):
         return theta(problem)
 
     def extra_numbers(self, problem: Problem) -> int:
-        """Keep what the filter needs of a truth that changes: see `changing`."""
+        """Return how many numbers `changing.follow` keeps, if the truth changes."""
         if self.follows(problem):
             return numbers_kept(problem)
         return 2 * len(problem.models) + 2 if getattr(self, "change_rate", 0) else 0
@@ -100,7 +103,7 @@ class LikelihoodPolicy(ThetaPolicy):
         return problem.transitions is not None and rate == 0
 
     def changes(self, problem: Problem) -> tuple[float, Floats | None]:
-        """Return at which rate beliefs fade, and the chain that they follow instead, if any."""
+        """Return the rate at which beliefs fade, and the chain that they follow, if any."""
         rate: float = getattr(self, "change_rate", 0.0)
         alarm: float = getattr(self, "false_alarm", 0.0)
         if not self.follows(problem):
@@ -113,24 +116,24 @@ class LikelihoodPolicy(ThetaPolicy):
         return forgetting_rate(problem), np.array(problem.transitions)
 
     def prepare(self, problem: Problem) -> Prepared:
-        own = {name: getattr(self, name) for name in options(self)}
-        del own["likelihood"]
-        if "change_rate" in own:
-            own["change_rate"], own["chain"] = self.changes(problem)
-        if "false_alarm" in own:
-            own["alarm"] = alarm_of(own.pop("false_alarm"))
-        return type(self).prepared_type(self.theta(problem), **own)
+        values = {name: getattr(self, name) for name in options(self)}
+        del values["likelihood"]
+        if "change_rate" in values:
+            values["change_rate"], values["chain"] = self.changes(problem)
+        if "false_alarm" in values:
+            values["alarm"] = alarm_of(values.pop("false_alarm"))
+        return type(self).prepared_type(self.theta(problem), **values)
 
     def workspace(self, prepared: Prepared, pairs: int) -> Workspace:
         return FitOnly(np.zeros(pairs, np.int64), new_fit(prepared.theta))
 
     def renew(self, workspace: Workspace) -> None:
-        """Forget which model fitted best, in comparison with whom others are weighed."""
+        """Reset the reference model, so that decisions do not depend on the last workspace use."""
         workspace.fit.reference[0] = 0
 
 
 def alarm_of(false_alarm: float) -> float:
-    """Return which deficit raises an alarm that is false with this probability; 0: none does."""
+    """Return the deficit that raises an alarm, false with this probability; 0 for no alarm."""
     return -math.log(false_alarm) if false_alarm > 0 else 0.0
 
 
@@ -138,9 +141,9 @@ def alarm_of(false_alarm: float) -> float:
 def weigh(theta: Theta, state: State, fit: Fit) -> int:
     """Fill ``fit.deficit``; return the first model that fits best, also in ``fit.reference``.
 
-    ``fit.by_level`` holds each level's deficit less that of the best model's level, and
-    ``fit.least`` the deficit of the best model to the best means, unless models are weighed by law.
-    With several contexts neither is there.
+    ``fit.by_level`` gets each level's deficit less that of the best model's level. ``fit.least``
+    gets the best model's deficit to the observed means, unless models are weighed by law. With
+    several contexts neither is filled.
     """
     if theta.best.shape[0] > 1:
         return weigh_in_contexts(theta, state, fit)
@@ -164,9 +167,9 @@ def compare(theta: Theta, state: State, fit: Fit) -> int:
     reference = first_best(fit.deficit, least)
     # Once more, arm by arm against the best model: equal levels cancel exactly.
     for arm in range(theta.arms):
-        own = by_level[arm, theta.codes[arm, reference]]
+        of_reference = by_level[arm, theta.codes[arm, reference]]
         for level in range(theta.counts[arm]):
-            by_level[arm, level] -= own
+            by_level[arm, level] -= of_reference
     _add_up(theta, state, fit)
     fit.reference[0], fit.least[0] = reference, least
     return reference
@@ -185,12 +188,12 @@ def _add_up(theta: Theta, state: State, fit: Fit) -> None:
 
 @jitted
 def nothing_fits(theta: Theta, state: State, fit: Fit, alarm: float) -> bool:
-    """Tell whether the means of every model surprise by more than ``alarm`` + Σ ln(n_i + 1).
+    """Tell whether every model's surprise at its means exceeds ``alarm`` + Σ ln(n_i + 1).
 
-    Under θ° its own surprise does so, at whatever time, with probability at most e^{−alarm}: a
-    mixture of likelihoods over means, uniform ones for rewards in [0, 1], normal ones of a reward's
-    own deviation for normal rewards, is a supermartingale from 1 when divided by that of θ°, and at
-    least e^{surprise}/Π(n_i + 1); then it is Ville's inequality.
+    The surprise of the truth θ° ever does so with probability at most e^{−alarm}. For mix the
+    likelihood over means: uniform ones for rewards in [0, 1], normal ones with the deviation of a
+    reward for normal rewards. Divided by the likelihood of θ° this is a supermartingale that starts
+    from 1, and it is at least e^{surprise}/Π(n_i + 1). Ville's inequality gives the bound.
     """
     several, reference = theta.best.shape[0] > 1, fit.reference[0]
     if several and fits_in_contexts(theta, fit.memo, reference, alarm):
@@ -198,16 +201,17 @@ def nothing_fits(theta: Theta, state: State, fit: Fit, alarm: float) -> bool:
     limit = alarm + allowance(state)
     if not several and not theta.by_law:
         return bool(fit.least[0] > limit)
-    if _fits(theta, state, reference, limit):  # as a rule, and then no one else matters
+    if _fits(theta, state, reference, limit):  # nearly always, so this comes first
         return False
-    nobody = True
+    none_fits = True
     for model in range(theta.best.shape[1]):
-        nobody = nobody and not _fits(theta, state, model, limit)
-    return nobody
+        none_fits = none_fits and not _fits(theta, state, model, limit)
+    return none_fits
 
 
 @jitted
 def _fits(theta: Theta, state: State, model: int, limit: float) -> bool:
+    """Tell whether a model's surprise at its means is at most ``limit``."""
     total = 0.0
     for arm in range(state.plays.size):
         if state.plays[arm] > 0:
@@ -220,28 +224,27 @@ def _fits(theta: Theta, state: State, model: int, limit: float) -> bool:
 def bracket(
     theta: Theta, envelope: Envelope, fit: Fit, cycle: Counts, length: int, more: int
 ) -> None:
-    """Enclose every deficit, less the reference's, while ``more`` further rounds are played.
+    """Fill ``fit.lowest`` and ``fit.highest`` with limits of every deficit less the reference's.
 
-    ``fit.deficit`` and ``fit.reference`` hold what `weigh` left there; ``fit.lowest`` and
-    ``fit.highest`` get the lowest and highest value for 0 … ``more`` further plays of each of the
-    first ``length`` arms of the cycle.
+    They hold for 0 … ``more`` further plays of each of the first ``length`` arms of the cycle.
+    ``fit.deficit`` and ``fit.reference`` must be as `weigh` left them.
     """
     models, reference = theta.codes.shape[1], fit.reference[0]
     for model in range(models):
         fit.lowest[model] = fit.highest[model] = fit.deficit[model]
-    for place in range(length):
-        arm = cycle[place]
+    for i in range(length):
+        arm = cycle[i]
         low_plays, low_sum, high_plays, high_sum, least, most = corners(envelope, arm, more)
-        own = theta.codes[arm, reference]
+        of_reference = theta.codes[arm, reference]
         for level in range(theta.counts[arm]):
-            if level == own:
+            if level == of_reference:
                 fit.lowest_of[level] = fit.highest_of[level] = 0.0
                 continue
             if theta.by_law:
-                a, b, c, d = _linear_corners(theta, envelope, arm, level, own, more)
+                a, b, c, d = _linear_corners(theta, envelope, arm, level, of_reference, more)
             else:
-                win = theta.win[arm, level] - theta.win[arm, own]
-                loss = theta.loss[arm, level] - theta.loss[arm, own]
+                win = theta.win[arm, level] - theta.win[arm, of_reference]
+                loss = theta.loss[arm, level] - theta.loss[arm, of_reference]
                 a = low_sum * win + (low_plays - low_sum) * loss
                 b = high_sum * win + (high_plays - high_sum) * loss
                 c = least * win + (more - least) * loss
@@ -256,27 +259,29 @@ def bracket(
 
 @jitted
 def _linear_corners(
-    theta: Theta, envelope: Envelope, arm: int, level: int, own: int, more: int
+    theta: Theta, envelope: Envelope, arm: int, level: int, of_reference: int, more: int
 ) -> tuple[float, float, float, float]:
-    """Return between which values the difference in −ℓ of two levels stays, for ``more`` plays.
+    """Return the corners between which the difference in −ℓ of two levels stays.
 
-    A play adds y = base + Σ_k cost_k·s_k to it. After j ≤ m plays the sum of these is within W of
-    j·E[y], with W = √(m·spread)·Σ_k |cost_k|, as each statistic's sum is near to its expectation;
-    and where rewards are in a range it is between j·min y and j·max y. There each statistic counts
-    how often a value came: together they make up the plays, so any number may be taken from all
-    costs. Between the corners both limits are straight lines.
+    A play adds y = base + Σ_k cost_k·s_k to it. After j ≤ m = ``more`` plays the sum of these is
+    within W of j·E[y], with W = √(m·spread)·Σ_k |cost_k|, as each statistic's sum is near to its
+    expectation. If rewards are in a range it is also between j·min y and j·max y. In that case each
+    statistic counts how often a value came. All of them add up to the plays, so any one number may
+    be subtracted from all costs. Between the corners both limits are straight lines.
     """
-    base = theta.base[arm, level] - theta.base[arm, own]
+    base = theta.base[arm, level] - theta.base[arm, of_reference]
     values = theta.cost.shape[2]
     mean = base
     for k in range(values):
-        mean += envelope.expected[arm, k] * (theta.cost[arm, level, k] - theta.cost[arm, own, k])
+        mean += envelope.expected[arm, k] * (
+            theta.cost[arm, level, k] - theta.cost[arm, of_reference, k]
+        )
     middle = mean if envelope.bounded else 0.0
     lowest, highest, total = math.inf, -math.inf, 0.0
     for k in range(values):
         if envelope.bounded and envelope.expected[arm, k] == 0:
             continue  # such a value never comes
-        cost = theta.cost[arm, level, k] - theta.cost[arm, own, k]
+        cost = theta.cost[arm, level, k] - theta.cost[arm, of_reference, k]
         total += abs(cost - middle)
         lowest, highest = min(lowest, base + cost), max(highest, base + cost)
     deviation = math.sqrt(more * envelope.spread) * total
@@ -296,10 +301,10 @@ def _linear_corners(
 
 @jitted
 def stays_best(theta: Theta, fit: Fit, arm: int) -> bool:
-    """Tell from a `bracket` whether no model but those with best arm ``arm`` can fit best.
+    """Tell from a `bracket` whether only models with the best arm ``arm`` can fit best.
 
-    With ``arm`` −1, whether the reference itself stays the one that fits best. The first of equals
-    counts, and equals stay equal where no reward moves them.
+    With ``arm`` = −1, tell whether the reference stays the model that fits best. Of equals the
+    first counts, and models stay equal if no reward can tell them apart.
     """
     low, high, reference = fit.lowest, fit.highest, fit.reference[0]
     for model in range(theta.best.shape[1]):

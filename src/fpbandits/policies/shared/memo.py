@@ -1,8 +1,9 @@
-"""Deficits in several contexts, added up anew only where something was seen since the last plan.
+"""Deficits in several contexts, computed anew only for pairs whose rewards have changed.
 
-Each decision tells of one pair of a context and an arm, so all others have the costs that they
-had. A `Memo` in the workspace keeps them, and with each pair the part of the state that they follow
-from: if that is another now, they are computed again. So it does not matter whose plan was before.
+A reward changes the costs of one pair of a context and an arm. A `Memo` in the workspace keeps the
+costs of all pairs, and with each pair the part of the state that they were computed from: if that
+part differs now, they are computed again. So the result does not depend on which agent or run used
+the workspace before.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from fpbandits.policies.shared.levels import Theta
 def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
     """Fill ``fit.deficit``; return the first model that fits best.
 
-    Deficits are added up context by context, less those of the reference of before, and once more
-    if another model fits better now: equal levels cancel exactly. Rewards of 0 or 1 cost what their
-    law says, S·win + (n − S)·loss, since only differences matter here.
+    Deficits are added up context by context, less those of the last reference model, and once more
+    if another model fits better now: equal levels cancel exactly. Unless models are weighed by law,
+    n rewards with sum S cost S·win + (n − S)·loss: only differences between models matter here.
     """
     memo, arms, deficit = fit.memo, theta.arms, fit.deficit
     for context in range(theta.best.shape[0]):
         for pair in range(context * arms, (context + 1) * arms):
-            if _is_news(state, memo, pair):
-                _note(theta, state, fit, pair)
+            if _has_changed(state, memo, pair):
+                _recompute(theta, state, fit, pair)
                 memo.reference[context], memo.total[context] = -1, math.nan
     before = fit.reference[0]
     _add_up(theta, fit, before)
@@ -41,7 +42,7 @@ def weigh_in_contexts(theta: Theta, state: State, fit: Fit) -> int:
 
 @jitted
 def _add_up(theta: Theta, fit: Fit, reference: int) -> None:
-    """Fill ``fit.deficit`` with what rewards cost every model, less that of the reference."""
+    """Fill ``fit.deficit`` with each model's cost of all rewards, less the reference's."""
     memo, deficit, arms = fit.memo, fit.deficit, theta.arms
     deficit.fill(0.0)
     for context in range(theta.best.shape[0]):
@@ -49,25 +50,25 @@ def _add_up(theta: Theta, fit: Fit, reference: int) -> None:
             memo.reference[context] = reference
             memo.above[context].fill(0.0)
             for pair in range(context * arms, (context + 1) * arms):
-                own = memo.cost[pair, reference]
+                of_reference = memo.cost[pair, reference]
                 for model in range(deficit.size):
-                    memo.above[context, model] += memo.cost[pair, model] - own
+                    memo.above[context, model] += memo.cost[pair, model] - of_reference
         for model in range(deficit.size):
             deficit[model] += memo.above[context, model]
 
 
 @jitted
-def _is_news(state: State, memo: Memo, pair: int) -> bool:
-    """Tell whether a pair's part of the state is another than the memo says."""
-    news = memo.seen[pair, 0] != state.plays[pair] or memo.seen[pair, 1] != state.sums[pair]
+def _has_changed(state: State, memo: Memo, pair: int) -> bool:
+    """Tell whether a pair's part of the state differs from that in the memo."""
+    changed = memo.seen[pair, 0] != state.plays[pair] or memo.seen[pair, 1] != state.sums[pair]
     for k in range(memo.seen.shape[1] - 2):
-        news = news or memo.seen[pair, 2 + k] != state.statistics[pair, k]
-    return bool(news)
+        changed = changed or memo.seen[pair, 2 + k] != state.statistics[pair, k]
+    return bool(changed)
 
 
 @jitted
-def _note(theta: Theta, state: State, fit: Fit, pair: int) -> None:
-    """Take a pair's part of the state into the memo, and what it costs each model."""
+def _recompute(theta: Theta, state: State, fit: Fit, pair: int) -> None:
+    """Put a pair's part of the state into the memo, and what its rewards cost each model."""
     memo, n, total = fit.memo, state.plays[pair], state.sums[pair]
     memo.seen[pair, 0], memo.seen[pair, 1], memo.surprise[pair] = n, total, math.nan
     for k in range(memo.seen.shape[1] - 2):
@@ -84,7 +85,7 @@ def _note(theta: Theta, state: State, fit: Fit, pair: int) -> None:
 
 @jitted
 def cost_by_law(theta: Theta, state: State, pair: int, level: int) -> float:
-    """Return −ℓ of the rewards of a pair by one of its laws, but for a term that all share."""
+    """Return −ℓ of the rewards of a pair at one of its levels, up to a term that all share."""
     cost = state.plays[pair] * theta.base[pair, level]
     for k in range(theta.cost.shape[2]):
         cost += state.statistics[pair, k] * theta.cost[pair, level, k]
@@ -93,7 +94,7 @@ def cost_by_law(theta: Theta, state: State, pair: int, level: int) -> float:
 
 @jitted
 def fits_in_contexts(theta: Theta, memo: Memo, model: int, alarm: float) -> bool:
-    """Tell whether, in several contexts, a model does not surprise by more than is allowed."""
+    """Tell whether a model's surprise in several contexts is at most ``alarm`` + Σ ln(n + 1)."""
     limit, total, arms = alarm, 0.0, theta.arms
     if memo.model[0] != model:
         memo.model[0] = model
