@@ -172,9 +172,8 @@ def test_the_circle_closes(
                 price = float(decision.arm.split()[0])
                 told.append((decision, price if random.random() < mean / price else 0.0))
             assert set(client.tell_all(told)) == {"told"}
-    page = (ROOT / "docs" / "service.md").read_text()
-    _, _, section = page.partition("## The circle")
-    commands = re.findall(r"^fpbandits (.*)", section.partition("\n## ")[0], re.MULTILINE)
+    page = (ROOT / "docs" / "circle.md").read_text()
+    commands = re.findall(r"^fpbandits (.*)", page, re.MULTILINE)
     names = [command.split()[0] for command in commands]
     assert names == ["export", "fit", "evaluate", "migrate", "verify"]
     said = {}
