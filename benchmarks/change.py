@@ -46,7 +46,7 @@ def main() -> None:
                 load_problem(name), POLICIES, truth=truth, horizon=10**5, runs=runs, times=[10**5]
             )
             means = [result.final_regret(str(each)).mean() for each in POLICIES]
-            columns.append([head, *(f"{mean:,.4g}" for mean in means)])
+            columns.append([head, *(f"{mean:,.1f}" for mean in means)])
     rows = list(zip(*columns, strict=True))
     print(text_table(f"mean regret at T = 100,000, {runs} runs, seed 0", rows, text_columns=1))
 
