@@ -54,10 +54,10 @@ EXPLORING, EXPLORED_ARMS = 0.33, 5
 """The share of plays that SL-EC explores for, and how many arms: the kink in their figure."""
 
 KNOWS = {
-    "frugal": "laws, chain",
-    "sl-ec": "laws",
+    "frugal": "distributions, chain",
+    "sl-ec": "distributions",
     "sw-ucb": "nothing",
-    **dict.fromkeys(RATES, "laws, a rate"),
+    **dict.fromkeys(RATES, "distributions, a rate"),
 }
 
 
@@ -229,7 +229,7 @@ def main() -> None:
         error = lost[:, -1].std(ddof=1) / np.sqrt(runs)
         told = f"{PUBLISHED[SAME[name]]:,}" if name in SAME else ""
         rows.append([name, KNOWS[name], f"{lost[:, -1].mean():,.0f} ± {2 * error:,.0f}", told])
-    others = {"particle filter": "laws", "ε-greedy": "nothing", "Exp3.S": "nothing"}
+    others = {"particle filter": "distributions", "ε-greedy": "nothing", "Exp3.S": "nothing"}
     rows += [[name, knows, "", f"{PUBLISHED[name]:,}"] for name, knows in others.items()]
     title = (
         f"reward behind the oracle ± two standard errors; T = {horizon:,}, {runs} runs, seed {SEED}"
