@@ -18,6 +18,7 @@ from fpbandits import (
     load_problem,
     simulate,
 )
+from fpbandits.report.text import text_table
 
 POLICIES: list[Policy] = [
     *(Frugal(change_rate=rate) for rate in (0, 1e-5, 1e-4, 1e-3)),
@@ -32,21 +33,22 @@ CASES = [
     ("paper:two", "theta2", "theta1"),
     ("paper:permutations", "0.6,0.4,0.3,0.2", "0.2,0.3,0.6,0.4"),
 ]
+TITLES = ["two, θ¹ → θ²", "two, θ² → θ¹", "24 permutations"]
 
 
 def main() -> None:
     """Print a row per policy: two columns per case."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    columns: list[list[float]] = []
-    for name, before, after in CASES:
-        for truth in ({0: before, 50_000: after}, before):
+    columns: list[list[str]] = [["", *map(str, POLICIES)]]
+    for (name, before, after), title in zip(CASES, TITLES, strict=True):
+        for truth, head in (({0: before, 50_000: after}, title), (before, "no change")):
             result = simulate(
                 load_problem(name), POLICIES, truth=truth, horizon=10**5, runs=runs, times=[10**5]
             )
-            columns.append([float(result.final_regret(str(each)).mean()) for each in POLICIES])
-    for row, policy in enumerate(POLICIES):
-        cells = " | ".join(f"{column[row]:,.4g}" for column in columns)
-        sys.stdout.write(f"| {policy} | {cells} |\n")
+            means = [result.final_regret(str(each)).mean() for each in POLICIES]
+            columns.append([head, *(f"{mean:,.1f}" for mean in means)])
+    rows = list(zip(*columns, strict=True))
+    print(text_table(f"mean regret at T = 100,000, {runs} runs, seed 0", rows, text_columns=1))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
 """Run a benchmark and keep what it prints, with version, date and machine, in benchmarks/results.
 
-``python benchmarks/keep.py NAME [ARGUMENT …]``. Where prose is marked `<!-- measured: NAME -->`,
-``tests/test_docs.py`` looks for its numbers there.
+    python benchmarks/keep.py NAME [ARGUMENT …]
+
+runs ``benchmarks/NAME.py``, `change` or `others/correlated`, and writes ``results/change.txt`` or
+``results/correlated.txt``. Pages include such a file, or quote numbers from it below the line
+``<!-- measured: change -->``; ``tests/test_docs.py`` looks them up. A block that is marked
+``<!-- not on record: change -->`` waits for its benchmark to be run with this script.
 """
 
 from __future__ import annotations
@@ -30,17 +34,18 @@ def processor() -> str:
 
 
 def main(name: str, *words: str) -> None:
-    """Run and record."""
+    """Run and record. Of an argument that is a path, its last part is kept."""
     line = [sys.executable, str(FOLDER / f"{name}.py"), *words]
     printed = subprocess.check_output(line, text=True)
+    shown = [Path(word).name for word in words]
     head = [
-        f"benchmarks/{name}.py {' '.join(words)}".strip(),
+        " ".join([f"benchmarks/{name}.py", *shown]),
         f"fpbandits {fpbandits.__version__}, Python {platform.python_version()}",
         f"{datetime.now(UTC):%Y-%m-%d}",
         f"{platform.system()}, {os.cpu_count()} cores, {processor()}",
     ]
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.txt").write_text("\n".join([*head, "", printed]))
+    (RESULTS / f"{Path(name).name}.txt").write_text("\n".join([*head, "", printed]))
     sys.stdout.write(printed)
 
 

@@ -9,8 +9,8 @@ Who knows what: UCB and TS know nothing; UCB-C, TS-C know the means of all meta-
 knows their ratings' distributions, or, with ``likelihood=means``, their means. The truth is none of
 the models, as the halves differ.
 
-Run by hand: ``python benchmarks/others/correlated.py FOLDER [RUNS]``; the folder has u.data, u.user
-and u.item.
+``python benchmarks/keep.py others/correlated FOLDER [RUNS]`` keeps the table, and draws
+docs/figures/correlated.png; the folder has u.data, u.user and u.item.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from record import record
 
 from fpbandits import PlainPolicy, Problem
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.engine.plain import Seen
 from fpbandits.policies import parse_policy
-from fpbandits.report.figures import PALETTE, blank, footnote, own_style
+from fpbandits.report.figures import PALETTE, blank, footnote, own_style, save_figure
+from fpbandits.report.text import text_table
 from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
 
+FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "correlated.png"
 SEED, HORIZON, TRUTHS = 1, 4_800, 10
 FEWEST_OF_USER, FEWEST_OF_GENRE, PSEUDO_COUNT = 400, 1_500, 4.0
 AGES = (18, 25, 35, 45, 50, 56)
@@ -150,31 +151,16 @@ def main() -> None:
             found[name].append(regret)
     curves = {name: np.array(regrets) for name, regrets in found.items()}
     finals = {name: regret[:, :, -1] for name, regret in curves.items()}
-    numbers = {
-        name: {"knows": KNOWS[name][1], "by_meta_user": final.mean(axis=1).tolist()}
-        for name, final in finals.items()
-    }
+    head = ["", *finals]
+    mean = [f"mean of {TRUTHS}", *(f"{final.mean():,.0f}" for final in finals.values())]
     rows = [
-        [
-            name,
-            KNOWS[name][1],
-            f"{final.mean():,.0f}",
-            *(f"{final[k].mean():,.0f}" for k in (0, 1, 2)),
-        ]
-        for name, final in finals.items()
+        [label(names[k]), *(f"{final[row].mean():,.0f}" for final in finals.values())]
+        for row, k in enumerate(largest)
     ]
-    labels = [label(names[k]) for k in largest]
-    sizes = {"models": len(names), "arms": len(known.arms), "horizon": HORIZON, "runs": runs}
-    users = {"meta_users": labels}
-    head = ["", "knows", f"mean of {TRUTHS}", *labels[:3]]
-    record(
-        "correlated",
-        {**sizes, **users, "policies": numbers},
-        head,
-        rows,
-        drawn(curves, runs),
-        seed=SEED,
-    )
+    knows = ["knows", *(what for _, what in KNOWS.values())]
+    title = f"regret in stars; T = {HORIZON:,}, {runs} runs each, seed {SEED}"
+    print(text_table(title, [head, knows, mean, *rows], text_columns=1))
+    save_figure(drawn(curves, runs), FIGURE)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ subset, for 66,000 plays (the kink in their figure); estimate the joint distribu
 types by least squares from how often each pair of ratings came; then play greedily by the filter
 with that chain. Published numbers are read off their Fig. 2b, and count rewards behind the oracle.
 
-Run by hand: ``python benchmarks/others/switching_latent.py FILE [RUNS] [HORIZON]``.
+``python benchmarks/keep.py others/switching_latent FILE [RUNS] [HORIZON]`` keeps the table, and
+draws docs/figures/switching_latent.png.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from numba import njit
-from record import record
 
 from fpbandits import Problem, simulate
 from fpbandits.core.arrays import Floats, Ints
-from fpbandits.report.figures import PALETTE, blank, footnote, own_style
+from fpbandits.report.figures import PALETTE, blank, footnote, own_style, save_figure
+from fpbandits.report.text import text_table
 from fpbandits.simulation.paths import path
 from fpbandits.simulation.truths import truths
 
+FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "switching_latent.png"
 SEED, RATINGS = 1, [0.2, 0.4, 0.6, 0.8, 1.0]
 ORACLE = "belief-greedy"
 RATES = [f"frugal:change_rate={rate}" for rate in (0.05, 0.11, 0.2)]
@@ -52,10 +54,10 @@ EXPLORING, EXPLORED_ARMS = 0.33, 5
 """The share of plays that SL-EC explores for, and how many arms: the kink in their figure."""
 
 KNOWS = {
-    "frugal": "laws, chain",
-    "sl-ec": "laws",
+    "frugal": "distributions, chain",
+    "sl-ec": "distributions",
     "sw-ucb": "nothing",
-    **dict.fromkeys(RATES, "laws, a rate"),
+    **dict.fromkeys(RATES, "distributions, a rate"),
 }
 
 
@@ -227,13 +229,15 @@ def main() -> None:
         error = lost[:, -1].std(ddof=1) / np.sqrt(runs)
         told = f"{PUBLISHED[SAME[name]]:,}" if name in SAME else ""
         rows.append([name, KNOWS[name], f"{lost[:, -1].mean():,.0f} ± {2 * error:,.0f}", told])
-    others = {"particle filter": "laws", "ε-greedy": "nothing", "Exp3.S": "nothing"}
+    others = {"particle filter": "distributions", "ε-greedy": "nothing", "Exp3.S": "nothing"}
     rows += [[name, knows, "", f"{PUBLISHED[name]:,}"] for name, knows in others.items()]
-    found: dict[str, Any] = {"horizon": horizon, "runs": runs, "published": PUBLISHED}
-    found["regret_of_oracle"] = oracle[:, -1].tolist()
-    found["behind_oracle"] = {name: lost[:, -1].tolist() for name, lost in behind.items()}
-    head = ["", "knows", "behind the oracle, here", "published"]
-    record("switching-latent", found, head, rows, drawn(times, behind, runs), seed=SEED)
+    title = (
+        f"reward behind the oracle ± two standard errors; T = {horizon:,}, {runs} runs, seed {SEED}"
+    )
+    head = ["", "knows", "here", "published"]
+    print(text_table(title, [head, *rows], text_columns=2))
+    print(f"regret of the oracle: {oracle[:, -1].mean():,.0f}")
+    save_figure(drawn(times, behind, runs), FIGURE)
 
 
 if __name__ == "__main__":
