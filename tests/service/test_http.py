@@ -975,6 +975,25 @@ def test_a_change_that_another_server_anticipates_is_told_as_that(
         assert client.post("/v1/experiments/e/close").json()["status"] == "closed"
 
 
+def test_a_report_is_not_that_of_an_earlier_experiment_or_status(server: httpx.Client) -> None:
+    experiment = "/v1/experiments/reported"
+    server.put(experiment, json=EXPERIMENT)
+    post(server, "decisions", {"unit": "u"}, "reported")
+
+    def reported() -> tuple[int, str]:
+        report = server.get(f"{experiment}/report").json()
+        return report["decisions"], report["status"]
+
+    assert reported() == (1, "open")
+    post(server, "decisions", {"unit": "u"}, "reported")
+    assert reported() == (1, "open")  # the same report again
+    server.post(f"{experiment}/close")
+    assert reported() == (2, "closed")
+    server.delete(experiment)
+    server.put(experiment, json=EXPERIMENT)
+    assert reported() == (0, "open")
+
+
 def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) -> None:
     experiment = "/v1/experiments/life"
     server.put(experiment, json=EXPERIMENT)

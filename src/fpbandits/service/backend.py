@@ -25,6 +25,7 @@ from fpbandits.service.experiment import (
     OPEN,
     Experiment,
     Kept,
+    Stamp,
     checked_experiment,
     same_definition,
 )
@@ -95,7 +96,7 @@ class Backend:
         self._preparing = ThreadPoolExecutor(2, "fpbandits rules")
         self._making = ThreadPoolExecutor(1, "fpbandits new rules")
         self._reporting = ThreadPoolExecutor(1, "fpbandits reports")
-        self._reports: dict[str, tuple[float, Report]] = {}
+        self._reports: dict[str, tuple[float, Stamp, Report]] = {}
         self._to_make = set[asyncio.Future[Any]]()
         self._test_began = 0.0
         self._test: asyncio.Task[Any] | None = None
@@ -329,18 +330,17 @@ class Backend:
         _logger.info("experiment deleted", extra={"experiment": name})
 
     async def report(self, name: str) -> Report:
-        """Return a report on an experiment, not older than a minute."""
-        await self.call_store(self.kept, name)
-        loop = asyncio.get_running_loop()
+        """Return a report on this edition of an experiment, not older than a minute."""
+        kept, loop = await self.call_store(self.kept, name), asyncio.get_running_loop()
         if name in self._reports:
-            made, latest = self._reports[name]
-            if loop.time() < made + _REPORT_SECONDS:
+            made, stamp, latest = self._reports[name]
+            if loop.time() < made + _REPORT_SECONDS and stamp == kept.stamp:
                 return latest
 
         async def work() -> Report:
             call = partial(report, self.store, name, most_units=_MOST_REPORTED)
             latest = await self._work(self._reporting, call)
-            self._reports[name] = loop.time(), latest
+            self._reports[name] = loop.time(), kept.stamp, latest
             return latest
 
         return await self._once("reported", name, work)
