@@ -1014,6 +1014,20 @@ def test_an_experiment_is_closed_and_reopened(server: httpx.Client, path: Path) 
     assert server.post("/v1/experiments/none/close").status_code == 404
 
 
+def test_what_cannot_be_adopted_is_told(server: httpx.Client, path: Path) -> None:
+    experiment = "/v1/experiments/damaged"
+    server.put(experiment, json=EXPERIMENT)
+    post(server, "decisions", {"unit": "u"}, "damaged")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        ((number,),) = other.execute("SELECT id FROM experiments WHERE name = 'damaged'")
+        other.execute("UPDATE experiments SET revision = 0 WHERE id = ?", (number,))
+        other.execute("UPDATE events SET kind = 'forgot' WHERE experiment = ?", (number,))
+    refused = server.post(f"{experiment}/adopt")
+    assert refused.status_code == 409
+    assert refused.json()["error"].startswith("the log is damaged: damaged: 0@u: forgot cannot be")
+    assert server.delete(experiment).status_code == 200
+
+
 def test_another_revision_is_503_until_it_is_adopted(server: httpx.Client, path: Path) -> None:
     experiment = "/v1/experiments/revised"
     assert server.put(experiment, json=EXPERIMENT).json()["revision"] == 1

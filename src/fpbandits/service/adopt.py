@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby, islice
 from operator import itemgetter
 
-from fpbandits.errors import ConflictError, StorageError, quote
+from fpbandits.errors import ConflictError, quote
 from fpbandits.service.experiment import (
     ADOPTING,
     CLOSED,
@@ -103,5 +103,5 @@ def _rebuild_units(experiment: Experiment, history: History) -> Iterator[Rebuilt
         agent, due, _ = follow(experiment, unit, (event for _, event in rows), result)
         # Another revision may decide differently; an event that cannot be repeated is damage.
         if result.impossible:
-            raise StorageError(result.shown[0])
+            raise ConflictError(f"the log is damaged: {result.shown[0]}")
         yield Rebuilt(unit, packed(experiment, agent, due), due[0][1] if due else None)
