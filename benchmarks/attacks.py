@@ -1,6 +1,6 @@
 """How a server goes on among hostile connections: how quickly, and in how much memory.
 
-    python benchmarks/hostile.py [SECONDS [CONNECTIONS]]
+    python benchmarks/attacks.py [SECONDS [CONNECTIONS]]
 
 Connections send a head byte by byte, half a head, half a body, nothing, or a head or trailers
 without end; those that are refused come again after some seconds. Meanwhile one client looks at
@@ -97,7 +97,9 @@ def attack_all(address: str, seconds: float, connections: int) -> Refusals:
     return refusals
 
 
-async def measure(server: Server, until: float, statuses: Counter[int]) -> list[list[float]]:
+async def measure(
+    server: Server, until: float, statuses: Counter[int]
+) -> tuple[list[float], list[float]]:
     """Look at /health and ask for decisions; return how long each answer took."""
     async with httpx.AsyncClient(base_url=f"http://{server.address}", timeout=60) as client:
         path = "/v1/experiments/pricing/decisions"
