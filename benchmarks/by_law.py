@@ -1,4 +1,4 @@
-"""What knowing the law of rewards is worth: figures of "By the law of rewards" in docs/optimist.md.
+"""What knowing the distribution of rewards is worth: the numbers of docs/by-distribution.md.
 
 The paper's simulations with the same means in every family, the default policy's growth of regret
 beside Theorem 2; six prices, beside Thompson sampling in ten lines; and how fast rewards are drawn
