@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PATIENCE = 120_000
+PATIENCE = 300_000
 """Milliseconds: a policy may have to be compiled."""
 
 
@@ -48,6 +48,13 @@ def models(page: Page) -> None:
     page.locator(".glance", has_text="because it looks like better").wait_for()
 
 
+def forecast(page: Page) -> None:
+    """Show the same, and what playing will cost."""
+    models(page)
+    page.get_by_role("button", name="Forecast", exact=True).click()
+    page.get_by_role("img", name="regret over time").wait_for()
+
+
 def play(page: Page) -> None:
     """Show curves to 10^12."""
     choose(page, "example", "paper:two")
@@ -76,7 +83,7 @@ def main() -> None:
     with a_lab() as (address, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for name, use, width, scheme in (
-            ("lab-models", models, 1200, "light"),
+            ("lab-models", forecast, 1200, "light"),
             ("lab-play", play, 1000, "light"),
             ("lab-watch", watch, 1000, "dark"),
             ("lab-narrow", models, 400, "light"),
