@@ -42,7 +42,7 @@ from scipy.sparse import csr_array
 
 from fpbandits.core.arrays import Counts, Floats, Ints
 from fpbandits.problem.problem import Problem
-from fpbandits.theory.ratios import COARSEST, FINEST, Continuous, Transitions, add_up, log_ratio
+from fpbandits.theory.ratios import COARSEST, FINEST, Atoms, Transitions, add_up, log_ratio
 from fpbandits.theory.recursions import lower_recursion, upper_recursion
 from fpbandits.theory.structure import gaps_by_pair
 
@@ -51,8 +51,13 @@ BUDGET = 8e8
 Continuous rewards may take four times as many, and models that are hard to tell apart ten times."""
 
 _BEYOND = 16.0
-"""The grid ends where the odds are e^16 times the horizon: what is lost on average at that belief
-is e^−16 times the largest gap, and so is the error of a chord from there to certainty."""
+"""The grid ends where the odds are e^16·max(1, T·min(d², 1)), with d the largest deviation of ℓ. At
+that belief T plays lose e^−16/d² times the largest gap on average, and so much is the error of a
+chord from there to certainty; it takes some 1/d² plays to tell the models apart."""
+
+_ENOUGH_VARIANCE = 0.01
+"""The variance that chords may add to ℓ, as a fraction of its second moment and summed over pairs,
+where models are hard to tell apart. The bracket is then narrower than one per cent."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +98,11 @@ class Beliefs:
     ) -> Beliefs:
         """Lay the finest grid that a horizon and a budget of multiplications allow."""
         prior = np.array(problem.prior or (0.5, 0.5))
-        at, end = math.log(prior[1]) - math.log(prior[0]), math.log(horizon) + _BEYOND
         ratios = [log_ratio(problem.rewards, pair) for pair in range(problem.pairs)]
+        atoms = [ratio for ratio in ratios if isinstance(ratio, Atoms)]
+        deviation = max(ratio.deviation for ratio in ratios)
+        at = math.log(prior[1]) - math.log(prior[0])
+        end = math.log(max(horizon * min(deviation**2, 1), 1)) + _BEYOND
 
         def affordable_step(multiplications: float) -> float:
             """Return the finest step that needs no more, or the coarsest if all need more."""
@@ -105,17 +113,25 @@ class Beliefs:
                     break
             return float(step)
 
-        step = affordable_step(budget * (4 if isinstance(ratios[0], Continuous) else 1))
+        step = affordable_step(budget * (1 if len(atoms) == len(ratios) else 4))
         # A belief that moves by less than half a step would be put back to where it was.
-        fine_enough = max(ratio.deviation for ratio in ratios) / 4
-        if 0 < fine_enough < step:
+        fine_enough = deviation / 4
+        hard = 0 < fine_enough < step
+        if hard:
             step = max(fine_enough, affordable_step(10 * min(budget, BUDGET)))
-        # A step that is a few per cent longer may put points of the grid where rewards lead.
-        candidates = [
-            *step * np.linspace(1, 1.15, 61),
-            *(fitting for ratio in ratios for fitting in ratio.fitting_steps(step)),
-        ]
-        step = float(min(candidates, key=lambda s: sum(r.added_variance(s) for r in ratios)))
+        if len(atoms) == len(ratios):
+            # A longer step may put points of the grid where rewards lead. Of those that add about
+            # as little variance as the best one, the longest takes least time.
+            fitting = [
+                step * np.geomspace(1, 4, 600),
+                *(atom.fitting_steps(step) for atom in atoms),
+            ]
+            steps = np.sort(np.concatenate(fitting))
+            added = np.array(
+                [sum(atom.added_variance(s) for atom in atoms) for s in steps.tolist()]
+            )
+            enough = max(1.05 * added.min(), _ENOUGH_VARIANCE if hard else 1e-9)
+            step = float(steps[added <= enough][-1])
         below = math.ceil(max(end + at, 0) / step) + 1
         above = math.ceil(max(end - at, 0) / step) + 1
         log_odds = np.arange(-below, above + 1.0) * step + at

@@ -117,8 +117,12 @@ def floor_curve(
 def _by_belief(problem: Problem, times: Sequence[int]) -> tuple[Floor, ...]:
     """Return the floors of two models, each with its bracket."""
     indices = np.array(times) - 1
+    step = math.inf
     for budget in (BUDGET, 4 * BUDGET):
         beliefs = Beliefs.of(problem, times[-1], budget)
+        if beliefs.step >= step:
+            break
+        step = beliefs.step
         low, high = beliefs.lower(times)[0][indices], beliefs.upper(times[-1])[0][indices]
         if ((high - low) <= _WIDE * high).all():
             break

@@ -93,10 +93,10 @@ class Atoms:
         return 2 * len(self.ratio)
 
     def fitting_steps(self, step: float) -> Floats:
-        """Return slightly longer steps, of each of which a value of ℓ is a multiple."""
-        sizes = np.abs(self.ratio[np.abs(self.ratio) > 8 * step])
-        steps: Floats = sizes / np.floor(sizes / step)
-        return steps
+        """Return longer steps, up to four times, of each of which a value of ℓ is a multiple."""
+        sizes = np.abs(self.ratio[np.abs(self.ratio) > step])
+        steps: Floats = (sizes[:, np.newaxis] / np.arange(1, 65)).ravel()
+        return steps[(steps >= step) & (steps <= 4 * step)]
 
     def added_variance(self, step: float) -> float:
         """Return the variance that chords add to ℓ, as a fraction of its second moment."""
@@ -135,14 +135,6 @@ class Continuous:
     def count_weights(self, step: float) -> int:
         """Return the number of weights in a recursion by chords."""
         return len(self._edges(step)) + 1
-
-    def fitting_steps(self, step: float) -> Floats:
-        """Return no steps: none fits better than another."""
-        return np.zeros(0)
-
-    def added_variance(self, step: float) -> float:
-        """Return 0: it is about the same for all steps."""
-        return 0.0
 
     def transitions(self, step: float, points: int) -> Transitions:
         """Return the transitions on a grid with this step and this number of points."""

@@ -107,6 +107,8 @@ def upper_recursion(
             work[4, point] = 0.0
             work[5, point] = 0.0
         for context in range(contexts):
+            for point in range(points):
+                best_a[point] = math.inf
             for arm in range(arms):
                 pair = context * arms + arm
                 for point in range(points):
@@ -124,14 +126,14 @@ def upper_recursion(
                         lower = a + b <= c + d
                         pair_a[point] += a if lower else c
                         pair_b[point] += b if lower else d
+                if choices.size > 0:
+                    for point in range(points):
+                        if pair_a[point] + pair_b[point] < best_a[point] + best_b[point]:
+                            choices[plays - 1, context, point] = arm
                 for point in range(points):
-                    better = arm == 0 or (
-                        pair_a[point] + pair_b[point] < best_a[point] + best_b[point]
-                    )
+                    better = pair_a[point] + pair_b[point] < best_a[point] + best_b[point]
                     best_a[point] = pair_a[point] if better else best_a[point]
                     best_b[point] = pair_b[point] if better else best_b[point]
-                    if better and choices.size > 0:
-                        choices[plays - 1, context, point] = arm
             for point in range(points):
                 work[4, point] += shares[context] * best_a[point]
                 work[5, point] += shares[context] * best_b[point]
