@@ -45,7 +45,13 @@ from fpbandits.engine import ready
 from fpbandits.engine.compilations import IN_BACKGROUND
 from fpbandits.policies import POLICIES, PlainPolicy, parse_policy
 
-may_pile_up = pytest.mark.filterwarnings("ignore:arm .* wait for that of decision")
+may_pile_up = pytest.mark.usefixtures("no_warnings_of_blocked_rewards")
+
+
+@pytest.fixture
+def no_warnings_of_blocked_rewards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no agent warn of them; a filter of warnings would be lost when a compilation ends."""
+    monkeypatch.setattr(Agent, "_crowd_warning", lambda agent, pair: None)
 
 
 @pytest.fixture(autouse=True)
@@ -969,7 +975,7 @@ def test_a_decision_says_how_likely_it_was() -> None:
         assert "probability" not in repr(decision)
 
 
-@pytest.mark.filterwarnings("ignore:arm")  # of rewards that are blocked
+@may_pile_up
 @pytest.mark.parametrize("late", ["in-order", "any"])
 @pytest.mark.parametrize("policy", ["ucb1", "fp-ucb", "thompson-theta"])
 def test_an_agent_follows_decisions_that_others_made(policy: str, late: Any) -> None:

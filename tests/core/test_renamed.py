@@ -57,6 +57,8 @@ def test_old_attributes_are_told_the_new_word(thing: Any, old: str, new: str) ->
         getattr(thing, old)
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         _ = thing.nonsense
+    assert getattr(type(thing), old).__doc__ is None, "the reference does not list it"
+    assert not hasattr(type(thing), "__getattr__"), "it would slow down every attribute"
 
 
 def test_tables_of_files_come_with_the_words_of_today() -> None:

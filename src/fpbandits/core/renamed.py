@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import wraps
 from math import exp
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
@@ -40,15 +40,17 @@ def refuses_old_attributes(cls: type[_R]) -> type[_R]:
     """
     for old, new in RENAMED.items():
         if hasattr(cls, new) or new in cls.__annotations__:
-            setattr(cls, old, property(partial(_refuse_old_attribute, old)))
+            setattr(cls, old, property(_refusal(old, new)))
     return cls
 
 
-def _refuse_old_attribute(name: str, thing: object) -> NoReturn:
-    message = (
-        f"{type(thing).__name__!r} object has no attribute {name!r}: it is now {RENAMED[name]}"
-    )
-    raise AttributeError(message, name=name, obj=thing)
+def _refusal(old: str, new: str) -> Callable[[object], NoReturn]:
+    # Without a docstring, so that the reference does not list it.
+    def refuse(thing: object) -> NoReturn:
+        message = f"{type(thing).__name__!r} object has no attribute {old!r}: it is now {new}"
+        raise AttributeError(message, name=old, obj=thing)
+
+    return refuse
 
 
 def rename_old_keys(table: Mapping[str, Any]) -> dict[str, Any]:
