@@ -47,7 +47,7 @@ def regret_html(result: Result) -> str:
 
 
 def head_and_rows(result: Result) -> tuple[Sequence[str], list[list[str]]]:
-    """Return the head and the rows of the table: of verdicts if runs stop at one, else of regret."""
+    """Return the head and rows of the table: of verdicts if runs stop at one, else of regret."""
     if result.stops is None:
         return HEAD, list(regret_rows(result))
     return STOPS_HEAD, list(stops_rows(result))
