@@ -1,4 +1,4 @@
-"""Options of every type: read from words, checked, and option_text so that they are read again."""
+"""Options of every type: read from words, checked, and written so that they are read again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fpbandits import FPUCB, InputError, PlainPolicy
-from fpbandits.engine.options import check_numbers, expected, options, read_option, option_text
+from fpbandits.engine.options import check_numbers, expected, option_text, options, read_option
 from fpbandits.engine.plain import Seen
 
 
