@@ -33,7 +33,7 @@ from fpbandits import Problem, simulate
 from fpbandits.core.arrays import Floats, Ints
 from fpbandits.report.figures import PALETTE, blank, footnote, own_style, save_figure
 from fpbandits.report.text import text_table
-from fpbandits.simulation.paths import path
+from fpbandits.simulation.paths import draw_path
 from fpbandits.simulation.truths import truths
 
 FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "switching_latent.png"
@@ -172,7 +172,7 @@ def their_regret(problem: Problem, name: str, times: list[int], runs: int) -> Fl
     assert begins is not None  # truths are drawn
     regret = np.zeros((runs, len(times)))
     for run in range(runs):
-        starts, rows = path(problem, int(begins[run]), horizon, SEED, run)
+        starts, rows = draw_path(problem, int(begins[run]), horizon, SEED, run)
         states = np.repeat(rows, np.diff([*starts, horizon]))
         arms = THEIRS[name](problem, states, np.random.default_rng([SEED, run]))
         regret[run] = gaps[states, arms].cumsum()[np.array(times) - 1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fpbandits import FPUCB, InputError, PlainPolicy
-from fpbandits.engine.options import check_numbers, expected, options, read_option, written
+from fpbandits.engine.options import check_numbers, expected, option_text, options, read_option
 from fpbandits.engine.plain import Seen
 
 
@@ -42,7 +42,7 @@ def test_an_option_is_of_the_type_of_its_default(
     read = read_option(Many, name, text)
     assert read == value
     assert type(read) is type(value)
-    assert read_option(Many, name, written(value)) == value
+    assert read_option(Many, name, option_text(value)) == value
 
 
 def test_options_stand_in_the_order_of_fields() -> None:

@@ -12,7 +12,7 @@ import pytest
 import fpbandits as fpb
 from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError
-from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
+from fpbandits.evaluation.rejection import accept_rows, check_rewards, sums_by_unit
 from fpbandits.logs.log import Log, read_log
 from fpbandits.policies.parsing import the_policy
 
@@ -52,7 +52,7 @@ def log_of(problem: fpb.Problem, seed: int = 0, rows: int = 900) -> Log:
 
 def accepted(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> Any:
     player = ready(the_policy(policy), problem)
-    return accepted_rows(player, log, usable, 0, lambda share: None).rows
+    return accept_rows(player, log, usable, 0, lambda share: None).rows
 
 
 def by_agents(policy: str | fpb.Policy, problem: fpb.Problem, log: Log, usable: Any) -> list[int]:

@@ -89,7 +89,7 @@ def test_no_data_frame() -> None:
         list(frame_chunks(3, ["user"]))
     with pytest.raises(InputError, match="unknown column 'users'"):
         list(frame_chunks(COLUMNS, ["users"]))
-    with pytest.raises(InputError, match="'reward' has not one value per row"):
+    with pytest.raises(InputError, match="'reward' does not have one value per row"):
         list(frame_chunks({**COLUMNS, "reward": [1]}, ["user", "reward"]))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from fpbandits import Agent, InputError, PlainPolicy, Problem, load_problem, simulate
 from fpbandits.core.streams import delay_stream, run_stream
-from fpbandits.simulation.delays import Delay, checked_delay, schedule
+from fpbandits.simulation.delays import Delay, checked_delay, make_schedule
 from fpbandits.simulation.spec import RunSpec
 
 DELAYS: list[Delay] = [1, 7, "geometric:6", "batch:10"]
@@ -31,7 +31,7 @@ def due(delay: Delay, horizon: int, run: int) -> list[int]:
 
 @pytest.mark.parametrize("delay", DELAYS)
 def test_rewards_are_known_when_they_are_due(delay: Delay) -> None:
-    known, order = schedule(delay, 50, 0, 3)
+    known, order = make_schedule(delay, 50, 0, 3)
     moments = due(delay, 50, 3)
     for t in range(51):
         arrived = {int(k) for k in order[: known[t]]}

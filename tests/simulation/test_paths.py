@@ -11,7 +11,7 @@ import pytest
 
 from fpbandits import InputError, PlainPolicy, Problem, Result, load_results, simulate
 from fpbandits.engine.plain import Seen
-from fpbandits.simulation.paths import path
+from fpbandits.simulation.paths import draw_path
 
 CHAIN = [[0.9, 0.1, 0.0], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]]
 MOODS = Problem.bernoulli(
@@ -29,7 +29,7 @@ class InTurn(PlainPolicy):
 
 def stepwise(problem: Problem, begins: int, horizon: int, run: int) -> list[int]:
     """Return the true model of each play."""
-    starts, rows = path(problem, begins, horizon, 0, run)
+    starts, rows = draw_path(problem, begins, horizon, 0, run)
     assert (starts[0], rows[0]) == (0, begins)
     stays = np.diff([*starts, horizon])
     assert (stays > 0).all()

@@ -381,7 +381,9 @@ def test_another_versions_runs_are_left_and_played_again(
         ask(tmp_path)
     assert load_results(tmp_path)["ucb1"].versions == {"fpbandits": "0.0.1"}
     kept = chunks(tmp_path)
-    with pytest.warns(UserWarning, match="what another version played is left, and played again"):
+    with pytest.warns(
+        UserWarning, match="runs of another version are left alone, and played again"
+    ):
         assert_equal(ask(tmp_path), undisturbed)
     assert sum(played) == 360
     assert set(kept) < set(chunks(tmp_path))

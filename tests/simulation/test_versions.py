@@ -41,7 +41,9 @@ def test_runs_of_an_earlier_release_are_not_mixed_with_new_ones(
         for module in (manifest, workers):
             before.setattr(module, "versions", lambda: now | {"fpbandits": "0.1.0"})
         fpbandits.simulate(problem, fpbandits.UCB1(), runs=5, **asked)
-    with pytest.warns(UserWarning, match="what another version played is left, and played again"):
+    with pytest.warns(
+        UserWarning, match="runs of another version are left alone, and played again"
+    ):
         result = fpbandits.simulate(problem, fpbandits.UCB1(), runs=8, **asked)
     played = dict.fromkeys(("0.1.0", fpbandits.__version__), 0)
     for chunk in (tmp_path / "chunks").glob("*.npz"):

@@ -1,14 +1,14 @@
 """Rewards per decision, with intervals that respect units.
 
-Of unit u, S_u is what its K_u decisions earned. The estimate is the ratio R = ΣS_u/ΣK_u. Decisions
-of one unit are alike, for it has one type and one agent, so units are what is independent: by
-linearisation R is off by the mean of the residuals (S_u − R·K_u) over that of K_u, and
+S_u is what the K_u decisions of unit u earned. The estimate is the ratio R = ΣS_u/ΣK_u. Decisions
+of one unit are dependent, for it has one type and one agent; units are independent. By
+linearisation the error of R is the mean of the residuals (S_u − R·K_u) over that of K_u, and
 
     Var R ≈ U/(U − 1) · Σ (S_u − R·K_u)² / (ΣK_u)²,     U the number of units.
 
 It is the usual estimate for clusters, with Student's t on the units that made decisions. A ratio
-of means is biased by about 1/U of its own spread, far below the width of its interval. Residuals of
-two ratios subtract unit by unit, which gives the interval of their difference.
+of means is biased by about 1/U of its standard deviation, far below the width of its interval. The
+residuals of two ratios, subtracted unit by unit, give the interval of their difference.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ class Ratio:
         return _estimate(self.value, self.residuals, self.units)
 
     def above(self, other: Ratio) -> Estimate:
-        """Return by how much it is above another of the same units, with the interval of that."""
+        """Return by how much it exceeds another ratio of the same units, with an interval."""
         residuals = self.residuals - other.residuals
         return _estimate(self.value - other.value, residuals, min(self.units, other.units))
 
 
 def _estimate(value: float, residuals: Floats, units: int) -> Estimate:
+    """Return a value with its interval, by the residuals of the units."""
     error = float(np.sqrt(units / (units - 1) * (residuals**2).sum()))
     half = students_t(units, two_sided(0.95)) * error
     return Estimate(value, value - half, value + half)

@@ -16,7 +16,7 @@ from fpbandits.engine.ready import ready
 from fpbandits.errors import InputError, counted, quote, within
 from fpbandits.evaluation.baselines import baselines, best_eligible
 from fpbandits.evaluation.estimates import Ratio
-from fpbandits.evaluation.rejection import accepted_rows, check_rewards, sums_by_unit
+from fpbandits.evaluation.rejection import accept_rows, check_rewards, sums_by_unit
 from fpbandits.evaluation.result import Earned, Evaluation
 from fpbandits.evaluation.thinning import (
     check_balance,
@@ -38,8 +38,11 @@ from fpbandits.problem.problem import Problem
 _CONTROL = "control"
 """The column by which an exported log flags units of a control group, which always get one arm."""
 
-_FEWEST_DECISIONS, _FEWEST_UNITS = 30, 10
-"""Below that an interval by units is not worth its name."""
+_FEWEST_DECISIONS = 30
+"""With fewer accepted decisions no interval can be trusted."""
+
+_FEWEST_UNITS = 10
+"""With fewer units that made decisions no interval can be trusted."""
 
 
 def evaluate(
@@ -67,7 +70,7 @@ def evaluate(
     it decides as the log did, the row is accepted and the agent observes its reward; other rows are
     skipped, and some more at random, so that arms which the log preferred are not accepted more
     often than others. Accepted rows are distributed as if the policy had played, so the estimate is
-    of the policy's first decisions per unit: as many as are accepted, a share of the log's.
+    of each unit's first decisions by the policy: as many as are accepted, a share of the log's.
 
     Parameters
     ----------
@@ -83,12 +86,12 @@ def evaluate(
     unit, arm, reward, context
         The names of the log's columns; a context if, and only if, the problem has contexts.
     time, key
-        Columns that say when each decision was made, a number or a date, and what tells it from
-        others: no key may come twice.
+        Columns that say when each decision was made, a number or a date, and that identify it: no
+        key may occur twice.
     among
         The column that says which arms were eligible, as "9 EUR|12 EUR"; an empty cell means all.
     propensity
-        The column that says how likely the arm that was played was to be chosen.
+        The column with the probability with which the arm that was played was chosen.
     uniform
         In place of a propensity: every eligible arm was as likely as any other.
     cost
@@ -131,7 +134,7 @@ def evaluate(
     for name, player in players.items():
         if among is not None and player.policy.eligible is Eligible.REFUSED:
             raise InputError(f"{name} cannot decide among some of the arms: leave it out")
-    tell = progress or (lambda *told: None)
+    report = progress or (lambda *shares: None)
     named_columns = unit, arm, reward, context, time, key, among, propensity
     flagged = _CONTROL not in named_columns and has_column(log, _CONTROL)
     read = read_log(
@@ -148,7 +151,7 @@ def evaluate(
         control=_CONTROL if flagged else None,
         arms=problem.arms,
         contexts=problem.contexts,
-        progress=tell,
+        progress=report,
     )
     chances = uniform_propensities(read) if propensity is None else read.extra[propensity]
     with read.naming_rows():
@@ -163,28 +166,29 @@ def evaluate(
     usable = usable_rows(chances, least, coins)
 
     def earned_by(rows: Bools) -> Earned:
+        """Return what these rows earned, if they are enough."""
         with within(where):
             _check_enough(read, rows, int(usable.sum()), least)
         return Earned(Ratio.of(*sums_by_unit(read, rows)), int(rows.sum()))
 
     drawn = drawn_pairs(read)
-    found, warnings = {}, _about_log(read, problem)
+    by_baseline, warnings = {}, _warn_of_log(read, problem)
     context_of, arm_of = np.divmod(read.pair, len(read.arms))
     if read.among is not None and read.sets is not None:
         best = best_eligible(problem, drawn, read.sets)[context_of, read.among]
-        found["best eligible arm"] = earned_by(usable & (arm_of == best))
+        by_baseline["best eligible arm"] = earned_by(usable & (arm_of == best))
     else:
         for name, arms in baselines(problem, drawn).items():
-            found[name] = earned_by(usable & (arm_of == arms[context_of]))
-    earned = {}
-    for place, (name, player) in enumerate(players.items()):
+            by_baseline[name] = earned_by(usable & (arm_of == arms[context_of]))
+    by_policy = {}
+    for index, (name, player) in enumerate(players.items()):
 
-        def share(done: float, name: str = name, place: int = place) -> None:
-            tell(name, done, (place + done) / len(players))
+        def report_share(done: float, name: str = name, index: int = index) -> None:
+            report(name, done, (index + done) / len(players))
 
-        accepted = accepted_rows(player, read, usable, seed, share)
-        warnings += _about_stuck(name, read, accepted.stuck)
-        earned[name] = earned_by(accepted.rows)
+        accepted = accept_rows(player, read, usable, seed, report_share)
+        warnings += _warn_of_stuck(name, read, accepted.stuck)
+        by_policy[name] = earned_by(accepted.rows)
         if np.ptp(read.reward[accepted.rows]) == 0:
             warnings.append(
                 f"all rewards of {name}'s decisions are the same: its interval has no width, and "
@@ -194,8 +198,8 @@ def evaluate(
         where,
         problem.name,
         Earned(Ratio.of(*sums_by_unit(read)), len(read.reward)),
-        found,
-        earned,
+        by_baseline,
+        by_policy,
         len(read.reward),
         int(usable.sum()),
         least,
@@ -204,23 +208,25 @@ def evaluate(
     )
 
 
-def _about_log(log: Log, problem: Problem) -> list[str]:
-    """Say what to mind about the log: rows that were left out, units that the models know."""
-    said = [f"{counted(log.dropped, 'row')} left out: something is missing"] if log.dropped else []
+def _warn_of_log(log: Log, problem: Problem) -> list[str]:
+    """Return warnings about the log: rows left out, units that the models were fitted to."""
+    warnings = (
+        [f"{counted(log.dropped, 'row')} left out: something is missing"] if log.dropped else []
+    )
     if log.control:
         rows = counted(log.control, "row")
-        said.append(f"{rows} of control units left out: their arm was not drawn")
+        warnings.append(f"{rows} of control units left out: their arm was not drawn")
     seen = share_within(log.units, problem.fitted_units)
     if seen > 0:
-        said.append(
+        warnings.append(
             f"about {seen:.0%} of these units are among those that the models were fitted to: "
             "policies and baselines look better than they will on others"
         )
-    return said
+    return warnings
 
 
-def _about_stuck(name: str, log: Log, stuck: Counts) -> list[str]:
-    """Say which arms a policy asked for that the log never played."""
+def _warn_of_stuck(name: str, log: Log, stuck: Counts) -> list[str]:
+    """Return a warning if a policy asked for an arm that the log never played."""
     if not stuck.any():
         return []
     pair = int(stuck.argmax())

@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from fpbandits.evaluation.result import Evaluation
 
 _WIDTH = 80
+"""Characters of a line of remarks."""
+
 _NO_BASELINE = THE_LOG, "above log"
+"""Without a baseline, policies are compared with the log: its name, and the column's."""
 
 
 def evaluation_table(evaluation: Evaluation) -> str:
-    """Return a row for the log, each baseline and each policy, and what to think of them."""
+    """Return a row for the log, each baseline and each policy, and remarks below."""
     other, above = next(((name, "above best arm") for name in evaluation.baselines), _NO_BASELINE)
     lines: list[Sequence[str]] = [
         ("", "mean", "95 % interval", above, "95 % interval", "decisions"),
     ]
     for name, earned in evaluation.rows.items():
-        more = ("", "") if name == other else _rounded(evaluation.difference(name, other))
-        cells = *_rounded(earned.mean), *more, f"{earned.decisions:,}"
+        more = ("", "") if name == other else _round(evaluation.difference(name, other))
+        cells = *_round(earned.mean), *more, f"{earned.decisions:,}"
         lines.append((printable(name), *cells))
     source, models = map(printable, (evaluation.source, evaluation.problem))
     units = counted(evaluation.units, "unit")
@@ -36,30 +39,29 @@ def evaluation_table(evaluation: Evaluation) -> str:
     return "\n".join([text_table(title, lines, text_columns=1), "", *_remarks(evaluation)])
 
 
-def _rounded(estimate: Estimate) -> tuple[str, str]:
+def _round(estimate: Estimate) -> tuple[str, str]:
     """Return an estimate and its interval, to two digits of the interval's half width."""
     half = estimate.high - estimate.value
     digits = 4 if half == 0 else max(0, 1 - math.floor(math.log10(half)))
-    value, low, high = (
-        f"{each:z,.{digits}f}" for each in (estimate.value, estimate.low, estimate.high)
-    )
+    numbers = estimate.value, estimate.low, estimate.high
+    value, low, high = (f"{number:z,.{digits}f}" for number in numbers)
     return value, f"{low} … {high}"
 
 
 def _remarks(evaluation: Evaluation) -> list[str]:
-    """Say what was measured, and what to mind."""
+    """Return lines that say what was measured, with all warnings."""
     usable, events = evaluation.usable, evaluation.events
-    young = max(earned.decisions / earned.units for earned in evaluation.policies.values())
+    by_unit = max(earned.decisions / earned.units for earned in evaluation.policies.values())
     first, *others = evaluation.policies
     compared = [
         f"above {printable(other)} by {value} ({interval})"
         for other in others
-        for value, interval in [_rounded(evaluation.difference(first, other))]
+        for value, interval in [_round(evaluation.difference(first, other))]
     ]
     remarks = [
         *([f"Paired by units, {printable(first)} is {', '.join(compared)}."] if compared else []),
         f"{usable:,} of {counted(events, 'row')} usable. Each unit has an agent of its own, which "
-        f"made about {young:,.1f} decisions: a policy that learns earns more later.",
+        f"made about {by_unit:,.1f} decisions: a policy that learns earns more later.",
         *(f"Note: {printable(warning)}" for warning in evaluation.warnings),
     ]
     return [line for remark in remarks for line in wrap(remark, _WIDTH)]

@@ -1,4 +1,4 @@
-"""`Evaluation`: what policies would have earned on a log, and how sure that is."""
+"""`Evaluation`: what policies would have earned on a log, with intervals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ THE_LOG = "the log"
 
 @dataclass(frozen=True)
 class Earned:
-    """What a policy would have earned, a baseline, or the log itself.
+    """What a policy or a baseline would have earned, or what the log did earn.
 
     Attributes
     ----------
     ratio
         Reward per decision, and by how much each unit moves it.
     decisions
-        How many decisions were accepted; of the log, all.
+        How many decisions were accepted; for the log, all.
     """
 
     ratio: Ratio
@@ -55,13 +55,13 @@ class Evaluation:
     policies
         What each policy would have earned, by name.
     events, usable
-        How many rows the log has, and how many of these could be used.
+        How many rows the log has, and how many of these are usable.
     least_propensity
-        The share of rows that each policy accepts, on average.
+        The least propensity of any arm: about this share of all rows is accepted by each policy.
     seed
         The seed of the thinning and of randomised policies.
     warnings
-        What to mind, in words.
+        What to know before trusting the numbers, in words.
     """
 
     source: str
@@ -119,8 +119,8 @@ class Evaluation:
             "least_propensity": self.least_propensity,
             "seed": self.seed,
             "log": content(THE_LOG, self.log),
-            "baselines": {name: content(name, own) for name, own in self.baselines.items()},
-            "policies": {name: content(name, own) for name, own in self.policies.items()},
+            "baselines": {name: content(name, each) for name, each in self.baselines.items()},
+            "policies": {name: content(name, each) for name, each in self.policies.items()},
             "warnings": list(self.warnings),
         }
 

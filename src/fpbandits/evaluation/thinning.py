@@ -1,26 +1,26 @@
-"""Which rows of a log are usable, and logs that cannot answer.
+"""Which rows of a log are usable; and which logs are refused.
 
-In row t the log played an arm that it chose with probability p_t, its *propensity*; other arms had
-others. Accepting a row whenever the policy would have played the same arm accepts the log's
+In row t the log played an arm that it chose with probability p_t, its *propensity*, the other arms
+with theirs. Accepting a row whenever the policy would have played the same arm accepts the log's
 preferred arms more often than others, which biases the estimate. So a row is *usable* with
 probability c/p_t, drawn at random, where c is the least propensity of any arm in any row. Then,
 whatever the past and whichever arm a policy asks for,
 
     P(the log played it, and the row is usable) = p_t(arm) · c/p_t(arm) = c.
 
-Accepted rewards are drawn as those of the policy itself, and how many there are says nothing about
-them: of n rows, Binomial(n, c). Of a uniform log every row is usable, and c = 1/(number of arms).
+Accepted rewards are distributed as those of the policy itself, and their number is independent of
+them: Binomial(n, c) for n rows. In a uniform log every row is usable, and c = 1/(number of arms).
 
-The log has the propensities of arms that were played alone. Others follow in part: they share
-1 − p_t, so the least of them is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many arms the
-log ever played in the row's context and that are eligible in the row. c is the least of both over
-all rows.
+The log has the propensities of the arms that were played only. The other arms share 1 − p_t, so the
+least of their propensities is at most (1 − p_t)/(drawn − 1), where ``drawn`` is how many of the
+row's eligible arms the log ever played in the row's context. c is the least of these bounds and of
+all p_t.
 
 **Arms that were never drawn** may have had a propensity of 0: a policy that draws by its posterior
-never plays an arm that is best under no model. So propensities are checked by what was drawn
-against what was possible. An arm was possible at most in every row, hence 1/p_t summed over the
-rows that played it is at most n on average. And at most m arms of a row have a propensity above
-1/(m + 1), hence over the rows with such propensities that sum is at most m·n.
+never plays an arm that is best under no model. So the counts of arms are compared with what
+propensities allow. The sum of 1/p_t over the rows that played an arm is at most n on average, for
+it could be played in n rows at the most. And at most m arms of a row have a propensity above
+1/(m + 1), so that sum over all rows with such propensities is at most m·n on average.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ from fpbandits.errors import InputError, counted
 from fpbandits.families.estimator import Codes
 from fpbandits.logs.log import Log
 
-_DEVIATIONS, _SHARE = 6.0, 0.1
-"""An arm is played too often or too seldom for its propensities if it is by so many standard
-deviations, and by so large a share: rounded propensities are a little off."""
+_DEVIATIONS = 6.0
+"""A sum contradicts the propensities if it is off by more standard deviations than this …"""
+
+_SHARE = 0.1
+"""… and by more than this share of what is expected: rounded propensities are a little off."""
 
 
 def uniform_propensities(log: Log) -> Floats:
@@ -46,18 +48,19 @@ def uniform_propensities(log: Log) -> Floats:
 
 
 def eligible(log: Log) -> Bools:
-    """Return which arms were eligible, [set, arm]; without sets of the log's own, all in one."""
+    """Return which arms were eligible, [set, arm]; one set of all arms if the log has no sets."""
     return np.ones((1, len(log.arms)), bool) if log.sets is None else log.sets
 
 
-def _set(log: Log) -> Codes:
+def _set_of_rows(log: Log) -> Codes:
+    """Return the set of each row, an index into `eligible`."""
     return np.zeros(len(log.reward), np.int32) if log.among is None else log.among
 
 
 def _choices(log: Log) -> Floats:
     """Return how many arms were eligible in each row."""
     sizes: Floats = eligible(log).sum(axis=1).astype(np.float64)
-    return sizes[_set(log)]
+    return sizes[_set_of_rows(log)]
 
 
 def _possible(log: Log) -> Counts:
@@ -65,15 +68,15 @@ def _possible(log: Log) -> Counts:
     arms, contexts = len(log.arms), max(1, len(log.contexts))
     sets = eligible(log)
     rows = np.zeros((contexts, len(sets)), np.int64)
-    np.add.at(rows, (log.pair // arms, _set(log)), 1)
+    np.add.at(rows, (log.pair // arms, _set_of_rows(log)), 1)
     return (rows @ sets).reshape(-1)
 
 
 def check_propensities(log: Log, propensity: Floats) -> None:
     """Refuse numbers that are not probabilities, and decisions that were not random."""
-    wrong = ~((propensity > 0) & (propensity <= 1))
-    if wrong.any():
-        row = int(wrong.argmax())
+    invalid = ~((propensity > 0) & (propensity <= 1))
+    if invalid.any():
+        row = int(invalid.argmax())
         value = number_text(float(propensity[row]))
         wanted = "is not a probability, above 0 and at most 1"
         raise InputError(f"the propensity {value} {wanted}", place=(("index", row),))
@@ -98,9 +101,9 @@ def drawn_pairs(log: Log) -> Bools:
 
 
 def least_propensity(log: Log, propensity: Floats) -> float:
-    """Return c: no arm that was ever drawn was less likely in any row, as far as is known."""
+    """Return c: as far as is known, no arm that was ever drawn was less likely in any row."""
     by_context = drawn_pairs(log).reshape(-1, len(log.arms)).astype(np.int64)
-    drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set(log)]
+    drawn = (by_context @ eligible(log).T)[log.pair // len(log.arms), _set_of_rows(log)]
     several = drawn > 1
     others = (1 - propensity[several]) / (drawn[several] - 1)
     return min(float(propensity.min()), float(others.min(initial=1.0)))
@@ -109,8 +112,8 @@ def least_propensity(log: Log, propensity: Floats) -> float:
 def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     """Refuse a log whose arms were not played as often as its propensities say.
 
-    The variance of Σ 1/p_t over rows that played an arm is at least Σ (1 − p_t)/p_t², estimated by
-    the same rows.
+    The variance of Σ 1/p_t over the rows that played an arm is at least Σ (1 − p_t)/p_t² over the
+    same rows, which estimates it.
     """
     arms, pairs = len(log.arms), log.pairs
     inverse = 1 / propensity
@@ -118,39 +121,40 @@ def check_balance(log: Log, propensity: Floats, uniform: bool) -> None:
     played = np.bincount(log.pair, minlength=pairs)
     total = np.bincount(log.pair, inverse, pairs)
     squares = np.bincount(log.pair, inverse**2 - inverse, pairs)
-    # Where an arm was hardly played, its few rows say little of the variance: by their mean it is
-    # that of a binomial number, and by the least propensity if there are none.
+    # The few rows of an arm that was hardly played say little of the variance. It is at least that
+    # of a binomial number, by their mean of 1/p_t, or by the least propensity if there are none.
     mean = np.where(played > 0, total / np.maximum(played, 1), inverse.max())
     deviation = np.sqrt(np.maximum(squares, rows * (mean - 1)))
     more = np.abs(total - rows) if uniform else total - rows
-    wrong = _clearly(more, deviation, rows)
-    if wrong.any():
-        pair = int(np.argmax(wrong * more / np.maximum(rows, 1)))
+    is_off = _clearly_off(more, deviation, rows)
+    if is_off.any():
+        pair = int(np.argmax(is_off * more / np.maximum(rows, 1)))
         expected = counted(round(rows[pair] / mean[pair]), "row")
         raise _unbalanced(
             f"{log.pair_names[pair]!r} was played in {played[pair]:,} of {rows[pair]:,} rows, "
             f"where {'about' if uniform else 'at most'} {expected} would be expected",
             uniform,
         )
-    for most in range(1, arms):
-        above = inverse < most + 1
-        found, limit = float(inverse[above].sum()), most * len(inverse)
+    for m in range(1, arms):
+        above = inverse < m + 1
+        summed, limit = float(inverse[above].sum()), m * len(inverse)
         spread = float(np.sqrt((inverse[above] ** 2 - inverse[above]).sum()))
-        if not uniform and _clearly(found - limit, spread, limit):
+        if not uniform and _clearly_off(summed - limit, spread, limit):
             raise _unbalanced(
                 f"{above.sum():,} of {len(above):,} rows have a propensity above "
-                f"{1 / (most + 1):.2g}, where at most {round(above.sum() * limit / found):,} would "
+                f"{1 / (m + 1):.2g}, where at most {round(above.sum() * limit / summed):,} would "
                 "be expected",
                 uniform,
             )
 
 
-def _clearly(more: Any, deviation: Any, expected: Any) -> Any:
+def _clearly_off(more: Any, deviation: Any, expected: Any) -> Any:
     """Tell where a sum is too far from what is expected, by chance and by its size."""
     return (more > _DEVIATIONS * deviation) & (more > _SHARE * expected)
 
 
 def _unbalanced(found: str, uniform: bool) -> InputError:
+    """Return an error that says what was found, and what to do about it."""
     if uniform:
         return InputError(
             f"arms were not chosen uniformly: {found}. Give the column that holds how likely the "

@@ -1,7 +1,7 @@
 """The columns of a log, read chunk by chunk: names as codes, numbers, times.
 
-A missing value is kept as such, code −1 or NaN, so that all of them can be counted. Anything else
-that is wrong is an error at its row.
+A missing value is kept as such, code −1 or NaN, so that all of them can be counted. A value that is
+wrong in another way is an error at its row.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from fpbandits.errors import InputError, quote, unknown
 from fpbandits.families.estimator import Codes
 
 _NO_NUMBER = {"", "na", "n/a", "nan", "null", "none"}
-"""How tables write that a number is missing."""
+"""How tables write that a number is missing, in lower case."""
+
 _TRUTHS = {"true": 1.0, "false": 0.0}
+"""The numbers that true and false stand for, in lower case."""
 
 
 class Column:
@@ -39,7 +41,7 @@ class Column:
         self._parts.append(values)
         self._rows += len(values)
 
-    def _wrong(self, words: str, row: int) -> InputError:
+    def _error(self, words: str, row: int) -> InputError:
         """Return an error about a row of the present chunk."""
         return InputError(f"the {self.role} {words}", place=(("index", self._rows + row),))
 
@@ -86,8 +88,8 @@ class Labels(Column):
         """Return the distinct texts in these rows, None if there is none, and the code of each."""
         present, codes = np.unique(self.all()[rows], return_inverse=True)
         names = list(self._codes)[2:]
-        found = [None if code < 0 else names[code] for code in present.tolist()]
-        return found, codes.astype(np.int32)
+        texts = [None if code < 0 else names[code] for code in present.tolist()]
+        return texts, codes.astype(np.int32)
 
     def sorted(self, known: Sequence[str] | None, rows: Bools) -> tuple[tuple[str, ...], Codes]:
         """Return names in order, and the code of each of these rows in that order.
@@ -115,12 +117,12 @@ def _name(value: Any) -> str | None:
 
 
 def _absent(value: Any) -> bool:
-    """Tell whether a value of a data frame stands for none."""
+    """Tell whether a value of a data frame means that there is none."""
     return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
 
 
 _MOST_DIGITS = 1_000
-"""Digits of a number that is sorted by its size: Python reads 4,300 at the most."""
+"""Longer numbers are sorted as texts: Python reads 4,300 digits at the most."""
 
 
 def _by_number(name: str) -> list[Any]:
@@ -153,24 +155,25 @@ class Reals(Column):
         if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
             reals = values.astype(np.float64)
         else:
-            reals = self._converted(values)
-        endless = np.isinf(reals)
-        if endless.any():
-            row = int(endless.argmax())
-            raise self._wrong(f"is {quote(values[row])}: expected a finite number", row)
+            reals = self._convert(values)
+        infinite = np.isinf(reals)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise self._error(f"is {quote(values[row])}: expected a finite number", row)
         self._append(reals)
 
-    def _converted(self, values: Any) -> Floats:
-        """Return texts or objects as numbers, or say which is none."""
+    def _convert(self, values: Any) -> Floats:
+        """Return texts or objects as numbers; refuse what is no number."""
         values = values.tolist() if isinstance(values, np.ndarray) else values
         with suppress(TypeError, ValueError):
             reals = np.fromiter(map(float, values), np.float64, len(values))
-            # 1_000 is a number to Python alone.
+            # 1_000 is a number in Python, but nowhere else.
             if not any(isinstance(value, str) and "_" in value for value in values):
                 return reals
         return np.array([self._number(value, row) for row, value in enumerate(values)])
 
     def _number(self, value: Any, row: int) -> float:
+        """Return a text or an object as a number, NaN if it is missing."""
         text = value.strip().lower() if isinstance(value, str) else ""
         if _absent(value) or (isinstance(value, str) and text in _NO_NUMBER):
             return math.nan
@@ -178,7 +181,7 @@ class Reals(Column):
             return _TRUTHS[text]
         with suppress(TypeError, ValueError):
             return float("" if "_" in text else value)
-        raise self._wrong(f"is {quote(value)}: expected {self.wanted}", row)
+        raise self._error(f"is {quote(value)}: expected {self.wanted}", row)
 
 
 class Flags(Column):
@@ -200,7 +203,7 @@ class Times(Reals):
 
     def __init__(self, role: str) -> None:
         super().__init__(role)
-        self._dates: bool | None = None
+        self._has_dates: bool | None = None  # not known before the first value
 
     def add(self, values: Any) -> None:
         """Take in the next rows."""
@@ -209,22 +212,23 @@ class Times(Reals):
         super().add(values)
 
     def _number(self, value: Any, row: int) -> float:
-        found = math.nan
+        """Return a number or a date as a number, NaN if it is missing: for a date, seconds."""
+        time = math.nan
         is_date = isinstance(value, date)
         try:
-            found = super()._number(value, row)
+            time = super()._number(value, row)
         except InputError:
             is_date = True
             with suppress(TypeError, ValueError):
                 value = value if isinstance(value, date) else datetime.fromisoformat(value.strip())
                 at = value if isinstance(value, datetime) else datetime(*value.timetuple()[:3])
-                found = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-            if math.isnan(found):
+                time = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            if math.isnan(time):
                 raise
-        if math.isnan(found):
-            return found
-        if self._dates is None:
-            self._dates = is_date
-        if self._dates is not is_date:
-            raise self._wrong(f"is {quote(value)}: expected {self.wanted}", row)
-        return found
+        if math.isnan(time):
+            return time
+        if self._has_dates is None:
+            self._has_dates = is_date
+        if self._has_dates is not is_date:
+            raise self._error(f"is {quote(value)}: expected {self.wanted}", row)
+        return time

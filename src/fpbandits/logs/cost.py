@@ -1,7 +1,7 @@
-"""What sales cost: a log of revenue as one of profit.
+"""What sales cost: turns a log of revenue into one of profit.
 
-Where something was sold, that is where the reward is not 0, the profit is the reward less the cost
-of the arm; elsewhere it is 0.
+If something was sold, that is if the reward is not 0, the profit is the reward minus the cost of
+the arm; otherwise it is 0.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def less_cost(log: Log, cost: float | Sequence[float] | Floats | None) -> Log:
     given = list(plain_list(cost)) if is_list(cost) else [cost]
     given *= len(log.arms) if len(given) == 1 else 1
     if len(given) != len(log.arms):
-        found = f"cost has {len(given)} numbers for {counted(len(log.arms), 'arm')}"
+        counts = f"cost has {len(given)} numbers for {counted(len(log.arms), 'arm')}"
         names = ", ".join(log.arms[:8]) + (", …" if len(log.arms) > 8 else "")
-        raise InputError(f"{found}, which are, in order, {names}", about=("cost",))
-    costs = np.array([number(each, "cost") for each in given])[log.pair % len(log.arms)]
+        raise InputError(f"{counts}, which are, in order, {names}", about=("cost",))
+    costs = np.array([number(value, "cost") for value in given])[log.pair % len(log.arms)]
     sold = log.reward != 0
-    nothing = sold & (log.reward == costs)
-    if nothing.any():
-        row = int(nothing.argmax())
+    at_cost = sold & (log.reward == costs)
+    if at_cost.any():
+        row = int(at_cost.argmax())
         price = number_text(float(log.reward[row]))
         raise InputError(
             f"it was sold for {price}, which is its cost: a profit of 0 cannot be told from no "

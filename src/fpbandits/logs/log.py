@@ -1,14 +1,14 @@
-"""Logs: rows of who, which arm, what came of it, from CSV, Parquet or a data frame.
+"""Logs: a unit, an arm and a reward per row, from CSV, Parquet or a data frame.
 
-A row has a unit, an arm, a reward and, if there are contexts, what was seen before. It is read a
-few thousand rows at a time, so that memory holds three numbers per row and nothing else. Names
+If there are contexts, a row also has the context that was seen before the decision. A log is read
+some ten thousand rows at a time, so that memory holds a few numbers per row and nothing else. Names
 become numbers: units in order of appearance, arms and contexts sorted, 9 before 12.
 
-An error names the row: of a file as a spreadsheet counts them, the header being row 1; of a data
-frame from 0, as data frames do.
+An error names the row: in a file as spreadsheets count, the header being row 1; in a data frame
+from 0, as data frames count.
 
-A log with every row twice makes types look clearer than they are, so it is refused. Equal rows (one
-unit, arm and reward) are common; that each of them comes an even number of times is not.
+A log with every row twice makes types look clearer than they are, so it is refused. Equal rows (the
+same unit, arm and reward) are common; it is not that each of them occurs an even number of times.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ from fpbandits.logs.sources import Progress, file_chunks, frame_chunks, line_of
 
 MISSING = ("refuse", "drop")
 """What to do with rows in which something is missing."""
+
 _LABELS = ("unit", "arm", "context", "key", "among")
+"""Roles of columns of names."""
+
 _MAY_BE_EMPTY = ("among", "control")
+"""Roles of columns in which a value may be missing."""
+
 _FEWEST_REPEATED = 50
-"""Of fewer distinct rows each may come twice by chance."""
-_LOOKED_AT = 1000
-"""Units that are looked at first for repeated rows."""
+"""If there are fewer distinct rows, each may occur twice by chance."""
+
+_UNITS_CHECKED_FIRST = 1000
+"""Rows of these units are checked for repetition first: as a rule that is enough to see none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,10 @@ class Log:
     units
         Names of the units.
     arms, contexts
-        Names; a pair is context · number of arms + arm, as in a `Problem`.
+        Names of the arms and contexts.
+    unit, pair, reward
+        Of each row: an index into ``units``; context · number of arms + arm, as in a `Problem`; and
+        the reward, in the user's units.
     extra
         Further columns of numbers, by name.
     time
@@ -58,8 +67,8 @@ class Log:
         How many rows were left out because something was missing in them, and how many others
         because a column says that they are a control unit's.
     among, sets
-        If a column says which arms were eligible: sets[set, arm], whether it was, and the set of
-        each row.
+        If a column says which arms were eligible: the set of each row, and whether an arm is in a
+        set, sets[set, arm].
     """
 
     units: Sequence[str]
@@ -90,7 +99,7 @@ class Log:
         return [f"{context}: {arm}" for context in self.contexts for arm in self.arms]
 
     def by_unit(self) -> Ints:
-        """Return the rows unit by unit, those of a unit by time, or else in the log's order."""
+        """Return rows sorted by unit, those of a unit by time, or without times in log order."""
         if self.time is None:
             return np.argsort(self.unit, kind="stable")
         return np.lexsort((self.time, self.unit))
@@ -101,7 +110,7 @@ class Log:
         try:
             yield
         except InputError as error:
-            raise _placed(error, self.place) or error from None
+            raise _at_row(error, self.place) or error from None
 
 
 def log_name(source: Any, otherwise: str) -> str:
@@ -111,8 +120,8 @@ def log_name(source: Any, otherwise: str) -> str:
     return Path(source).name.removesuffix(".gz").rsplit(".", 1)[0]
 
 
-def _placed(error: Error, place: Callable[[int], Place]) -> Error | None:
-    """Return an error that concerns a row with the row's own place, if it does."""
+def _at_row(error: Error, place: Callable[[int], Place]) -> Error | None:
+    """Return an error about a row with the place of that row; None if it is about no row."""
     match error.place:
         case (("index", int(row)), *_):
             return error.at(*place(row), dropping=1)
@@ -141,8 +150,8 @@ def read_log(
     ``key`` names a column whose values must differ, ``among`` one of the arms that were eligible,
     as "9 EUR|12 EUR", empty if all were; ``numbers`` further columns to keep. If the column
     ``control`` holds nothing but true and false, rows in which it is true are left out. ``arms``
-    and ``contexts`` are those that there may be: by default all that appear. A data frame is
-    anything whose columns are had by name: pandas, Polars, Arrow, a dict.
+    and ``contexts`` are the names that may occur: by default any. A data frame is anything that
+    gives its columns by name: pandas, Polars, Arrow, a dict.
     """
     roles = {"unit": unit, "arm": arm, "reward": reward}
     optional = {"context": context, "time": time, "key": key, "among": among, "control": control}
@@ -154,8 +163,8 @@ def read_log(
             raise wrong_type(role, name, "a column's name")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        roles_of = f"the column {quote(twice)} is given two roles: each needs one of its own"
-        raise InputError(roles_of, about=(("column", twice),))
+        words = f"the column {quote(twice)} is given two roles: each needs one of its own"
+        raise InputError(words, about=(("column", twice),))
     known = {"arm": arms, "context": contexts}
     where, path, by_lines = "the log", Path(), False
 
@@ -170,12 +179,12 @@ def read_log(
         else:
             chunks = frame_chunks(source, names)
         drop = missing == "drop"
-        return _collected(chunks, roles, tuple(numbers), known, drop, place)
+        return _collect(chunks, roles, tuple(numbers), known, drop, place)
     except Error as error:
-        raise _placed(error, place) or error.at(where) from None
+        raise _at_row(error, place) or error.at(where) from None
 
 
-def _collected(
+def _collect(
     chunks: Iterable[Sequence[Any]],
     roles: Mapping[str, str],
     numbers: tuple[str, ...],
@@ -183,7 +192,23 @@ def _collected(
     drop: bool,
     place: Callable[[int], Place],
 ) -> Log:
-    """Turn chunks of columns into numbers."""
+    """Turn chunks of columns into a log, and check it.
+
+    Parameters
+    ----------
+    chunks
+        Columns, in the order of roles and numbers, some rows at a time.
+    roles
+        The name of each role's column.
+    numbers
+        Names of further columns of numbers.
+    known
+        The names that may occur in a role's column; None for any.
+    drop
+        Whether to leave out rows in which something is missing, or to refuse the log.
+    place
+        Returns where a row is, by its number from 0.
+    """
     labels = {role: Labels(role) for role in _LABELS if role in roles}
     reward, time, flags = Reals("reward"), Times("time"), Flags("control")
     columns: dict[str, Labels | Reals | Flags]
@@ -220,7 +245,7 @@ def _collected(
     rows = np.flatnonzero(kept)
     sets, among = None, None
     if "among" in labels:
-        sets, among = _sets(*labels["among"].texts(kept), arms, arm, rows)
+        sets, among = _read_sets(*labels["among"].texts(kept), arms, arm, rows)
     return Log(
         units,
         arms,
@@ -238,7 +263,7 @@ def _collected(
     )
 
 
-def _sets(
+def _read_sets(
     texts: list[str | None], codes: Codes, arms: Sequence[str], arm: Codes, rows: Ints
 ) -> tuple[Bools, Codes]:
     """Return sets[set, arm] of the arms that were eligible, and the set of each row."""
@@ -250,12 +275,12 @@ def _sets(
                 if name not in arms:
                     row = int(rows[(codes == number).argmax()])
                     raise unknown("arm", name, arms).at(("index", row), "among")
-            sets[number] = [each in names for each in arms]
+            sets[number] = [eligible in names for eligible in arms]
     outside = ~sets[codes, arm]
     if outside.any():
         row = int(outside.argmax())
-        some = quote(texts[codes[row]])
-        words = f"{quote(arms[arm[row]])} was played, and eligible were {some}"
+        eligible_arms = quote(texts[codes[row]])
+        words = f"{quote(arms[arm[row]])} was played, and eligible were {eligible_arms}"
         raise InputError(words, place=(("index", int(rows[row])),))
     return sets, codes
 
@@ -275,6 +300,7 @@ def _present(readers: Sequence[Column], drop: bool) -> Bools:
 
 
 def _refuse_repeated_keys(names: list[str], keys: Codes, rows: Ints) -> None:
+    """Refuse keys that occur twice."""
     if len(names) < len(keys):
         _, first = np.unique(keys, return_index=True)
         again = np.delete(np.arange(len(keys)), first)
@@ -284,10 +310,11 @@ def _refuse_repeated_keys(names: list[str], keys: Codes, rows: Ints) -> None:
 
 
 def _refuse_repeated_rows(unit: Codes, pair: Codes, reward: Floats) -> None:
+    """Refuse a log in which every row occurs the same number of times, more than once."""
     if np.ptp(reward) == 0:
         return  # then equal rows say nothing
-    for some in (unit < _LOOKED_AT, np.ones(len(unit), bool)):
-        kinds = np.stack([unit[some], pair[some], reward[some]], axis=1)
+    for checked in (unit < _UNITS_CHECKED_FIRST, np.ones(len(unit), bool)):
+        kinds = np.stack([unit[checked], pair[checked], reward[checked]], axis=1)
         _, counts = np.unique(kinds, axis=0, return_counts=True)
         times = int(np.gcd.reduce(counts))
         if times == 1 or len(counts) < _FEWEST_REPEATED:

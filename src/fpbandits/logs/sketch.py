@@ -1,8 +1,8 @@
-"""Sketches of sets of units: enough to tell whether two logs share units, of constant size.
+"""Sketches of sets of units, of constant size: they tell whether two logs share units.
 
 The sketch of a set of names is its `MOST` smallest hashes (a bottom-k sketch). Names of another set
-with hashes up to the largest of these are a random sample of that set, and of each of them it is
-known whether it is in the first set. Sets of fewer names are compared exactly.
+whose hashes are at most the largest of these are a random sample of that set, and the sketch tells
+of each of them whether it is in the first set. Sets of fewer names are compared exactly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 MOST = 256
+"""Hashes in a sketch."""
+
 DIGITS = 12
-"""Hexadecimal digits of a hash: of 10⁶ names hardly two have the same."""
+"""Hexadecimal digits of a hash: among 10⁶ names hardly two have the same."""
 
 
 def _hash(name: str) -> str:
@@ -20,14 +22,14 @@ def _hash(name: str) -> str:
 
 
 def sketch(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the smallest hashes of different names, sorted."""
+    """Return the `MOST` smallest hashes of distinct names, sorted."""
     return tuple(sorted(map(_hash, names))[:MOST])
 
 
 def share_within(names: Sequence[str], other: Sequence[str]) -> float:
-    """Return about which share of the names is in the set that ``other`` is the sketch of."""
+    """Estimate the share of the names that are in the set of which ``other`` is the sketch."""
     known = set(other)
     hashes = list(map(_hash, names))
     if len(other) >= MOST:
-        hashes = [each for each in hashes if each <= other[-1]]
-    return sum(each in known for each in hashes) / max(1, len(hashes))
+        hashes = [value for value in hashes if value <= other[-1]]
+    return sum(value in known for value in hashes) / max(1, len(hashes))

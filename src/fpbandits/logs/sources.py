@@ -1,7 +1,7 @@
 """Where the rows of a log come from: a CSV or Parquet file, or a data frame.
 
 Each yields *chunks*: the columns asked for, in the order asked for, some rows at a time. They are
-lists of texts from CSV, arrays from elsewhere. Nothing is converted here, and nothing is kept.
+lists of texts from CSV, arrays from elsewhere. Nothing is converted here, and nothing is stored.
 """
 
 from __future__ import annotations
@@ -24,9 +24,13 @@ from fpbandits.core.storage import cell_to_text
 from fpbandits.errors import Error, InputError, StorageError, listed, quote, said, unknown
 
 Progress = Callable[[str, float, float], None]
+"""Called with what is under way, the share of it that is done, and the share of all."""
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+"""How the names of log files end."""
+
 _AT_ONCE = 2**16
+"""Rows of a chunk, at the most."""
 
 
 def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
@@ -42,7 +46,7 @@ def frame_chunks(frame: Any, names: Sequence[str]) -> Iterator[Sequence[Any]]:
     parts = [np.asarray(frame[name]) for name in names]
     for name, part in zip(names, parts, strict=True):
         if part.ndim != 1 or len(part) != len(parts[0]):
-            uneven = f"the column {quote(name)} has not one value per row"
+            uneven = f"the column {quote(name)} does not have one value per row"
             raise InputError(uneven, about=(("column", name),))
     yield parts
 
@@ -54,16 +58,17 @@ def has_column(source: Any, name: str) -> bool:
             next(iter(file_chunks(Path(source), [name], None)), None)
         else:
             next(frame_chunks(source, [name]), None)
-    except Error:  # what else is wrong with it, whoever reads it will say
+    except Error:  # reading the log will say what else is wrong with it
         return False
     return True
 
 
-def _check_columns(there: Sequence[Any], names: Sequence[str]) -> None:
+def _check_columns(header: Sequence[Any], names: Sequence[str]) -> None:
+    """Refuse columns that a log does not have, or has twice."""
     for name in names:
-        if name not in there:
-            raise unknown("column", name, list(map(str, there)))
-        if list(there).count(name) > 1:
+        if name not in header:
+            raise unknown("column", name, list(map(str, header)))
+        if list(header).count(name) > 1:
             raise InputError(f"there are two columns {quote(name)}", about=(("column", name),))
 
 
@@ -88,6 +93,7 @@ def file_chunks(
 def _parquet_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
+    """Yield the columns of a Parquet file, some rows at a time."""
     with needed_for("a Parquet file", "parquet", ", or save the log as CSV"):
         import pyarrow
         import pyarrow.parquet
@@ -106,7 +112,7 @@ def _parquet_chunks(
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[tuple[Any, Any]]:
-    """Open a file that may be gzipped; yield it as it is, and as it was before."""
+    """Open a file that may be gzipped; yield the file itself, and its unpacked content."""
     try:
         with path.open("rb") as raw:
             yield raw, gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
@@ -120,15 +126,16 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """Open a CSV file; yield it, and a reader of its rows."""
     with _unpacked(path) as (raw, content):
         first = content.readline()
-        comma = max(",;\t", key=lambda each: first.count(each.encode()))
+        delimiter = max(",;\t", key=lambda character: first.count(character.encode()))
         content.seek(0)
         text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
-        yield raw, csv.reader(text, delimiter=comma, skipinitialspace=True, strict=True)
+        yield raw, csv.reader(text, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
 def _csv_chunks(
     path: Path, names: Sequence[str], progress: Progress | None
 ) -> Iterator[Sequence[Any]]:
+    """Yield the columns of a CSV file, some rows at a time."""
     size = max(1, path.stat().st_size)
     with _opened(path) as (raw, reader):
         try:
@@ -136,7 +143,7 @@ def _csv_chunks(
             if not header:
                 raise InputError(f"it is empty: expected a header with {listed(names)}")
             _check_columns(header, names)
-            places = [header.index(name) for name in names]
+            indices = [header.index(name) for name in names]
             done = 0
             while rows := list(islice(reader, _AT_ONCE)):
                 if not all(rows):
@@ -148,7 +155,7 @@ def _csv_chunks(
                 done += len(rows)
                 if progress is not None:
                     progress("reading the log", min(1.0, raw.tell() / size), 0.0)
-                yield [_texts([row[place] for row in rows]) for place in places]
+                yield [_unescape([row[index] for row in rows]) for index in indices]
         except UnicodeDecodeError:
             raise _undecodable(path) from None
         except csv.Error as error:
@@ -156,14 +163,14 @@ def _csv_chunks(
             raise InputError(f"not valid CSV: {error}", place=place) from None
 
 
-def _texts(cells: list[str]) -> list[str]:
-    """Return cells as they were before `text_to_cell`, as in an exported log."""
+def _unescape(cells: list[str]) -> list[str]:
+    """Undo `text_to_cell`, by which an exported log escapes texts."""
     escaped = any(cell[:1] == "'" for cell in cells)
     return list(map(cell_to_text, cells)) if escaped else cells
 
 
 def line_of(path: Path, row: int) -> int:
-    """Return the line of the file where a row stands: blank lines and long fields are counted."""
+    """Return the line of the file on which a row ends: blank lines and long fields are counted."""
     with _opened(path) as (_, reader):
         next(reader)
         rows = filter(None, reader)
@@ -172,12 +179,12 @@ def line_of(path: Path, row: int) -> int:
 
 
 def _undecodable(path: Path) -> InputError:
-    """Say where the first byte is that is not UTF-8."""
+    """Return an error that says where the first byte is that is not UTF-8."""
     with _unpacked(path) as (_, content):
         for number, line in enumerate(content, 1):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
-                found = f"byte 0x{line[error.start]:02x} is not UTF-8 text"
-                return InputError(found, place=(("row", number),))
+                words = f"byte 0x{line[error.start]:02x} is not UTF-8 text"
+                return InputError(words, place=(("row", number),))
     return InputError("it is not UTF-8 text")

@@ -1,4 +1,4 @@
-"""Arrays in one .npz file, with a header in JSON that says what they are: `to_npz` and `from_npz`.
+"""Arrays in one .npz file, with a header in JSON that describes them: `to_npz` and `from_npz`.
 
 A result is one such file, with pulls and plans of each policy; so is each file of the store.
 """
@@ -20,13 +20,17 @@ from fpbandits.problem.files import problem_from_toml, problem_to_toml
 from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.spec import RunSpec
 
-SCHEMA, _READ, _KIND = 2, (1, 2), "result"
+SCHEMA = 2
+"""The schema of result files that are written."""
+_READ = (1, 2)
+"""The schemas that are read."""
+_KIND = "result"
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
 def to_npz(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """Return the content of a file; the header tells its kind and schema."""
+    """Return the content of a file; the header names its kind and schema."""
     stream = io.BytesIO()
     everything: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays}
     np.savez_compressed(stream, **everything)
@@ -34,7 +38,7 @@ def to_npz(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 
 def from_npz(content: bytes, kind: str, schemas: Collection[int]) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays; what is damaged raises whatever its decoders do."""
+    """Return the header and the arrays; a damaged file raises whatever NumPy and JSON raise."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         header = check_kind(json.loads(str(arrays["header"])), kind, schemas)
         return header, {name: arrays[name] for name in arrays.files}
@@ -63,7 +67,7 @@ def save_result(result: Result, path: Path) -> None:
 
 
 def check_fit(result: Result) -> Result:
-    """Return what was read from a file, if its parts are of their kinds and fit together."""
+    """Return a result read from a file, if its parts have the right types and fit together."""
     names, times, arms = result.policies, result.times, count_columns(result.problem)
     _check("policies", bool(names) and all(isinstance(name, str) for name in names))
     _check("truth", isinstance(result.truth, str))

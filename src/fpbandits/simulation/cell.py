@@ -1,8 +1,8 @@
 """`Cell`: one policy on one problem under one truth, and the runs that are asked for.
 
-A cell holds all that decides what a run will be, but for its number. Whatever is simulated is a
-list of cells, and a run of one can be played anywhere, at any time, in any company: by the compiled
-loop of `kernel`, with a random stream of its own (`streams`).
+A cell holds all that decides what a run will be, except the run's number. Every simulation is a
+list of cells. The compiled loop of `kernel` plays a run with a random stream of its own
+(`streams`), so it does not matter where, when and beside which others it is played.
 
 Leaping runs have the law of stepwise ones up to a total variation of ``plans × arms × LEAP_ERROR``,
 some 1e-15 per run: the chance that the rewards of a leap leave the envelope that certified it. With
@@ -32,38 +32,39 @@ from fpbandits.engine.ready import Ready, ready
 from fpbandits.errors import InputError
 from fpbandits.families import RewardFamily
 from fpbandits.problem.problem import Problem
-from fpbandits.simulation.delays import schedule
+from fpbandits.simulation.delays import make_schedule
 from fpbandits.simulation.kernel import (
     END,
     RUNS,
     STOP,
     TIME,
     law_of,
-    nothing_late,
+    new_late,
     play,
     play_late,
 )
-from fpbandits.simulation.paths import path
+from fpbandits.simulation.paths import draw_path
 from fpbandits.simulation.plain import play_plainly
 from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.spec import LEAP_ERROR, LONGEST_HORIZON, RunSpec
 from fpbandits.simulation.truths import checked_truth, truths
 
 MANY = 100
-"""So many runs at a time are worth finding the machine code for their types once: that takes as
-long as to look at the types of all arguments in some twenty calls."""
+"""From this many runs at a time it pays to look up the machine code for their types once: that
+takes as long as looking at the types of all arguments in some twenty calls."""
 
 
 class _Loop:
-    """A compiled loop, to call run by run; ``alike`` if all of its arguments keep their types."""
+    """A compiled loop, to call run by run; ``same_types`` if its arguments keep their types."""
 
-    def __init__(self, policy: Policy, loop: Callable[..., int], alike: bool) -> None:
-        self.policy, self.loop, self.alike = policy, loop, alike
+    def __init__(self, policy: Policy, loop: Callable[..., int], same_types: bool) -> None:
+        self.policy, self.loop, self.same_types = policy, loop, same_types
         self._machine_code: Any = None
 
     def __call__(self, *arguments: Any) -> int:
+        """Play a run; return how many plans it took."""
         try:
-            if self.alike and self._machine_code is None:
+            if self.same_types and self._machine_code is None:
                 self._machine_code = compile_for(self.policy, self.loop, arguments)
             plans: int = (self._machine_code or self.loop)(*arguments)
         except NumbaError as error:
@@ -73,12 +74,12 @@ class _Loop:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """All that decides what a run will be, but for its number; see `make_cell`.
+    """All that decides what a run will be, except its number; see `make_cell`.
 
     Attributes
     ----------
     problem, policy
-        Who plays what.
+        What is played, and which policy plays it.
     spec
         How it is played. ``spec.truth`` is the name of the truth, and ``spec.times`` include those
         at which the truth changes.
@@ -115,8 +116,9 @@ class Cell:
     ) -> tuple[Counts, Counts]:
         """Play these runs; return pulls[run, time, arm] and the number of plans of each run.
 
-        Once the deadline has passed no other run is begun, and those played are returned; whoever
-        sets ``progress[STOP]`` also ends the run under way, which then does not count.
+        Once the deadline (of `time.perf_counter`) has passed no other run is begun, and those
+        played are returned. Setting ``progress[STOP]`` also ends the run under way, which then does
+        not count.
         """
         arms, pairs = len(self.problem.arms), self.problem.pairs
         spec, moving = self.spec, self.problem.transitions is not None
@@ -124,10 +126,10 @@ class Cell:
         pulls = np.zeros((len(runs), len(self.times), self.columns), np.int64)
         plans = np.zeros(len(runs), np.int64)
         progress[END] = spec.horizon
-        # Other orders and truths are other arrays, made in other ways: their types are looked at.
-        alike = rows is None and not spec.shuffle and not moving
+        # Arrays of other orders and truths are made in other ways: their types may differ.
+        same_types = rows is None and not spec.shuffle and not moving
         late = spec.delay != 0
-        loop = _Loop(self.policy, play_late if late else play, alike and len(runs) >= MANY)
+        loop = _Loop(self.policy, play_late if late else play, same_types and len(runs) >= MANY)
         played = 0
         for run in runs:
             counts = np.zeros((len(self.times), self.columns), np.int64)
@@ -136,7 +138,7 @@ class Cell:
             stages = np.array(self.starts), np.arange(len(self.starts))
             if moving:
                 begins = self.problem.index(self.truth) if rows is None else rows[run - runs.start]
-                stages = path(self.problem, int(begins), spec.horizon, spec.seed, run)
+                stages = draw_path(self.problem, int(begins), spec.horizon, spec.seed, run)
             elif rows is not None:
                 laws = laws.reordered(rows[run - runs.start : run - runs.start + 1], columns)
             if spec.shuffle:
@@ -178,14 +180,13 @@ class Cell:
             laws = laws.side_by_side()
         delayed = None
         if self.spec.delay != 0:
-            delayed = schedule(self.spec.delay, self.spec.horizon, self.spec.seed, run)
+            delayed = make_schedule(self.spec.delay, self.spec.horizon, self.spec.seed, run)
         if isinstance(self.policy, PlainPolicy):
             return play_plainly(
                 self.policy, problem, laws, random, self.times, stages, delayed, progress, pulls
             )
         if problem is self.problem:
-            own = self.ready
-            prepared, workspace = own.prepared, own.workspace
+            prepared, workspace = self.ready.prepared, self.ready.workspace
             self.policy.renew(workspace)
         else:
             prepared = prepare(self.policy, problem)
@@ -194,7 +195,7 @@ class Cell:
         upto = np.cumsum(problem.shares or (1.0,))
         apart = contexts > 1 and self.policy.contexts is Contexts.APART
         if delayed is not None:
-            late = nothing_late(self.spec.horizon, laws.statistics, problem.pairs)
+            late = new_late(self.spec.horizon, laws.statistics, problem.pairs)
             fixed = prepared, state, law_of(laws), workspace, random, self.times, starts
             return loop(*fixed, upto, apart, delayed, late, progress, pulls)
         spread = math.inf if self.spec.worst_case else math.log(2 / LEAP_ERROR) / 2
@@ -230,7 +231,7 @@ class Cell:
         )
 
     def _can_leap(self, laws: RewardFamily) -> bool:
-        """Tell whether something is sure of what this policy will look at."""
+        """Tell whether an envelope holds what this policy will look at."""
         near = laws.statistics_stay_near or not self.policy.looks_at_laws
         return laws.leaps and (laws.bounded or not self.spec.worst_case) and near
 
@@ -250,7 +251,7 @@ class Cell:
         return ready(self.policy, self.problem)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what others can make for themselves."""
+        """Leave out what is cached: other processes make it for themselves."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def result(self, pulls: Counts, plans: Counts) -> Result:
@@ -267,7 +268,7 @@ class Cell:
 
 
 def make_cell(problem: Problem, policy: Policy, spec: RunSpec) -> Cell:
-    """Return the runs that a spec asks for, once it is known what its truth means here."""
+    """Return the runs that a spec asks for, with the truth's meaning in this problem."""
     if problem.transitions is not None and spec.delay != 0:
         raise InputError(
             f"the truth of {problem.name} moves by its transitions, and then simulated rewards are "
@@ -277,6 +278,6 @@ def make_cell(problem: Problem, policy: Policy, spec: RunSpec) -> Cell:
     starts, laws, truth = checked_truth(problem, spec.truth, spec.horizon)
     if spec.stop is not None and len(starts) > 1:
         raise InputError("a verdict is for a truth that does not change: leave out stop")
-    # Where the truth changes is recorded, so that regret can be told from pulls.
+    # Times at which the truth changes are recorded, so that regret follows from pulls.
     spec = replace(spec, truth=truth, times=(*spec.times, *starts[1:]))
     return Cell(problem, policy, spec, laws, starts)

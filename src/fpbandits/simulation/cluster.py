@@ -20,6 +20,8 @@ PATIENCE = 10
 """How many seconds a scheduler has to answer."""
 
 _SHORT_PATIENCE = 2
+"""Seconds to wait where nothing depends on the answer."""
+
 _LIKE = "; expected one such as tcp://10.0.0.1:8786"
 
 
@@ -32,17 +34,17 @@ def dask_executor(address: str) -> Iterator[Executor]:
         from distributed import Client
         from distributed.core import rpc
 
-    async def knock() -> Any:
-        # The client itself would wait much longer for someone who listens and does not answer.
-        async with rpc(address, timeout=PATIENCE) as there:
-            return await asyncio.wait_for(there.identity(), PATIENCE)
+    async def identify() -> Any:
+        # The client itself would wait much longer for a server that does not answer.
+        async with rpc(address, timeout=PATIENCE) as server:
+            return await asyncio.wait_for(server.identity(), PATIENCE)
 
-    # What Dask logs while it connects or is interrupted, an error says in one line.
+    # Dask logs much while it connects or is interrupted; here an error says it in one line.
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        kind = asyncio.run(knock())["type"]
+        kind = asyncio.run(identify())["type"]
         if kind != "Scheduler":
             raise ValueError(f"a {kind.lower()} answers there")
         client = Client(address, timeout=PATIENCE, set_as_default=False)
@@ -63,10 +65,10 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def dask_workers(executor: Executor) -> int | None:
-    """Return how many workers a Dask client's executor has now; None if no one can tell."""
+    """Return how many workers a Dask client's executor has now; None if that is unknown."""
     client: Any = getattr(executor, "_client", None)
     try:
-        # A few milliseconds; where the scheduler is gone, whatever was sent there will say so.
+        # A few milliseconds. If the scheduler is gone, the batches that were sent fail and say so.
         return max(1, sum(map(int, client.nthreads(callback_timeout=_SHORT_PATIENCE).values())))
     except Exception:  # another kind of client, or one that has lost its scheduler
         return None

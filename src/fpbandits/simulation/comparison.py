@@ -1,4 +1,4 @@
-"""Two policies compared: both play run r on the same random stream, so differences are paired."""
+"""Two policies compared: both play run r with the same random stream, so differences are paired."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The difference in final regret of two policies, run by run: first less second."""
+    """The mean difference in final regret of two policies, first minus second, paired by run.
+
+    ``low`` and ``high`` are the ends of its interval at ``level``.
+    """
 
     first: str
     second: str

@@ -1,8 +1,8 @@
-"""Late rewards: when each becomes known, and the loops' share of it.
+"""Late rewards: when each becomes known.
 
 With a delay, a run is played step by step. The reward of a decision is drawn when it is made and
-becomes known later, as to an agent with ``late="any"``. When does not depend on rewards, so it is
-laid down before the run begins: a `Schedule`.
+becomes known later, as to an agent with ``late="any"``. When it does is independent of rewards, so
+it is fixed before the run begins: a `Schedule`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from fpbandits.core.streams import delay_stream
 from fpbandits.errors import InputError, quote
 
 Delay = int | str
-"""So many decisions; or "geometric:300", that many on average; or "batch:1000", when so many are
-made."""
+"""A number of decisions; or "geometric:300", 300 decisions on average; or "batch:1000", when 1,000
+decisions have been made."""
 
 _LONGEST = 10**12
-GEOMETRIC, BATCH = "geometric", "batch"
+"""Decisions of a delay, at the most."""
+
+GEOMETRIC = "geometric"
+BATCH = "batch"
 
 
 class Schedule(NamedTuple):
@@ -30,9 +33,9 @@ class Schedule(NamedTuple):
     Attributes
     ----------
     known
-        After t decisions, how many rewards are known, t = 0 … T.
+        How many rewards are known after t decisions, t = 0 … T.
     order
-        Which decision's reward becomes known first, second, and so on.
+        The decision, from 0, whose reward becomes known first, second, and so on.
     """
 
     known: Counts
@@ -40,7 +43,7 @@ class Schedule(NamedTuple):
 
 
 def checked_delay(delay: object) -> Delay:
-    """Return a delay in its shortest form, 0 for none; or say what is wrong with it.
+    """Return a delay in its shortest form, 0 for none; refuse what is no delay.
 
     >>> checked_delay("geometric:300"), checked_delay(30.0), checked_delay("batch:1")
     ('geometric:300', 30, 0)
@@ -60,7 +63,7 @@ def checked_delay(delay: object) -> Delay:
     )
 
 
-def schedule(delay: Delay, horizon: int, seed: int, run: int) -> Schedule:
+def make_schedule(delay: Delay, horizon: int, seed: int, run: int) -> Schedule:
     """Return when the rewards of a run become known; random delays have a stream of their own."""
     made = np.arange(horizon + 1)
     if not isinstance(delay, str):

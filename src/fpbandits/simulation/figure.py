@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 BANDS = {"std": "±1 standard deviation", "ci": "95 % interval of the mean", "quantile": "5 … 95 %"}
+"""What the band around a line shows, by the option's value."""
 
 _STYLES = ("-", "--", ":", "-.")
-"""When colours have all been used, lines go on in the next of these."""
+"""When all colours have been used, lines go on in the next of these."""
 
 _LONGEST_NAME = 64
+"""Characters of a name in a title or legend, at the most."""
+
 _FAR = 10
-"""On a linear scale, a regret of one part in so many looks like none."""
+"""On a linear scale, a regret that is this many times smaller than another looks like none."""
 
 
 @own_style()
@@ -64,7 +67,7 @@ def regret_figure(
         Where to write it, as .png or .svg, if anywhere.
     band
         "std" for ±1 standard deviation, "ci" for a confidence interval of the mean, "quantile" for
-        where nine runs in ten lie.
+        the range of the middle 90 % of the runs.
     log_time
         Whether time is drawn on a logarithmic scale.
     bounds
@@ -102,7 +105,7 @@ def regret_figure(
 
 
 def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int) -> None:
-    """Name the lines half an inch below the axes, where it hides nothing."""
+    """Name the lines half an inch below the axes, where the legend hides nothing."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ScaledTranslation(0, -0.5, figure.dpi_scale_trans)
@@ -112,29 +115,29 @@ def _draw_legend(figure: Figure, axes: Axes, names: Sequence[str], columns: int)
 
 
 def _title(result: Result) -> str:
-    """Name problem and truth, on two lines where one is too short."""
+    """Name problem and truth, on two lines if one is too short."""
     names = [short(printable(name), _LONGEST_NAME) for name in (result.problem.name, result.truth)]
     moves = "" if result.problem.transitions is None else " at first, then moving"
     return f"{names[0]},{' ' if sum(map(len, names)) < 66 else chr(10)}truth {names[1]}{moves}"
 
 
 def _scale(axes: Axes, result: Result, top: float, highest: float) -> None:
-    """Keep everything in view: on a logarithmic scale where bounds or policies are far apart."""
+    """Keep everything in view: on a logarithmic axis if bounds or policies are far apart."""
     curves = np.stack([result.mean_regret(policy) for policy in result.policies])
     ends = curves[:, -1][curves[:, -1] > 0]
     if highest <= 3 * top and (not len(ends) or ends.max() < _FAR * ends.min()):
         axes.set_ylim(0, max(top, 1.05 * highest))
         return
     highest = max(highest, top)
-    least = float(curves.min(initial=highest / 1e3, where=curves > 0))
+    lowest = float(curves.min(initial=highest / 1e3, where=curves > 0))
     axes.set_yscale("log", nonpositive="clip")
-    axes.set_ylim(max(least, highest / 1e9) / 1.5, 2 * highest)
+    axes.set_ylim(max(lowest, highest / 1e9) / 1.5, 2 * highest)
 
 
 def label_regret(axes: Axes, what: str, ranges: Collection[Range]) -> None:
     """Name the vertical axis: what it shows, in which units, and whether it is logarithmic.
 
-    Regret is in the units of rewards, so their ``ranges`` say what is much and what is little.
+    Regret is in the units of rewards, so the ``ranges`` of rewards show what is much or little.
     """
     units = "; ".join(f"rewards in {range_text(limits)}" for limits in sorted(ranges)[:2])
     scale = "" if axes.get_yscale() == "linear" else "; log scale"
@@ -166,6 +169,7 @@ def draw_policy(
 
 
 def _band(result: Result, policy: str, band: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the upper edge of a band, at each time."""
     if band == "ci":
         return result.confidence_interval(policy)
     if band == "quantile":
@@ -175,6 +179,7 @@ def _band(result: Result, policy: str, band: str) -> tuple[np.ndarray, np.ndarra
 
 
 def _highest(bounds: Sequence[_Bound]) -> float:
+    """Return the highest value at T of the bounds that are drawn."""
     return max((float(bound.values[-1]) for bound in bounds if bound.style != "none"), default=0.0)
 
 
@@ -187,18 +192,19 @@ class _Bound(NamedTuple):
 
 
 def _bounds(result: Result) -> list[_Bound]:
+    """Return the bounds on regret under the truth, which must be a model."""
     if result.truth not in result.problem.models:
         raise InputError(f"no bounds are known for a truth outside Θ ({result.truth})")
     case: Any = analyze(result.problem, result.truth).cases[0]
     logs, ucb1 = np.log(result.times), case.ucb1
     at_most = ucb1.constant + ucb1.log_coefficient * logs
     if result.problem.contexts:
-        least = case.theorem2.coefficient
-        found = [_Bound(f"UCB1 in each context ≤ {ucb1}", at_most, "-.")]
+        coefficient = case.theorem2.coefficient
+        uppers = [_Bound(f"UCB1 in each context ≤ {ucb1}", at_most, "-.")]
     else:
-        upper, least = case.theorem1.corrected, case.theorem2.all_arms.coefficient
+        upper, coefficient = case.theorem1.corrected, case.theorem2.all_arms.coefficient
         assert upper.constant is not None  # only the printed one may be undefined
-        found = [
+        uppers = [
             _Bound(
                 f"FP-UCB ≤ {upper} (Theorem 1, corrected)",
                 upper.constant + upper.log_coefficient * logs,
@@ -206,8 +212,8 @@ def _bounds(result: Result) -> list[_Bound]:
             ),
             _Bound(f"UCB1 ≤ {ucb1}", at_most, "-."),
         ]
-    if least:
-        name = f"any policy ≥ {least:.4g} · ln T in the long run (Theorem 2)"
-        return [*found, _Bound(name, least * logs, ":")]
+    if coefficient:
+        name = f"any policy ≥ {coefficient:.4g} · ln T in the long run (Theorem 2)"
+        return [*uppers, _Bound(name, coefficient * logs, ":")]
     name = "any policy: regret need not grow (Theorem 2)"
-    return [*found, _Bound(name, np.full(len(logs), np.nan), "none")]
+    return [*uppers, _Bound(name, np.full(len(logs), np.nan), "none")]

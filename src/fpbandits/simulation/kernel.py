@@ -1,8 +1,8 @@
 """The compiled loop: every compiled policy, every reward family, with contexts or without.
 
-A policy's rules are found by the type of ``prepared`` and compiled into the loop. What
-a reward is drawn from is of one type for all families, `Law`, and contexts are numbers: so a policy
-is compiled once, whatever it plays. Nothing is validated here.
+A policy's rules are found by the type of ``prepared`` and compiled into the loop. Rewards of all
+families are drawn from one type, `Law`, and contexts are numbers: so a policy is compiled once,
+whatever it plays. Nothing is validated here.
 """
 
 from __future__ import annotations
@@ -23,21 +23,28 @@ from fpbandits.families import FAMILIES, RewardFamily
 from fpbandits.families.two_point import TwoPoint
 
 _NEVER = 2**62
+"""A time that no run reaches."""
 
 _plan, _observe = Policy.plan, Policy.observe
 
-TIME, STOP, RUNS, END = range(4)
-"""Entries of the array that a loop shares with those who watch it: the time in the run under way,
-whether to stop, runs finished, and T."""
+# Indices of the progress array, which a loop shares with the thread that watches it.
+TIME = 0
+"""How many plays of the run under way have been made."""
+STOP = 1
+"""Not 0: end the run under way."""
+RUNS = 2
+"""How many runs are finished."""
+END = 3
+"""T, the plays of a run."""
 
 
 def new_progress() -> Counts:
-    """Return a progress array of which nothing is done."""
+    """Return a progress array of zeros."""
     return np.zeros(4, np.int64)
 
 
 class Law(NamedTuple):
-    """What rewards are drawn from: the number of a family, and what its `law` returns."""
+    """What rewards are drawn from: the index of a family, and what its `law` returns."""
 
     family: int
     numbers: Floats
@@ -52,6 +59,7 @@ def law_of(rewards: RewardFamily) -> Law:
 
 
 def _families() -> tuple[type[RewardFamily], ...]:
+    """Return all families that rewards may be drawn from, those that users added included."""
     return (*FAMILIES.values(), TwoPoint)
 
 
@@ -61,9 +69,9 @@ _FAMILIES = _families()
 @cache
 def _law_type(families: tuple[type[RewardFamily], ...]) -> type[NamedTuple]:
     """Return a type for laws where families were added: loops are compiled again for it."""
-    name = f"Law{len(_drawing_from)}"
+    name = f"Law{len(_draw_by_type)}"
     kind = type(name, (Law,), {"__module__": "added families"})
-    _drawing_from[kind] = _one_of(families)
+    _draw_by_type[kind] = _draw_from_any(families)
     return kind
 
 
@@ -74,35 +82,37 @@ def draw_sum(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> fl
 
 @overload(draw_sum, strict=False, jit_options=HELPER)
 def _choose_draw_sum(law: Any, *others: Any) -> Any:
-    return _drawing_from.get(getattr(law, "instance_class", type(None)))
+    return _draw_by_type.get(getattr(law, "instance_class", type(None)))
 
 
-def _one_of(families: tuple[type[RewardFamily], ...]) -> Callable[..., float]:
-    """Return a function that draws from whichever of the families a law names."""
+def _draw_from_any(families: tuple[type[RewardFamily], ...]) -> Callable[..., float]:
+    """Return a function that draws from the family that a law names, whichever of these it is."""
     draw: Callable[..., float] = jitted(_no_draw)
     for number, family in reversed([*enumerate(families)]):
-        draw = _this_or(number, jitted(family.draw_sum), draw)
+        draw = _draw_from_this_or(number, jitted(family.draw_sum), draw)
     return draw
 
 
-def _this_or(
+def _draw_from_this_or(
     number: int, draw: Callable[..., float], others: Callable[..., float]
 ) -> Callable[..., float]:
+    """Return a function that calls ``draw`` for the family of this number, else ``others``."""
+
     def choose(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
         if law.family == number:
             return draw(law.numbers, arm, plays, random, statistics)
         return others(law, arm, plays, random, statistics)
 
-    made: Callable[..., float] = jitted(choose)
-    return made
+    chosen: Callable[..., float] = jitted(choose)
+    return chosen
 
 
 def _no_draw(law: Any, arm: int, plays: int, random: Any, statistics: Any) -> float:
     return math.nan
 
 
-_drawing_from: dict[type, Callable[..., float]] = {Law: _one_of(_FAMILIES)}
-"""How a type of law is drawn from."""
+_draw_by_type: dict[type, Callable[..., float]] = {Law: _draw_from_any(_FAMILIES)}
+"""The compiled `draw_sum` of each type of law."""
 
 
 @compiled
@@ -128,12 +138,13 @@ def play(
     Parameters
     ----------
     starts, rows, stages
-        The truth may change: after ``starts[stage]`` plays its laws are those of ``rows[stage]``,
-        which stand behind those of the rows before. ``stages`` is the envelope of all, ``envelope``
-        that of now. If ``pulls`` has columns for all rows, plays are counted by row.
+        The truth may change: after ``starts[stage]`` plays, rewards are drawn from row
+        ``rows[stage]`` of ``law``, in which the pairs of all rows stand one after another.
+        ``stages`` is the envelope of all rows, ``envelope`` that of the present one. If ``pulls``
+        has columns for all rows, plays are counted by row.
     longest
-        A plan covers at most so many plays, or one round where its cycle is longer: 1 never leaps.
-        With several contexts it must be 1.
+        A plan covers at most this many plays, or one round where its cycle is longer: 1 never
+        leaps. With several contexts it must be 1.
     upto, apart
         Cumulative shares of the contexts, and whether each is a bandit of its own.
     progress
@@ -143,7 +154,7 @@ def play(
     t, recorded, plans = 0, 0, 0
     pairs, contexts, columns = state.plays.size, upto.size, pulls.shape[1]
     arms = pairs // contexts
-    stage, change, law_at = 0, _next(starts, 0), rows[0] * pairs
+    stage, change, law_at = 0, _next_start(starts, 0), rows[0] * pairs
     counted_at = law_at % columns
     while True:
         first, here = enter_context(state, upto, apart, arms, random)
@@ -162,13 +173,13 @@ def play(
             t += rounds
             if t == change:
                 stage += 1
-                change, law_at = _next(starts, stage), rows[stage] * pairs
+                change, law_at = _next_start(starts, stage), rows[stage] * pairs
                 counted_at = law_at % columns
                 for column in range(pairs):
                     envelope.means[column] = stages.means[law_at + column]
                     for k in range(envelope.expected.shape[1]):
                         envelope.expected[column, k] = stages.expected[law_at + column, k]
-            # It may fall inside the cycle, if that is played just once.
+            # A recorded time may fall inside a cycle that is played just once.
             if t == times[recorded]:
                 recorded += 1
                 if recorded == times.size:
@@ -202,7 +213,7 @@ def play_late(
     """
     t, recorded, plans, arrived = 0, 0, 0, 0
     pairs, contexts = pulls.shape[1], upto.size
-    arms, stage, change = pairs // contexts, 0, _next(starts, 0)
+    arms, stage, change = pairs // contexts, 0, _next_start(starts, 0)
     place, length, pending = 0, 0, late.pending
     while True:
         first, here = enter_context(state, upto, apart, arms, random)
@@ -235,7 +246,7 @@ def play_late(
                 _observe(prepared, state, pair, 1, late.rewards[number], random)
         if t == change:
             stage += 1
-            change = _next(starts, stage)
+            change = _next_start(starts, stage)
         if t == times[recorded]:
             for column in range(pairs):
                 pulls[recorded, column] = late.made[column]
@@ -248,7 +259,15 @@ def play_late(
 
 
 class Late(NamedTuple):
-    """By decision, its pair, reward and statistics; by pair, how many are pending and were made."""
+    """Decisions whose rewards may come late.
+
+    Attributes
+    ----------
+    pairs, rewards, statistics
+        The pair, the reward and the statistics of each decision.
+    pending, made
+        How many decisions of each pair are pending, and how many were made.
+    """
 
     pairs: Counts
     rewards: Floats
@@ -257,8 +276,8 @@ class Late(NamedTuple):
     made: Counts
 
 
-def nothing_late(horizon: int, statistics: int, pairs: int) -> Late:
-    """Return a `Late` of no decision."""
+def new_late(horizon: int, statistics: int, pairs: int) -> Late:
+    """Return a `Late` without decisions."""
     counts = np.zeros((2, pairs), np.int64)
     decisions = np.zeros(horizon, np.int64), np.zeros(horizon), np.zeros((horizon, statistics))
     return Late(*decisions, *counts)
@@ -282,6 +301,6 @@ def enter_context(state: Any, upto: Any, apart: bool, arms: int, random: Any) ->
 
 
 @jitted
-def _next(starts: Any, stage: int) -> int:
-    """Return when the stage after this one begins: never, after the last."""
+def _next_start(starts: Any, stage: int) -> int:
+    """Return when the stage after this one begins; `_NEVER` after the last."""
     return starts[stage + 1] if stage + 1 < starts.size else _NEVER

@@ -1,6 +1,6 @@
 """The manifest of a folder of runs: what was asked for, and the versions of what computes it.
 
-Two digests are in it. ``question`` is that of all cells without their numbers of runs, so that more
+It has two digests. ``question`` is that of all cells without their numbers of runs, so that more
 runs can be added to a folder; ``digest`` is that of the whole manifest, and reveals damage.
 """
 
@@ -21,7 +21,11 @@ from fpbandits.simulation.cell import Cell
 from fpbandits.simulation.spec import SETTINGS, RunSpec
 from fpbandits.simulation.versions import versions
 
-KIND, SCHEMA, READ = "runs", 2, (1, 2)
+KIND = "runs"
+SCHEMA = 2
+"""The schema of folders that are written."""
+READ = (1, 2)
+"""The schemas that are read."""
 
 _CELL: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -34,11 +38,11 @@ _CELL: dict[str, tuple[type, ...]] = {
     "times": (int,),
     "runs": (int,),
 }
-"""What a cell is described by beside its settings, and the types of it."""
+"""The fields of a cell's description besides its settings, and their types."""
 
 
 def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
-    """Describe cells: each problem and each list of times once, and in each cell their numbers."""
+    """Describe cells: each problem and each list of times once; cells refer to them by index."""
     problems: dict[str, int] = {}
     times: dict[tuple[int, ...], int] = {}
     texts: dict[int, str] = {}
@@ -76,7 +80,7 @@ def make_manifest(cells: Mapping[str, Cell]) -> dict[str, Any]:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest, if it is as it was written, and holds all that it should."""
+    """Read a manifest; refuse one that was altered, or that lacks something."""
     manifest = read_json(path, KIND, READ)
     if not _is_whole(manifest):
         raise DamagedError("damaged (its checksum is another)", place=(shown(path),))
@@ -88,6 +92,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether a manifest has the digest that it says."""
     rest = {key: value for key, value in manifest.items() if key != "digest"}
     return manifest.get("digest") == _digest(rest)
 
@@ -100,7 +105,7 @@ def spec_of(cell: Mapping[str, Any], manifest: Mapping[str, Any]) -> RunSpec:
 
 
 def _is_sound(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether all that is needed is there and of its kind: anyone can make a digest."""
+    """Tell whether all fields are there and of the right types: anyone can make a digest."""
     problems, times, cells = (manifest.get(key, 0) for key in ("problems", "times", "cells"))
     return (
         _are(str, problems)
@@ -114,6 +119,7 @@ def _is_sound(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_sound_cell(cell: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
+    """Tell the same of the description of a cell."""
     try:
         spec = spec_of(cell, manifest)
     except (LookupError, TypeError, InputError):
@@ -130,6 +136,7 @@ def _is_sound_cell(cell: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool
 
 
 def _are(kind: type, values: Any) -> bool:
+    """Tell whether this is a list of values of just this type."""
     return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
@@ -139,7 +146,7 @@ def _digest(content: Any) -> str:
 
 def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """Say in a few words how two manifests ask for different things."""
-    names = [[each["name"] for each in side["cells"]] for side in (there, here)]
+    names = [[cell["name"] for cell in side["cells"]] for side in (there, here)]
     if names[0] != names[1]:
         joined = [", ".join(side) for side in names]
         if max(map(len, joined)) > 60:
@@ -151,7 +158,7 @@ def difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
         return f"{quote(joined[0])} there, {quote(joined[1])} here"
     for one, other in zip(there["cells"], here["cells"], strict=True):
         horizons = [
-            side["times"][each["times"]][-1] for side, each in ((there, one), (here, other))
+            side["times"][cell["times"]][-1] for side, cell in ((there, one), (here, other))
         ]
         if horizons[0] != horizons[1]:
             return f"T = {horizons[0]:g} there, {horizons[1]:g} here"

@@ -1,8 +1,8 @@
-"""Batches as bytes, for workers that do not share our memory.
+"""Batches as bytes, for workers in other processes.
 
-A problem may be large, and batches are many: it is packed once here and unpacked once there, and a
-large one is sent only to workers who have answered that they lack it. A policy of the user's own is
-sent with its code, since workers may not have the file.
+A problem may be large, and there are many batches: it is packed once here and unpacked once by each
+worker. A large one is sent only after a worker has answered that it lacks it. A user's own policy
+is sent with its code, since workers may not have the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ with needed_for("an executor of other processes", "dask"):
     import cloudpickle
 
 _LARGE = 2**17
+"""Bytes of a packed problem from which on it is sent only if a worker lacks it."""
+
 _MOST_KNOWN = 64
+"""How many problems a process remembers."""
 
 
 class AbsentError(Exception):
@@ -32,6 +35,8 @@ class AbsentError(Exception):
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
+    """Packs cells, and in place of each problem a key."""
+
     problems: dict[str, Problem]
 
     def persistent_id(self, value: object) -> str | None:
@@ -44,6 +49,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
 
 
 class _Unpickler(pickle.Unpickler):
+    """Unpacks cells; their problems are those that were sent, or known from before."""
+
     problems: Mapping[str, bytes]
 
     def persistent_load(self, key: str) -> Problem:
@@ -58,24 +65,26 @@ class _Unpickler(pickle.Unpickler):
 
 
 _problems_here: dict[str, Problem] = {}
+"""The problems that this process has unpacked, by key."""
 _one_at_a_time = Lock()
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
-def _packed(problem: Problem, key: str) -> bytes:
+def _pack_problem(problem: Problem, key: str) -> bytes:
+    """Return a problem as bytes; ``key`` tells apart problems that are equal."""
     return pickle.dumps(problem)
 
 
 def pack_batch(
     cells: Mapping[int, Cell], ranges: object, with_large_problems: bool
 ) -> tuple[bytes, Mapping[str, bytes]]:
-    """Pack a batch, and apart from it its problems: the large ones only if asked."""
+    """Return a batch as bytes, and its problems by key: large ones only if asked."""
     stream = io.BytesIO()
     pickler = _Pickler(stream)
     pickler.problems = {}
     with sent_by_value(cell.policy for cell in cells.values()):
         pickler.dump((cells, ranges))
-    problems = {key: _packed(problem, key) for key, problem in pickler.problems.items()}
+    problems = {key: _pack_problem(problem, key) for key, problem in pickler.problems.items()}
     sent = {
         key: packed
         for key, packed in problems.items()

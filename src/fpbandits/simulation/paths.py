@@ -1,6 +1,6 @@
 """The path of a truth that moves by a chain: which model is true from which play on.
 
-A path does not depend on what is played, so it is drawn before a run begins: for how long the truth
+A path does not depend on what is played, so it is drawn before a run begins: how long the truth
 stays, and where it moves then.
 """
 
@@ -14,7 +14,7 @@ from fpbandits.errors import InputError
 from fpbandits.problem.problem import Problem
 
 MOST_MOVES = 20_000_000
-"""Moves of a path, at the most, on average: it is kept in memory."""
+"""The largest expected number of moves of a path: it is kept in memory."""
 
 
 def check_length(problem: Problem, horizon: int) -> None:
@@ -30,8 +30,10 @@ def check_length(problem: Problem, horizon: int) -> None:
             )
 
 
-def path(problem: Problem, begins: int, horizon: int, seed: int, run: int) -> tuple[Counts, Counts]:
-    """Return when each stage of a run's truth begins, and which model is true then."""
+def draw_path(
+    problem: Problem, begins: int, horizon: int, seed: int, run: int
+) -> tuple[Counts, Counts]:
+    """Return when each stage of a run's truth begins, and the index of the model true then."""
     if problem.transitions is None:
         return np.array([0]), np.array([begins])
     moves, random = np.array(problem.transitions), path_stream(seed, run)

@@ -36,7 +36,7 @@ def play_plainly(
     several, changing, arms = len(views) > 1, len(starts) > 1 or rows[0] > 0, len(problem.arms)
     for recorded, time in enumerate(times.tolist()):
         while t < time:
-            if several or changing:  # else the first column of the law is the first arm's
+            if several or changing:  # else arms are columns of the law
                 row = int(rows[np.searchsorted(starts, t, side="right") - 1])
                 context = int((random.random() >= upto).sum()) if several else 0
                 first = row * problem.pairs + context * arms

@@ -1,8 +1,8 @@
-"""`Result`: what a simulation found, and what can be asked of it.
+"""`Result`: what a simulation found, and what can be computed from it.
 
-What is kept is how often each arm had been played at each recorded time, in every run: whole
-numbers. Regret is derived from them with the true gaps, in the user's units, so it carries no error
-but that of sampling. A saved result carries its problem, seed, versions and a schema version.
+A result holds how often each arm had been played at each recorded time, in every run: whole
+numbers. Regret follows from them and the true gaps, in the user's units, so its only error is that
+of sampling. A saved result has its problem, seed, versions and a schema version.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Result:
     Attributes
     ----------
     problem, truth, truth_means
-        The candidate models, what the truth is called, and its means in the user's units: a row of
-        them for each stage if the truth changes, or for each run if it was drawn from the prior. If
-        the truth moves by the problem's transitions, those of all models, one after the other.
+        The candidate models, the truth's name, and its means in the user's units: a row of them for
+        each stage if the truth changes, or for each run if it was drawn from the prior. If the
+        truth moves by the problem's transitions, the means of all models, one after the other.
     starts
         After how many plays each stage of the truth begins.
     seed, times, settings
@@ -57,8 +57,8 @@ class Result:
     versions
         What it was computed with.
     stops
-        Where runs stop at a verdict, stops[policy][0, run], after how many plays, 0 for none, and
-        stops[policy][1, run], whether it is wrong. Pulls are then those up to the verdict.
+        Only if runs stop at a verdict: stops[policy][0, run] is after how many plays, 0 for no
+        verdict, and stops[policy][1, run] whether it is wrong. Pulls are those up to the verdict.
     """
 
     problem: Problem
@@ -86,7 +86,10 @@ class Result:
         fixed_means: Floats,
         **rest: Any,
     ) -> Result:
-        """Return the runs of one policy in a cell; ``fixed_means`` unless the truth is drawn."""
+        """Return the runs of one policy in a cell.
+
+        ``fixed_means`` are the truth's means, unless it is drawn for each run.
+        """
         truth = str(spec.truth)
         rows = None
         if problem.transitions is None:
@@ -149,7 +152,7 @@ class Result:
         return gaps
 
     def first(self, runs: int) -> Result:
-        """Return the first runs alone: what a simulation of so many would have found."""
+        """Return the first runs only: what a simulation of this many would have found."""
         runs = whole_number("runs", runs, least=1)
         drawn = self.truth_means.ndim == 2 and len(self.starts) == 1
         means = self.truth_means[:runs] if drawn else self.truth_means
@@ -158,16 +161,16 @@ class Result:
             truth_means=means,
             pulls={policy: pulls[:runs] for policy, pulls in self.pulls.items()},
             plans={policy: plans[:runs] for policy, plans in self.plans.items()},
-            stops=self.stops and {name: each[:, :runs] for name, each in self.stops.items()},
+            stops=self.stops and {name: stops[:, :runs] for name, stops in self.stops.items()},
         )
 
     def until(self, time: int) -> Result:
         """Return what was recorded up to a time."""
-        kept = self.times <= whole_number("time", time, least=int(self.times[0]), most=2**63 - 1)
+        shown = self.times <= whole_number("time", time, least=int(self.times[0]), most=2**63 - 1)
         return replace(
             self,
-            times=self.times[kept],
-            pulls={policy: pulls[:, kept] for policy, pulls in self.pulls.items()},
+            times=self.times[shown],
+            pulls={policy: pulls[:, shown] for policy, pulls in self.pulls.items()},
         )
 
     def regret(self, policy: str) -> Floats:
@@ -175,7 +178,7 @@ class Result:
         pulls = self._pulls(policy)
         if len(self.starts) == 1:
             return regret_of(pulls, self.gaps)
-        # Between recorded times the truth does not change.
+        # The truth changes at recorded times only.
         stages = np.searchsorted(self.starts, self.times, side="left") - 1
         played = np.diff(pulls, axis=1, prepend=0)
         lost: Floats = np.einsum("rta,ta->rt", played, self.gaps[stages])
@@ -198,7 +201,7 @@ class Result:
         return std
 
     def quantile_regret(self, policy: str, share: float) -> Floats:
-        """Return the regret at each time that this share of the runs stays within."""
+        """Return the quantile of regret at each time: this share of the runs is at most there."""
         if not is_real(share) or not 0 <= share <= 1:
             raise InputError(f"a quantile's share is between 0 and 1, not {quote(share)}")
         quantile: Floats = np.quantile(self.regret(policy), float(share), axis=0)
@@ -215,23 +218,22 @@ class Result:
         return self.problem.by_name(self._over_models(self._pulls(policy)[:, -1].mean(axis=0)))
 
     def _over_models(self, pulls: Floats) -> list[float]:
-        """Return plays by pair, whatever the truth was."""
-        found: list[float] = pulls.reshape(-1, self.problem.pairs).sum(axis=0).tolist()
-        return found
+        """Return plays by pair, summed over the models that were true."""
+        plays: list[float] = pulls.reshape(-1, self.problem.pairs).sum(axis=0).tolist()
+        return plays
 
     def verdicts(self, policy: str) -> Stops:
-        """Return how the runs of a policy ended, of a simulation with ``stop``."""
+        """Return a summary of a policy's verdicts, in a simulation with ``stop``."""
         if self.stops is None:
             raise InputError("these runs do not stop at a verdict: simulate(…, stop=0.05)")
         return Stops.of(*self.stops[known_name("policy", policy, self.stops)])
 
     def total_variation(self, policy: str) -> float:
-        """Bound how far leaps take the law of a run from that of a stepwise one.
+        """Bound the total variation between the law of a leaping run and that of a stepwise one.
 
-        In total variation, and in exact arithmetic: rounding adds some 1e-14 for every sum of
-        rewards that is drawn.
+        This is in exact arithmetic: rounding adds some 1e-14 for every sum of rewards drawn.
         """
-        self._pulls(policy)
+        self._pulls(policy)  # refuses an unknown policy
         return float(self.plans[policy].max()) * self.problem.pairs * self.leap_error
 
     def compare(self, first: str, second: str, level: float = 0.95) -> Comparison:
@@ -250,10 +252,10 @@ class Result:
         for policy in self.policies:
             columns = summary(self.regret(policy))
             pulls = self.pulls[policy].mean(axis=0)
-            for index, moment in enumerate(self.times.tolist()):
+            for index, time in enumerate(self.times.tolist()):
                 yield {
                     "policy": policy,
-                    "time": moment,
+                    "time": time,
                     **{name: float(values[index]) for name, values in columns.items()},
                     **{
                         f"pulls {pair}": plays

@@ -1,9 +1,9 @@
 """`play_cells`: many cells together, on any executor, kept in a folder if there is one.
 
-The way of the data::
+How the data flows::
 
-    cells ─ missing runs ─→ workers ─ what was played ─→ tables ─→ results, one per cell
-                 ↑                            └→ store ─┘ (the next time)
+    cells ─ missing runs ─→ workers ─ finished runs ─→ tables ─→ results, one per cell
+                 ↑                          └→ store ─┘ (the next time)
 
 `simulate`, the leaderboard, the paper's experiments and sweeps are all lists of cells.
 """
@@ -27,14 +27,14 @@ from fpbandits.simulation.store import MOST_FRESH, Store
 from fpbandits.simulation.workers import MOST_OUT, Played, Tables, play_ranges
 
 ON_THE_WAY = MOST_OUT + 2 * MOST_FRESH
-"""Bytes of runs, at the most, that are with workers or about to be written, as a copy of them."""
+"""Bytes, at the most, of copies of runs that are with workers or about to be written."""
 
 
 class Progress(Protocol):
-    """Whoever wants to know how far the work is; called several times a second at the most."""
+    """A function that is told how far the work is, at most several times a second."""
 
     def __call__(self, name: str, share: float, share_of_all: float, /) -> None:
-        """Hear of a cell by its name, the share of its runs that is done, and that of all runs.
+        """Take a cell's name, the share of its runs that is done, and that of all runs.
 
         A cell's own share is 1 just once, at its end; the share of all never falls.
         """
@@ -61,7 +61,7 @@ def play_cells(
         How many threads, by default one per core; or any executor of your own, and how many workers
         it has, by default what it says itself (pools and Dask do), else one per core here.
     progress
-        Who is told how far the work is.
+        Is told how far the work is.
     """
     if workers is not None:
         most = 4096 if executor is None else None
@@ -97,10 +97,11 @@ def _play_missing(
     workers: int | None,
     progress: Progress | None,
 ) -> None:
+    """Play the runs that tables lack, and put them there and into the store."""
     missing = list(tables.missing())
     if missing and store is not None and store.has_other_versions:
         warnings.warn(
-            f"{shown(store.folder)}: what another version played is left, and played again",
+            f"{shown(store.folder)}: runs of another version are left alone, and played again",
             stacklevel=4,
         )
     watch = _Watch(
@@ -127,7 +128,7 @@ def _play_missing(
             if isinstance(error, LostWorkersError):
                 raise LostWorkersError(
                     f"{error.reason}; finished runs are kept in {shown(store.folder)}, and the "
-                    "same question goes on from there"
+                    "same command goes on from there"
                 ) from error
         raise
     if store is not None:
@@ -135,7 +136,7 @@ def _play_missing(
 
 
 class _Watch:
-    """Counts finished runs, and tells whoever wants to know."""
+    """Counts finished runs, and reports progress."""
 
     def __init__(
         self, cells: Mapping[str, Cell], done: list[int], progress: Progress | None
@@ -147,12 +148,13 @@ class _Watch:
         self.tick({})
 
     def took(self, played: Played) -> None:
+        """Count runs that came back."""
         self._done[played.runs.cell] += played.runs.size
         self._sum += played.runs.size
         self._changed.add(played.runs.cell)
 
     def tick(self, under_way: Mapping[int, float]) -> None:
-        """Tell of all cells of which there is news; some runs are ``under_way``, up to a share."""
+        """Report all cells that have changed; ``under_way`` are runs in progress, by cell."""
         if self._progress:
             share_of_all = (self._sum + sum(under_way.values())) / self._total
             for number in sorted(self._changed | under_way.keys()):
@@ -164,28 +166,28 @@ class _Watch:
 
 
 _AT_WORK = 2**26
-"""What drawing and compressing take, and what a heap keeps to itself."""
+"""Bytes for drawing, for compressing, and that the heap does not give back."""
 
 
 def memory_needed(shapes: Sequence[tuple[int, int, int]]) -> int:
-    """Return how many bytes cells of so many runs, times and arms take, played and shown.
+    """Return how many bytes it takes to play and show cells, given their runs, times and arms.
 
-    Besides the tables there are runs on their way into them, and once they are full, the regret of
-    one policy at a time with what its spread and its quantiles take; of each run its plans, and its
-    final regret in JSON; and something for the work itself.
+    Besides the tables there are runs on their way into them; once the tables are full, the regret
+    of one policy at a time, thrice, for its spread and its quantiles; the plans of each run, and
+    its final regret in JSON, 100 bytes; and something for the work itself.
     """
     tables = 8 * sum(map(math.prod, shapes))
     regret = 8 * max((runs * times for runs, times, _ in shapes), default=0)
-    each = 100 * sum(runs for runs, *_ in shapes)
-    return tables + min(tables, ON_THE_WAY) + 3 * regret + each + _AT_WORK
+    by_run = 100 * sum(runs for runs, *_ in shapes)
+    return tables + min(tables, ON_THE_WAY) + 3 * regret + by_run + _AT_WORK
 
 
 def check_memory(shapes: Sequence[tuple[int, int, int]]) -> None:
-    """Refuse runs, times and pairs, of each cell, that memory does not hold."""
+    """Refuse cells, given their runs, times and pairs, that memory does not hold."""
     needed = memory_needed(shapes)
     try:
         available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told here, as on Windows
+    except (AttributeError, ValueError, OSError):  # unknown here, as on Windows
         return
     if needed > 0.8 * available:
         raise InputError(

@@ -42,7 +42,7 @@ def simulate(
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Play policies on a problem, many runs each, and return how often each arm was played when.
+    """Play policies on a problem, many runs each; return how often each arm was played, over time.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def simulate(
     times
         When to record; by default about 100 times, evenly spaced in log t. T is always among them.
     shuffle
-        Put arms and models in a random order in each run, so that ties favour no one.
+        Put arms and models in a random order in each run, so that ties favour no arm.
     leap, worst_case
         ``leap=False`` plays step by step. ``worst_case=True`` leaps only where no rewards whatever
         could change a decision.
@@ -74,7 +74,7 @@ def simulate(
         End each run at its first verdict, an arm that is best under every model not ruled out,
         which is wrong with probability at most ``stop``, as 0.05; see `Agent.verdict`. Regret is
         then that until the verdict, and `Result.verdicts` says how long it took. Runs are played
-        step by step.
+        step by step, in this process, and are not kept: no ``out`` and no ``executor``.
     workers, executor
         How many threads, by default one per core; or any executor of your own, such as a process
         pool or a Dask client's, and how many workers it has, by default what it says itself.
@@ -112,7 +112,7 @@ def simulate(
 def simulate_spec(
     problem: Problem, policies: Mapping[str, Policy], spec: RunSpec, **how: Any
 ) -> Result:
-    """Return what `simulate` does; where runs are kept and ``how`` played is as in `play_cells`."""
+    """Do what `simulate` does; ``how`` has the keywords of `play_cells`."""
     cells = {name: make_cell(problem, policy, spec) for name, policy in policies.items()}
     for cell in cells.values():
         _ = cell.ready  # prepared here, and not in every thread at once
@@ -120,6 +120,7 @@ def simulate_spec(
 
 
 def _play(cells: Mapping[str, Cell], spec: RunSpec, how: Mapping[str, Any]) -> dict[str, Result]:
+    """Play cells to the horizon, or to their verdicts."""
     return play_cells(cells, **how) if spec.stop is None else play_stopping(cells, **how)
 
 

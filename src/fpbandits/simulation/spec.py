@@ -26,8 +26,11 @@ is the probability that they leave it, for each leap, arm and statistic."""
 
 LONGEST_HORIZON = 2**53
 _TOO_LONG = "2^53: beyond it 64-bit floats do not count exactly"
+
 _MOST_RUNS = 10**15
+
 LONGEST_STEPWISE = 10**7
+"""The longest horizon of runs that are played step by step: a delay keeps every decision."""
 
 
 @dataclass(frozen=True, init=False)
@@ -91,22 +94,21 @@ class RunSpec:
                 f"with a delay each decision is kept until its reward is known: horizon is {T}, "
                 f"and may be {LONGEST_STEPWISE} at most"
             )
-
         if self.stop is not None:
             self._check_stop(self.stop)
 
     def _check_stop(self, stop: float) -> None:
-        """Refuse what does not go with runs that end at a verdict."""
+        """Refuse settings that do not go with runs that end at a verdict."""
         if not 0 < stop < 1:
             raise wrong_value("stop", stop, "be a probability, above 0 and below 1, as 0.05")
-        for what, given in (
+        for setting, given in (
             ("times", self.times != (self.horizon,)),
             ("a delay", self.delay != 0),
             ("shuffle=True", self.shuffle),
             ("worst_case=True", self.worst_case),
         ):
             if given:
-                raise InputError(f"stop ends runs at a verdict, step by step: leave out {what}")
+                raise InputError(f"stop ends runs at a verdict, step by step: leave out {setting}")
         if self.horizon > LONGEST_STEPWISE:
             raise InputError(
                 f"stop plays step by step: horizon is {self.horizon}, and may be "

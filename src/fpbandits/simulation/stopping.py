@@ -1,8 +1,8 @@
 """Runs that end at their first verdict: an arm that is best under every model not ruled out.
 
 By `fpbandits.theory.ruling_out` the truth is ever ruled out with probability at most ``error``, so
-no more runs than that end with a wrong verdict. With contexts there must be such an arm in each of
-them. Runs are played step by step, by a compiled loop of its own.
+a verdict is wrong with at most that probability. With contexts there must be such an arm in each of
+them. Runs are played step by step, by a compiled loop of their own.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Stopped(NamedTuple):
 
     @property
     def plays(self) -> Counts:
-        """After how many plays each run has its verdict; 0: it has none."""
+        """After how many plays each run has its verdict; 0 if it has none."""
         return np.where(self.named[:, 0] >= 0, self.pulls.sum(axis=1), 0)
 
 
@@ -60,14 +60,17 @@ def play_stopping(
 ) -> dict[str, Result]:
     """Play cells whose runs stop at a verdict; arguments are as in `play_cells`."""
     if out is not None or executor is not None:
-        kept = "out" if out is not None else "executor"
-        raise InputError(f"runs that stop at a verdict are played here and not kept: no {kept}")
+        given = "out" if out is not None else "executor"
+        raise InputError(
+            "runs that stop at a verdict are played in this process and not kept: use no "
+            f"{given}; Result.save writes what they found"
+        )
     if workers is not None:
         workers = whole_number("workers", workers, least=1, most=4096)
     check_memory([(cell.spec.runs, 1, cell.problem.pairs) for cell in cells.values()])
     for cell in cells.values():
         _check(cell)
-    found, total = dict[str, Result](), sum(cell.spec.runs for cell in cells.values())
+    results, total = dict[str, Result](), sum(cell.spec.runs for cell in cells.values())
     ended = 0
     for name, cell in cells.items():
         error = cell.spec.stop
@@ -80,8 +83,8 @@ def play_stopping(
         shape = len(cell.problem.contexts) or 1, len(cell.problem.arms)
         gaps = np.atleast_2d(result.gaps).reshape(-1, *shape) / cell.problem.rewards.width
         stops = np.stack([stopped.plays, _is_wrong(stopped.named, gaps)])
-        found[name] = replace(result, stops={result.policy: stops})
-    return found
+        results[name] = replace(result, stops={result.policy: stops})
+    return results
 
 
 def _check(cell: Cell) -> None:
@@ -89,11 +92,11 @@ def _check(cell: Cell) -> None:
     policy = cell.policy
     if getattr(policy, "change_rate", 0):
         raise InputError(
-            f"{policy} expects the truth to change, and a verdict is for one that does not: leave "
-            "out stop or change_rate"
+            f"{policy} expects the truth to change, and a verdict is for a truth that does not: "
+            "leave out stop or change_rate"
         )
     if isinstance(policy, PlainPolicy):
-        raise InputError(f"{policy} is in ordinary Python, and stop plays compiled policies alone")
+        raise InputError(f"{policy} is in ordinary Python, and stop plays compiled policies only")
 
 
 def play_until_verdict(
@@ -122,17 +125,18 @@ def play_until_verdict(
     pulls, named = np.zeros((runs, pairs), np.int64), np.full((runs, len(upto)), -1, np.int64)
     plans = np.zeros(runs, np.int64)
 
-    def one(run: int) -> int:
+    def play_run(run: int) -> int:
+        """Play a run, fill its rows of ``pulls`` and ``named``, return how many plans it took."""
         laws = cell.laws
         if rows is not None:
             laws = laws.reordered(rows[run : run + 1], np.arange(pairs))
-        own, policy, state = cell.ready, cell.policy, cell.policy.new_state(problem)
-        policy.renew(own.workspace)
+        ready, policy, state = cell.ready, cell.policy, cell.policy.new_state(problem)
+        policy.renew(ready.workspace)
         count: int = _play(
-            own.prepared,
+            ready.prepared,
             state,
             law_of(laws),
-            own.workspace,
+            ready.workspace,
             run_stream(seed, run),
             upto,
             apart,
@@ -151,7 +155,7 @@ def play_until_verdict(
         return count
 
     with ThreadPoolExecutor(workers) as executor:
-        for run, count in enumerate(executor.map(one, range(runs))):
+        for run, count in enumerate(executor.map(play_run, range(runs))):
             plans[run] = count
             progress((run + 1) / runs)
     return Stopped(pulls, plans, named)
@@ -187,9 +191,9 @@ def _play(
 ) -> int:
     """Play one run up to its first verdict, or to the horizon; return how many plans it took.
 
-    ``weights`` are the logarithms of prior and likelihood together, ``shares`` and ``statistics``
-    to work in, by model and of one reward. ``base`` and ``cost`` are a family's `costs`,
-    ``best[model, context, arm]`` best arms. ``named`` gets the arms of the verdict.
+    ``weights`` are the logarithms of prior times likelihood, by model. ``shares``, by model, and
+    ``statistics``, of one reward, are written to. ``base`` and ``cost`` are a family's `costs`;
+    ``best[model, context, arm]`` tells which arms are best. ``named`` gets the arms of the verdict.
     """
     contexts = upto.size
     arms = base.shape[1] // contexts
@@ -225,15 +229,15 @@ def _play(
 def is_sure(weights: Any, prior: Any, error: float, best: Any, shares: Any, named: Any) -> bool:
     """Tell whether, in every context, some arm is best under every model that is not ruled out.
 
-    If so ``named`` gets the first such arm of each context, else it is as before.
+    If so ``named`` gets the first such arm of each context, else it stays as it was.
     """
-    most, total = weights[0], 0.0
+    largest, total = weights[0], 0.0
     for model in range(weights.size):
-        most = max(most, weights[model])
+        largest = max(largest, weights[model])
     for model in range(weights.size):
-        shares[model] = math.exp(weights[model] - most)
+        shares[model] = math.exp(weights[model] - largest)
         total += shares[model]
-    for model in range(weights.size):  # from here on, 0 for those that are ruled out
+    for model in range(weights.size):  # from here on, 0 for models that are ruled out
         if is_ruled_out(shares[model], total - shares[model], prior[model], error):
             shares[model] = 0.0
     for context in range(best.shape[1]):
@@ -246,7 +250,7 @@ def is_sure(weights: Any, prior: Any, error: float, best: Any, shares: Any, name
 
 @jitted
 def _first_sure(best: Any, shares: Any, context: int) -> int:
-    """Return the first arm that is best under all models with a share; −1: none."""
+    """Return the first arm that is best under all models with a share; −1 if there is none."""
     for arm in range(best.shape[2]):
         everywhere = True
         for model in range(shares.size):

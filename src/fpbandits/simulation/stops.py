@@ -1,4 +1,4 @@
-"""How runs ended that stop at a verdict: how long it took, how often it was wrong."""
+"""Verdicts of runs that stop at one: how long they took, how often they were wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stops:
     Attributes
     ----------
     median, q95
-        Plays until the verdict that half of the runs, and 95 % of them, stay within; None where
+        Within how many plays half of the runs, and 95 % of them, have their verdict; None where
         that is beyond the horizon.
     share, wrong
         Shares of the runs that have a verdict by the horizon, and that have a wrong one.
@@ -29,11 +29,12 @@ class Stops:
 
     @classmethod
     def of(cls, plays: Counts, wrong: Counts) -> Stops:
-        """Sum up plays until a verdict, 0 for none, and whether it is wrong."""
+        """Summarise runs: plays until the verdict, 0 for none, and whether it is wrong."""
         median, q95 = (_quantile(plays, share) for share in (0.5, 0.95))
         return cls(median, q95, float((plays > 0).mean()), float(wrong.mean()))
 
 
 def _quantile(plays: Counts, share: float) -> int | None:
-    found = float(np.quantile(np.where(plays > 0, plays, np.inf), share, method="higher"))
-    return int(found) if np.isfinite(found) else None
+    """Return how many plays this share of the runs takes to a verdict; None: beyond T."""
+    quantile = float(np.quantile(np.where(plays > 0, plays, np.inf), share, method="higher"))
+    return int(quantile) if np.isfinite(quantile) else None

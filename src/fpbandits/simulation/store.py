@@ -8,11 +8,11 @@ In the folder are
   ranges of runs, its ``pieces``, as ``[cell, start, stop]``; ``pulls`` and ``plans`` are those of
   all ranges, one after another. The file's name is the digest of its content: a file that was cut
   off or altered is recognized, and its runs are played again.
-- ``.lock`` and ``.owner``: who is at work there, or was the last to be.
+- ``.lock`` and ``.owner``: which process is at work there, or was the last to be.
 
 Each file is written aside and renamed. The same cells resume, and may ask for other numbers of
-runs; other cells are refused. Files of another version are left alone, and their runs played again
-by this one: a result has one version.
+runs; other cells are refused. Files of another version are left alone, and this version plays their
+runs again: a result has one version.
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ from fpbandits.simulation.result import Result, count_columns
 from fpbandits.simulation.workers import Played, RunRange, Tables
 
 _KIND = "chunk of runs"
-_MANIFEST, _FILES = "manifest.json", "chunks"
+_MANIFEST = "manifest.json"
+_FILES = "chunks"
 _FILE_NAME = re.compile("[0-9a-f]{32}")
 
 EVERY = 1.0
-"""How many seconds of work a crash may cost, or a hundredth of all work if that is more."""
+"""Seconds between two writes, or a hundredth of the time so far if that is more."""
 
 MOST_FRESH = 2**27
-"""About so many bytes of runs wait to be written at the most."""
+"""About how many bytes of runs may wait to be written."""
 
 
 class Store:
@@ -75,7 +76,7 @@ class Store:
     Parameters
     ----------
     folder
-        Made if it is not there.
+        It is made if it does not exist.
     cells
         What is asked for, by name. If the folder holds other cells, it is refused.
     """
@@ -103,28 +104,29 @@ class Store:
         self._lock.close()
 
     def _find(self) -> dict[str, Any] | None:
+        """Return the manifest that is there, None if there is none; refuse that of other runs."""
         if not holds_runs(self.folder):
             return None
         try:
-            found = read_manifest(self.folder / _MANIFEST)
-        except DamagedError as error:  # files of runs say themselves where they belong
+            manifest = read_manifest(self.folder / _MANIFEST)
+        except DamagedError as error:  # each file of runs says which manifest it belongs to
             warnings.warn(f"{error}; it is written again", stacklevel=2)
             return None
-        if found["schema"] != SCHEMA:
+        if manifest["schema"] != SCHEMA:
             raise ConflictError(
                 "holds runs of an earlier version, which load_results reads "
                 "and nothing adds to: name another folder"
             ).at(shown(self.folder))
-        if found["question"] != self._manifest["question"]:
+        if manifest["question"] != self._manifest["question"]:
             raise ConflictError(
-                f"holds other runs ({difference(found, self._manifest)}): name another folder"
+                f"holds other runs ({difference(manifest, self._manifest)}): name another folder"
             ).at(shown(self.folder))
-        return found
+        return manifest
 
     def fill(self, tables: Tables) -> None:
-        """Put in what is kept from before; damaged files are removed, and said so.
+        """Put runs from before into tables; remove damaged files, with a warning.
 
-        Then the manifest is written: not before, for files of other cells are refused first.
+        The manifest is written last, since files of other cells are refused first.
         """
         for path in _run_files(self.folder):
             try:
@@ -137,11 +139,11 @@ class Store:
             write_aside(self.folder / _MANIFEST, content)
 
     def add(self, played: Played) -> None:
-        """Take what was played, to be written soon."""
+        """Take finished runs, to be written soon."""
         self._fresh.append(played)
 
     def write_if_due(self) -> None:
-        """Write what was added, unless that was done just now."""
+        """Write what was added, if there is much of it or some time has passed."""
         now = time.monotonic()
         is_due = now - self._written > max(EVERY, 0.01 * (now - self._opened))
         if is_due or sum(played.pulls.nbytes for played in self._fresh) > MOST_FRESH:
@@ -150,7 +152,7 @@ class Store:
     def write(self) -> None:
         """Write what was added as one file."""
         if self._fresh:
-            content = _packed(self._fresh, self._manifest)
+            content = _pack(self._fresh, self._manifest)
             write_aside(self.folder / _FILES / f"{_checksum(content)}.npz", content)
             self._fresh.clear()
         self._written = time.monotonic()
@@ -171,12 +173,12 @@ def files_to_copy(folder: Path, to: Path) -> dict[Path, bytes]:
 
 
 def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> dict[str, Result]:
-    """Return what is kept in a folder as one result per cell, by name; nothing is computed.
+    """Return the runs in a folder as one result per cell, by name; nothing is played.
 
     In a folder of `simulate` each cell is one policy, whose result has it under its own name. With
     ``partial=True``, an unfinished folder gives the runs that each cell has up to the first that is
-    missing; without, it is refused. Whoever computed it may have had other versions, and policies
-    that are not here.
+    missing; otherwise it is refused. The runs may be of other versions, and of policies that are
+    not known here.
     """
     folder = checked_path(folder)
     if not holds_runs(folder) and _run_files(folder):
@@ -217,7 +219,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
                 plans[:runs],
                 problem=problems[entry["problem"]],
                 spec=spec,
-                fixed_means=_rows(entry),
+                fixed_means=_true_means(entry),
                 starts=tuple(entry.get("starts", (0,))),
                 versions=manifest["versions"],
             )
@@ -226,7 +228,7 @@ def load_results(folder: str | os.PathLike[str], *, partial: bool = False) -> di
     return results
 
 
-def _rows(entry: Mapping[str, Any]) -> Floats:
+def _true_means(entry: Mapping[str, Any]) -> Floats:
     """Return the true means of a cell: a row of them for each stage, if there are several."""
     means, stages = np.array(entry["truth_means"], np.float64), len(entry.get("starts", (0,)))
     try:
@@ -240,12 +242,13 @@ def _checksum(content: bytes) -> str:
 
 
 def _run_files(folder: Path) -> list[Path]:
-    """Return the files that are named as those of runs are; others are not ours."""
+    """Return the files whose names are those of files of runs; others are left alone."""
     paths = sorted((folder / _FILES).glob("*.npz"))
     return [path for path in paths if _FILE_NAME.fullmatch(path.stem) and path.is_file()]
 
 
-def _packed(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
+def _pack(everything: Sequence[Played], manifest: Mapping[str, Any]) -> bytes:
+    """Return the content of a file of runs."""
     header = {
         "schema": SCHEMA,
         "kind": f"fpbandits {_KIND}",
@@ -271,31 +274,31 @@ def _put_runs(path: Path, manifest: Mapping[str, Any], tables: Tables) -> bool:
             raise ConflictError("holds other runs: name another folder")
         if header["versions"] != manifest["versions"]:
             return False
-        for played in _unpacked(header["pieces"], arrays["pulls"], arrays["plans"], tables):
+        for played in _unpack(header["pieces"], arrays["pulls"], arrays["plans"], tables):
             tables.put(played)
         return True
     except Error as error:
         raise error.at(shown(path)) from None
-    except Exception as error:  # archives raise whatever their decoders do
-        # Written so, since its checksum is right: not for us to remove.
+    except Exception as error:  # NumPy and JSON raise many kinds
+        # It was written so, since its checksum is right: it is not removed.
         raise StorageError(f"not a chunk of runs ({quote(error)})", place=(shown(path),)) from None
 
 
-def _unpacked(ranges: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:
+def _unpack(ranges: Any, pulls: Counts, plans: Counts, tables: Tables) -> list[Played]:
     """Return the runs of a file, range by range, if its arrays hold just these."""
-    found = []
+    all_played = []
     run = first = 0
     for numbers in ranges:
-        if [type(each) for each in numbers] != [int, int, int] or min(numbers) < 0:
+        if [type(number) for number in numbers] != [int, int, int] or min(numbers) < 0:
             raise StorageError("its pieces are not three whole numbers each")
         runs = RunRange(*numbers)
         shape = (runs.size, *tables.pulls[runs.cell].shape[1:])
         counts = pulls[first : first + math.prod(shape)].reshape(shape)
-        found.append(Played(runs, counts, plans[run : run + runs.size]))
+        all_played.append(Played(runs, counts, plans[run : run + runs.size]))
         run, first = run + runs.size, first + counts.size
     whole = (run,) == plans.shape and (first,) == pulls.shape
     if not whole or {pulls.dtype, plans.dtype} != {np.dtype(np.int64)}:
         raise StorageError("its pieces and its arrays do not fit together")
     if run and (plans.min() < 1 or pulls.min() < 0):
-        raise StorageError("runs have a plan each at least, and no arm is played less than never")
-    return found
+        raise StorageError("a run has at least one plan, and no count of plays is negative")
+    return all_played

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from fpbandits.simulation.result import Result
 
 
+HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantile")
+"""The columns of a table of regret."""
+
 STOPS_HEAD = (
     "policy",
     "median plays",
@@ -28,7 +31,7 @@ STOPS_HEAD = (
     "mean regret",
     "95 % interval",
 )
-HEAD = ("policy", "mean regret", "95 % interval", "std", "median", "95 % quantile")
+"""The columns of a table of verdicts."""
 
 
 def regret_table(result: Result) -> str:
@@ -44,42 +47,43 @@ def regret_html(result: Result) -> str:
 
 
 def head_and_rows(result: Result) -> tuple[Sequence[str], list[list[str]]]:
-    """Return the table of regret, or, where runs stop at a verdict, of the verdicts."""
+    """Return the head and rows of the table: of verdicts if runs stop at one, else of regret."""
     if result.stops is None:
         return HEAD, list(regret_rows(result))
     return STOPS_HEAD, list(stops_rows(result))
 
 
 def stops_rows(result: Result) -> Iterator[list[str]]:
-    """Yield what the table says of each policy, below `STOPS_HEAD`."""
+    """Yield a row of the table for each policy, below `STOPS_HEAD`."""
     for policy, mean, interval, *_ in regret_rows(result):
-        found = result.verdicts(policy)
-        plays = ("beyond T" if each is None else f"{each:,}" for each in (found.median, found.q95))
-        shares = (f"{100 * share:.4g} %" for share in (found.share, found.wrong))
+        verdicts = result.verdicts(policy)
+        quantiles = verdicts.median, verdicts.q95
+        plays = ("beyond T" if value is None else f"{value:,}" for value in quantiles)
+        shares = (f"{100 * share:.4g} %" for share in (verdicts.share, verdicts.wrong))
         yield [policy, *plays, *shares, mean, interval]
 
 
 def regret_rows(result: Result) -> Iterator[list[str]]:
-    """Yield what the table says of each policy, below `HEAD`."""
+    """Yield a row of the table for each policy, below `HEAD`."""
     for policy in result.policies:
-        mean, std, low, high, _, median, most = (
+        mean, std, low, high, _, median, q95 = (
             values[-1] for values in summary(result.regret(policy)).values()
         )
         interval = "" if math.isnan(low) else f"{amount(low)} … {amount(high)}"
-        yield [policy, amount(mean), interval, *map(amount, (std, median, most))]
+        yield [policy, amount(mean), interval, *map(amount, (std, median, q95))]
 
 
 def truths_table(results: Mapping[str, Result]) -> str:
     """Return the regret of every policy under every truth at T, a row for each."""
     first = next(iter(results.values()))
-    left_out = () if first.stops else HEAD[3:5]  # of regret, what there is no room for
+    left_out = () if first.stops else HEAD[3:5]  # columns that there is no room for
     head = head_and_rows(first)[0]
-    kept = [place for place, name in enumerate(head) if name not in left_out]
-    lines = [("truth", *(head[place] for place in kept))]
+    shown = [column for column, name in enumerate(head) if name not in left_out]
+    lines = [("truth", *(head[column] for column in shown))]
     for truth, result in results.items():
         for index, (policy, *rest) in enumerate(head_and_rows(result)[1]):
-            own, row = printable(truth) if index == 0 else "", [printable(policy), *rest]
-            lines.append((own, *(row[place] for place in kept)))
+            label, row = printable(truth) if index == 0 else "", [printable(policy), *rest]
+            lines.append((label, *(row[column] for column in shown)))
     title = printable(f"{first.problem.name}, each truth in turn")
     return text_table(f"{title}: {_setting(first)}", lines, text_columns=2)
 
@@ -90,6 +94,7 @@ def _title(result: Result) -> str:
 
 
 def _setting(result: Result) -> str:
+    """Return when the table is of, and how many runs it is based on."""
     runs = f"{counted(result.runs, 'run')}, seed {result.seed}"
     if result.stops is not None:
         error = result.settings["stop"]

@@ -2,9 +2,9 @@
 
 If the problem has transitions, the truth begins so and moves by them (`paths`).
 
-A truth becomes a family of reward laws with a row for each of its *stages*, of which there is one
-as a rule: after ``starts[stage]`` plays the laws of this row hold. If the truth is drawn for each
-run, the rows are those of Θ, and which one it is follows from the seed and the run's number.
+A truth becomes a family of reward laws with a row for each of its *stages*, usually one: after
+``starts[stage]`` plays the laws of this row hold. If the truth is drawn for each run, the rows are
+those of Θ, and the seed and the run's number determine which one is true.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ Truth = str | Sequence[float] | Mapping[int, str | Sequence[float]]
 """What is true: a model's name, means outside Θ, or either by the number of plays before it."""
 
 PRIOR = "prior"
+"""The name of a truth that is drawn from the prior for each run."""
 
 
 def is_drawn(problem: Problem, truth: str) -> bool:
@@ -35,7 +36,7 @@ def is_drawn(problem: Problem, truth: str) -> bool:
 
 
 def truths(problem: Problem, truth: str, seed: int, runs: range) -> Ints | None:
-    """Return which model is true in each of these runs, if that is drawn for each."""
+    """Return the index of the true model in each of these runs, if it is drawn for each run."""
     if not is_drawn(problem, truth):
         return None
     count = len(problem.models)
@@ -56,14 +57,17 @@ def checked_truth(
                 f"begins with, or {PRIOR}"
             )
         check_length(problem, horizon)
-        return (0,), problem.rewards, _one(problem, truth)[1]
+        return (0,), problem.rewards, _single_truth(problem, truth)[1]
     if isinstance(truth, Mapping):
         return _stages(problem, truth, horizon)
-    return (0,), *_one(problem, truth)
+    return (0,), *_single_truth(problem, truth)
 
 
-def _one(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
-    """Return the laws of the truth as a family of one model, and what to call it."""
+def _single_truth(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
+    """Return the laws of a truth that does not change, and what to call it.
+
+    They have one row, or if it is drawn for each run, those of Θ.
+    """
     if truth is None:
         if problem.truth is None and PRIOR in problem.models:
             raise InputError(
@@ -71,12 +75,12 @@ def _one(problem: Problem, truth: Any) -> tuple[RewardFamily, str]:
                 f"{listed(problem.models)}"
             )
         truth = problem.truth or PRIOR
-    everything = np.arange(problem.pairs)
+    pairs = np.arange(problem.pairs)
     if isinstance(truth, str):
         truth = plain_text(truth)
         if is_drawn(problem, truth):
             return problem.rewards, truth
-        return problem.rewards.reordered(np.array([problem.index(truth)]), everything), truth
+        return problem.rewards.reordered(np.array([problem.index(truth)]), pairs), truth
     if not is_list(truth):
         raise wrong_type("truth", truth, "a model's name or a list of means")
     names = Names(problem.name, problem.arms, ("the truth",), None, problem.contexts)
@@ -101,10 +105,10 @@ def _stages(
     if 0 not in stages:
         raise InputError("no truth begins at 0: say what is true from the start, as {0: NAME, …}")
     starts = tuple(sorted(stages))
-    found = [_one(problem, stages[start]) for start in starts]
-    for _, label in found:
+    single = [_single_truth(problem, stages[start]) for start in starts]
+    for _, label in single:
         if is_drawn(problem, label):
             raise InputError("a truth drawn from the prior does not change within a run")
-    labels = [f"from {start} {label}" for start, (_, label) in zip(starts, found, strict=True)]
-    first, *rest = (laws for laws, _ in found)
-    return starts, first.stacked(rest), ", ".join([found[0][1], *labels[1:]])
+    labels = [f"from {start} {label}" for start, (_, label) in zip(starts, single, strict=True)]
+    first, *rest = (laws for laws, _ in single)
+    return starts, first.stacked(rest), ", ".join([single[0][1], *labels[1:]])

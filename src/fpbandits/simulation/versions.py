@@ -1,6 +1,6 @@
-"""What a result depends on besides its spec: the versions of all that computes it.
+"""What a result depends on besides its spec: the versions of the software that computes it.
 
-Besides released versions there is a digest of the sources, so that a change to a rule is another
+Besides released versions there is a digest of the sources, so that a changed rule is another
 version even between releases.
 """
 

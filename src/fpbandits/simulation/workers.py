@@ -1,10 +1,10 @@
-"""Runs are sent to an executor in batches, and come back.
+"""Sends runs to an executor in batches, and takes in what comes back.
 
 A *batch* is some ranges of runs for one worker. How long a run takes is not known beforehand, and
 may differ a millionfold between cells. So a batch gets a share of all runs that are left, and its
 worker stops after about `SECONDS` and returns the runs that it finished; the rest goes back into
 the queue. That keeps every worker busy to the end, whatever the cells are, and a lost worker costs
-a second or two. Twice as many batches are sent as there are workers, so that none waits for us.
+a second or two. Twice as many batches are sent as there are workers, so that no worker is idle.
 """
 
 from __future__ import annotations
@@ -36,18 +36,23 @@ from fpbandits.simulation.kernel import END, RUNS, STOP, TIME, new_progress
 from fpbandits.simulation.versions import versions
 
 SECONDS = 1.0
-"""After so long a worker begins no other run of its batch."""
+"""After this time a worker begins no other run of its batch."""
 
 MOST_OUT = 2**28
-"""Bytes of runs, about, that are with workers at any time, at the most."""
+"""About how many bytes of runs may be with workers at any time."""
 
 _LEAST_SECONDS = 0.05
+"""How long a batch should take at least: sending it takes time, too."""
+
 _MOST_BYTES = 2**26
+"""About how many bytes of runs a batch may have."""
+
 _COUNT_EVERY = 5.0
+"""Seconds after which workers are counted again: a cluster may grow."""
 
 
 class RunRange(NamedTuple):
-    """The runs of a cell, which is known by its number, from ``start`` up to ``stop``."""
+    """The runs of a cell, given by its index, from ``start`` up to ``stop``."""
 
     cell: int
     start: int
@@ -55,12 +60,12 @@ class RunRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many runs these are."""
+        """How many runs there are."""
         return self.stop - self.start
 
 
 class Played(NamedTuple):
-    """What came of some runs: pulls[run, time, arm] and plans[run]."""
+    """Finished runs: their pulls[run, time, arm] and plans[run]."""
 
     runs: RunRange
     pulls: Counts
@@ -79,14 +84,14 @@ class Tables:
         self.total = sum(map(len, self.plans))
 
     def put(self, played: Played) -> None:
-        """Put runs in their place; those beyond what is asked for are left out."""
+        """Put in runs; those beyond what is asked for are left out."""
         number, start, stop = played.runs
         room = max(len(self.plans[number]) - start, 0)
         self.pulls[number][start:stop] = played.pulls[:room]
         self.plans[number][start:stop] = played.plans[:room]
 
     def is_played(self, number: int) -> Bools:
-        """Tell which runs of a cell have been put in: a run takes a plan at least."""
+        """Tell which runs of a cell have been put in: each has at least one plan."""
         played: Bools = self.plans[number] > 0
         return played
 
@@ -101,6 +106,8 @@ class Tables:
 
 
 class _Reply(NamedTuple):
+    """What a worker returns: runs, the seconds that they took, and its versions."""
+
     played: list[Played]
     seconds: float
     versions: dict[str, str]
@@ -108,6 +115,8 @@ class _Reply(NamedTuple):
 
 @dataclass
 class _Batch:
+    """Runs that were sent to a worker, and how far it is."""
+
     ranges: list[RunRange]
     progress: Counts = field(default_factory=new_progress)
 
@@ -121,7 +130,7 @@ def play_ranges(
     took: Callable[[Played], None],
     tick: Callable[[Mapping[int, float]], None],
 ) -> None:
-    """Have all these runs played.
+    """Have these runs played by an executor.
 
     Parameters
     ----------
@@ -131,7 +140,7 @@ def play_ranges(
         Called with runs that came back.
     tick
         Called several times a second with how many runs of each cell are under way, fractions of
-        runs included. Of workers that do not share our memory nothing is known.
+        runs included. Nothing is known of workers in other processes.
     """
     queue = deque(ranges)
     left = sum(runs.size for runs in queue)
@@ -140,10 +149,10 @@ def play_ranges(
     sent: dict[Future[_Reply], _Batch] = {}
     try:
         while queue or sent:
-            if time.perf_counter() - counted > _COUNT_EVERY:  # a cluster may grow
+            if time.perf_counter() - counted > _COUNT_EVERY:
                 window, counted = 2 * (workers or _count_workers(executor)), time.perf_counter()
             while queue and len(sent) < window:
-                # At least so long that it is worth the way, but no more than one's share.
+                # Enough runs to be worth sending, but no more than a worker's share.
                 runs = max(
                     left / (2 * window), _LEAST_SECONDS / seconds_per_run if seconds_per_run else 1
                 )
@@ -159,7 +168,7 @@ def play_ranges(
                 batch = sent.pop(future)
                 try:
                     reply = _reply(future)
-                except Exception as error:  # after the others, whose work is done
+                except Exception as error:  # raised once the other replies are taken in
                     failure = error
                     continue
                 rest = _rest(batch.ranges, reply.played)
@@ -183,12 +192,12 @@ def play_ranges(
 
 def _count_workers(executor: Executor) -> int:
     """Return how many workers an executor says that it has; else how many cores there are here."""
-    told: int | None = getattr(executor, "_max_workers", None)
-    return told or dask_workers(executor) or os.cpu_count() or 1
+    of_pool: int | None = getattr(executor, "_max_workers", None)
+    return of_pool or dask_workers(executor) or os.cpu_count() or 1
 
 
 def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) -> list[RunRange]:
-    """Take so many runs from the queue, or fewer where they would take more bytes than ``room``."""
+    """Take this many runs from the queue, or fewer if they would take more bytes than ``room``."""
     ranges: list[RunRange] = []
     while queue and runs > 0 and room > 0:
         cell, start, stop = queue.popleft()
@@ -204,20 +213,23 @@ def _cut(queue: deque[RunRange], cells: Sequence[Cell], runs: int, room: int) ->
 
 def _rest(ranges: Sequence[RunRange], played: Sequence[Played]) -> list[RunRange]:
     """Return the runs of these ranges, which are played in order, that were not played."""
-    begun = [runs._replace(start=own.runs.stop) for runs, own in zip(ranges, played, strict=False)]
+    begun = [
+        runs._replace(start=done.runs.stop) for runs, done in zip(ranges, played, strict=False)
+    ]
     return [runs for runs in (*begun, *ranges[len(begun) :]) if runs.size > 0]
 
 
 def _under_way(batches: Iterable[_Batch]) -> dict[int, float]:
-    found: dict[int, float] = {}
+    """Return how many runs of each cell, by index, workers have made of these batches."""
+    under_way: dict[int, float] = {}
     for batch in batches:
         done = batch.progress[RUNS] + batch.progress[TIME] / max(batch.progress[END], 1)
         for runs in batch.ranges:
             if done <= 0:
                 break
-            found[runs.cell] = found.get(runs.cell, 0.0) + min(done, runs.size)
+            under_way[runs.cell] = under_way.get(runs.cell, 0.0) + min(done, runs.size)
             done -= runs.size
-    return found
+    return under_way
 
 
 def _send(
@@ -227,12 +239,13 @@ def _send(
     shares_memory: bool,
     with_large_problems: bool,
 ) -> Future[_Reply]:
-    wanted = {runs.cell: cells[runs.cell] for runs in batch.ranges}
+    """Send a batch to a worker: as it is to a thread, packed to another process."""
+    of_batch = {runs.cell: cells[runs.cell] for runs in batch.ranges}
     if shares_memory:
-        return executor.submit(_play, wanted, batch.ranges, batch.progress)
+        return executor.submit(_play, of_batch, batch.ranges, batch.progress)
     from fpbandits.simulation.packing import pack_batch
 
-    packed = pack_batch(wanted, batch.ranges, with_large_problems)
+    packed = pack_batch(of_batch, batch.ranges, with_large_problems)
     try:
         return executor.submit(_play_packed, *packed)
     except RuntimeError as error:  # broken, or shut down
@@ -240,7 +253,7 @@ def _send(
 
 
 def _play(cells: Mapping[int, Cell], ranges: Iterable[RunRange], progress: Counts) -> _Reply:
-    """Play runs in order until the time is over; at least one."""
+    """Play runs in order until `SECONDS` have passed; at least one run."""
     begun = time.perf_counter()
     deadline = begun + SECONDS
     played = []
@@ -254,7 +267,7 @@ def _play(cells: Mapping[int, Cell], ranges: Iterable[RunRange], progress: Count
 
 
 def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
-    """Play a batch; nothing comes of it if a problem is absent."""
+    """Play a batch; reply with no runs if a problem is absent."""
     from fpbandits.simulation.packing import AbsentError, unpack_batch
 
     try:
@@ -265,7 +278,7 @@ def _play_packed(packed: bytes, problems: Mapping[str, bytes]) -> _Reply:
 
 
 def _reply(future: Future[_Reply]) -> _Reply:
-    """Return what a worker found, or say why there is nothing."""
+    """Return a worker's reply, or raise an error that says why there is none."""
     try:
         reply = future.result()
     except (BrokenExecutor, CancelledError, ImportError, ConnectionError, TimeoutError) as error:
@@ -274,16 +287,17 @@ def _reply(future: Future[_Reply]) -> _Reply:
         if type(error).__module__.startswith("distributed"):
             raise _lost(error) from error
         raise
-    for what, version in versions().items():
-        if reply.versions.get(what) != version:
+    for name, version in versions().items():
+        if reply.versions.get(name) != version:
             raise InputError(
-                f"a worker has {what} {reply.versions.get(what)}, and here it is {version}: "
+                f"a worker has {name} {reply.versions.get(name)}, and here it is {version}: "
                 "results would depend on who computes them; install the same versions everywhere"
             )
     return reply
 
 
 def _lost(error: BaseException) -> LostWorkersError:
+    """Return an error that says that the workers are lost, and how that showed."""
     kind = type(error).__name__
     reason = said(error, otherwise="their scheduler is gone, or someone stopped them")
     return LostWorkersError(f"the workers are lost ({kind}: {reason})")
