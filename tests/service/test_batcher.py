@@ -309,7 +309,7 @@ def test_what_was_not_committed_is_not_remembered(
 
     assert ask()["decision"] == "0@u"
     with monkeypatch.context() as patch:
-        patch.setattr(Unit, "packed", fail)
+        patch.setattr(Unit, "pack", fail)
         assert type(ask()) is Error
     assert ask()["decision"] == "1@u"
     assert [event.number for _, event in events(gate.store, experiment)] == [0, 1]

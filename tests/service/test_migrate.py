@@ -18,7 +18,7 @@ from fpbandits.service.batches import handle_together
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Request, Tell
 from fpbandits.service.migrate import migrate
-from fpbandits.service.step import unpacked
+from fpbandits.service.step import unpack_unit
 from fpbandits.service.store import Store, open_store
 from fpbandits.service.verify import verify
 
@@ -48,7 +48,7 @@ def agent_of(store: Store, name: str, unit: str) -> Agent:
     assert kept is not None
     row = store.unit((kept.id, unit))
     experiment = Experiment.from_kept(kept)
-    return unpacked(experiment, unit, None if row is None else row.state)[0]
+    return unpack_unit(experiment, unit, None if row is None else row.state)[0]
 
 
 def played(store: Store, units: int = 6, visits: int = 8) -> dict[str, list[tuple[str, float]]]:

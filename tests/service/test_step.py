@@ -62,7 +62,7 @@ def test_decisions_expire_in_their_order_and_by_the_time_that_is_given() -> None
     assert unit.due == 10.0
     unit.step(Tell(("u", 0), 1.0), 9.99)
     assert unit.due == 14.0
-    again = new_unit(unit.packed(), reward_wait=10, default_reward=0)
+    again = new_unit(unit.pack(), reward_wait=10, default_reward=0)
     assert again.due == 14.0
     again.step(Ask("u"), 14.5)
     assert [(event.kind, event.number, event.time) for event in again.events] == [

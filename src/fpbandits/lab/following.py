@@ -23,7 +23,7 @@ from fpbandits.service.step import (
     OBSERVED,
     REWARD,
     Event,
-    unpacked,
+    unpack_unit,
 )
 from fpbandits.service.store import Store
 
@@ -177,7 +177,7 @@ class Follower:
     def agent(self, unit: str) -> Agent | None:
         """Return the agent of a unit, if there is one."""
         row = self._store.unit((self.experiment.id, unit))
-        return None if row is None else unpacked(self.experiment, unit, row.state)[0]
+        return None if row is None else unpack_unit(self.experiment, unit, row.state)[0]
 
     @property
     def pending(self) -> int:

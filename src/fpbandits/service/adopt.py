@@ -28,7 +28,7 @@ from fpbandits.service.experiment import (
     Experiment,
     Kept,
 )
-from fpbandits.service.step import ADOPTED, packed
+from fpbandits.service.step import ADOPTED, pack_unit
 from fpbandits.service.store import History, Rebuilt, Store
 from fpbandits.service.verify import Verification, experiments_of, follow
 
@@ -104,4 +104,4 @@ def _rebuild_units(experiment: Experiment, history: History) -> Iterator[Rebuilt
         # Another revision may decide differently; an event that cannot be repeated is damage.
         if result.impossible:
             raise ConflictError(f"the log is damaged: {result.shown[0]}")
-        yield Rebuilt(unit, packed(experiment, agent, due), due[0][1] if due else None)
+        yield Rebuilt(unit, pack_unit(experiment, agent, due), due[0][1] if due else None)

@@ -35,7 +35,7 @@ from fpbandits.service.report import Report, report
 from fpbandits.service.settings import Settings
 from fpbandits.service.statuses import MissingError
 from fpbandits.service.step import CLOSED as CLOSED_EVENT
-from fpbandits.service.step import REOPENED, Answer, unpacked
+from fpbandits.service.step import REOPENED, Answer, unpack_unit
 from fpbandits.service.store import Logged, StaleError, Store
 from fpbandits.service.sweep import sweep
 
@@ -352,7 +352,7 @@ class Backend:
         row = self.store.unit((experiment.id, name)) if _is_name(name) else None
         if row is None or row.state is None:
             raise _unknown_unit(name)
-        agent, _ = unpacked(experiment, name, row.state)
+        agent, _ = unpack_unit(experiment, name, row.state)
         return {**seen(agent, name), "events": row.steps, **beliefs(agent, context, error)}
 
     async def log(self, id: int, after: int) -> list[Logged]:

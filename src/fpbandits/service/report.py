@@ -17,7 +17,7 @@ from fpbandits.core.arrays import Floats
 from fpbandits.errors import Error
 from fpbandits.service.comparison import error_at, half_width, looks, mean, ratio_p_value
 from fpbandits.service.experiment import Experiment
-from fpbandits.service.step import DECISION, ERASED, EXPIRED, FORGOT, LATE, REWARD, unpacked
+from fpbandits.service.step import DECISION, ERASED, EXPIRED, FORGOT, LATE, REWARD, unpack_unit
 from fpbandits.service.store import History, Store
 from fpbandits.service.verify import experiments_of
 
@@ -122,7 +122,7 @@ def _beliefs(
         warnings.simplefilter("ignore")
         for unit, state in history.rows("some_states", every) if experiment.is_current else ():
             try:
-                agent, _ = unpacked(experiment, unit, state)
+                agent, _ = unpack_unit(experiment, unit, state)
                 posterior = agent.posterior()
             except Error:  # it cannot be read, or an earlier version kept too little
                 continue

@@ -134,7 +134,7 @@ def without_jump(due: Iterable[tuple[int, float]], wait: float, now: float) -> D
     return deque((number, min(until, now + wait)) for number, until in due)
 
 
-def packed(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
+def pack_unit(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]]) -> str:
     """Return a unit's state as a text: its agent's, and when its decisions expire."""
     state = agent.own_state()
     if experiment.reward_wait is None:
@@ -143,8 +143,8 @@ def packed(experiment: Experiment, agent: Agent, due: Iterable[tuple[int, float]
     return f"{json.dumps(list(due), separators=(',', ':'))}\n{state}"
 
 
-def unpacked(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
-    """Return the agent, and when its decisions expire: the reverse of `packed`."""
+def unpack_unit(experiment: Experiment, unit: str, state: str | None) -> tuple[Agent, Due]:
+    """Return the agent, and when its decisions expire: the reverse of `pack_unit`."""
     if state is None or experiment.reward_wait is None:
         return experiment.agent(unit, state), deque()
     due, _, agent_state = state.partition("\n")
@@ -159,7 +159,7 @@ class Unit:
     experiment, name
         The unit's experiment, and its name.
     steps, state
-        The number of its events so far, and the text of `packed`; 0 and None for a new one.
+        The number of its events so far, and the text of `pack_unit`; 0 and None for a new one.
     decided
         Its decisions by key, for the keys of the requests to come.
     resolutions
@@ -176,7 +176,7 @@ class Unit:
         resolutions: Callable[[int], Sequence[Event]],
     ) -> None:
         self.experiment, self.name, self.steps = experiment, name, steps
-        self.agent, self._due = unpacked(experiment, name, state)
+        self.agent, self._due = unpack_unit(experiment, name, state)
         self._pending = len(self.agent.pending)
         self.begin(decided, resolutions)
 
@@ -188,9 +188,9 @@ class Unit:
         self.erase: Erase | None = None
         self._decided, self._resolutions = decided, resolutions
 
-    def packed(self) -> str:
+    def pack(self) -> str:
         """Return the state as a text."""
-        return packed(self.experiment, self.agent, self._due)
+        return pack_unit(self.experiment, self.agent, self._due)
 
     @property
     def due(self) -> float | None:

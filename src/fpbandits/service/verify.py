@@ -31,8 +31,8 @@ from fpbandits.service.step import (
     REWARD,
     Due,
     Event,
-    packed,
-    unpacked,
+    pack_unit,
+    unpack_unit,
     without_jump,
 )
 from fpbandits.service.store import Store
@@ -143,10 +143,10 @@ def _is_state(experiment: Experiment, unit: str, state: str | None, agent: Agent
     numbers to another text.
     """
     try:
-        kept = packed(experiment, *unpacked(experiment, unit, state))
+        kept = pack_unit(experiment, *unpack_unit(experiment, unit, state))
     except (Error, ValueError, TypeError):
         return False
-    return kept == packed(experiment, agent, due)
+    return kept == pack_unit(experiment, agent, due)
 
 
 def follow(
