@@ -49,8 +49,8 @@ _MOST_MAKING = 8
 """New experiments that may wait to be prepared."""
 
 _MAKING_SECONDS = 100.0
-"""Seconds that preparing a new experiment may take: its policy may have to be compiled first. A
-client waits a little longer."""
+"""Seconds that preparing a new experiment may take: with very many models its policy is compiled
+first. A client waits a little longer."""
 
 _MOST_REPORTED = 2_000
 """Units whose states a report reads."""
