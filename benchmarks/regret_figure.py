@@ -80,7 +80,9 @@ def main() -> None:
             axes.fill_between(TIMES, mean - error, mean + error, color=colour, alpha=0.2, lw=0)
         print(f"{'no policy can lose less':40}", *(f"{value:8.1f}" for value in floor))
         axes.plot(TIMES, floor, "--", color="0.3", label="the floor: no policy can lose less")
-        axes.set(xscale="log", yscale="log", ylim=(2, 2000), xlabel="plays", ylabel="regret in EUR")
+        axes.set(
+            xscale="log", yscale="log", ylim=(2, 20_000), xlabel="plays", ylabel="regret in EUR"
+        )
         axes.legend(frameon=False)
         words = f"Three models, each equally likely; {RUNS:,} runs, seed 0; bands: 95 % of the mean"
         save_figure(footnote(figure, words), FIGURE)
