@@ -24,8 +24,8 @@ from fpbandits.core.arrays import Floats
 from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.fitting.cells import Cells, cells_of
-from fpbandits.fitting.choose import folds, gain, pull, score_of, smallest
-from fpbandits.fitting.em import Mixture, Sample, merged, without
+from fpbandits.fitting.choose import fewest_types, folds, gain, rescore, score_of
+from fpbandits.fitting.em import Mixture, Sample, merge_pairs, remove_type
 from fpbandits.fitting.result import Fit
 from fpbandits.logs.log import read_log
 
@@ -127,17 +127,17 @@ def told_from_truth(log: Any, family: str, means: Floats, shares: Floats) -> tup
             split.best[types] = split.sample.climb(mixture, 3000, 1e-9)
         if types > 1:
             more = first.best[types][0]
-            fewer = [without(more, kind) for kind in range(types)]
-            fewer += merged(more, first.sample, combinations(range(types), 2))
+            fewer = [remove_type(more, kind) for kind in range(types)]
+            fewer += merge_pairs(more, first.sample, combinations(range(types), 2))
             short = [first.sample.climb(each, 30, 1e-5) for each in fewer]
             mixture = max(short, key=lambda found: found[1])[0]
     scores = {types: score_of(splits, types) for types in range(1, len(means) + 1)}
-    scores = pull(splits, scores)
-    chosen = smallest(scores, 2.0)
+    scores = rescore(splits, scores)
+    chosen = fewest_types(scores, 2.0)
     if len(means) == 1:
         return chosen, ""
     most, less = scores[len(means)], scores[len(means) - 1]
-    held, learnt = most.held_out - less.held_out, most.learnt - less.learnt
+    held, learnt = most.held_out - less.held_out, most.training - less.training
     error = (held + learnt) / 2 / gain(most, less)
     words = f"{held:+.0f} nats on units held out, {learnt:+.0f} on units learnt from, ± {error:.0f}"
     return chosen, words

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from numba import njit
 
-from fpbandits.cli.progress import Bar, playing, tracked
+from fpbandits.cli.progress import Bar, playing, track_cases
 from fpbandits.errors import InputError
 
 
@@ -23,7 +23,7 @@ def test_titles_are_written_when_finished(capsys: pytest.CaptureFixture[str]) ->
 def test_without_titles_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar({}) as bar:
         bar.show("a", 1.0, 1.0)
-    assert list(tracked(range(3))) == [0, 1, 2]
+    assert list(track_cases(range(3))) == [0, 1, 2]
     assert capsys.readouterr().err == ""
 
 

@@ -58,7 +58,7 @@ def test_a_part_of_the_units() -> None:
     some = np.arange(0, 60, 7)
     weights = cells.weights(some)
     assert weights.sum() == len(some)
-    part = cells.parts(weights)
+    part = cells.subset(weights)
     plays, sums = part.totals(weights[weights > 0])
     log = read(truth)
     chosen = np.isin(log.unit, some)

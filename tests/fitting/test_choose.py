@@ -14,11 +14,11 @@ from fpbandits.fitting import choose as module
 from fpbandits.fitting.choose import (
     Score,
     choose,
+    estimate_pseudo_count,
+    fewest_types,
     folds,
     gain,
-    pulled,
-    smallest,
-    spared,
+    least_fraction,
 )
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.search import search
@@ -67,14 +67,14 @@ def test_the_smallest_number_is_taken_that_is_not_clearly_worse_than_the_best() 
     # An error is √8 · .53 = 1.51 nats. Two types gain 7 nats on one, three gain 2.5 on two.
     one, two = scored([-2.0] * 8, -16.0), scored([-1.0, -2.0] * 4, -6.0)
     three = scored([-1.0, -1.0, -2.0, -1.0] + [-1.0, -2.0] * 2, -3.0)
-    assert smallest({1: one}, 2.0) == 1
-    assert smallest({1: one, 2: two}, 2.0) == 2
+    assert fewest_types({1: one}, 2.0) == 1
+    assert fewest_types({1: one, 2: two}, 2.0) == 2
     assert 2 > gain(three, two) > 1
-    assert smallest({1: one, 2: two, 3: three}, 2.0) == 2
-    assert smallest({1: one, 2: two, 3: three}, 1.0) == 3
+    assert fewest_types({1: one, 2: two, 3: three}, 2.0) == 2
+    assert fewest_types({1: one, 2: two, 3: three}, 1.0) == 3
     # However much more four types gain on units learnt from, held out they are worse than three.
     four = scored([-1.5] * 8, 50.0)
-    assert smallest({1: one, 2: two, 3: three, 4: four}, 2.0) == 2
+    assert fewest_types({1: one, 2: two, 3: three, 4: four}, 2.0) == 2
 
 
 def test_a_rare_type_is_found() -> None:
@@ -170,7 +170,7 @@ def test_the_pseudo_count_is_that_of_the_distribution_which_types_are_drawn_from
     sample = Sample(cells, cells.weights(), estimator, 1.0)
     odds = np.log(means / (1 - means)).T[..., np.newaxis]
     mixture = Mixture(np.full(12, -np.log(12)), np.ascontiguousarray(odds), np.zeros(0))
-    pulled_sample, _ = pulled(sample, mixture)
+    pulled_sample, _ = estimate_pseudo_count(sample, mixture)
     assert 4 < pulled_sample.pseudo_count < 8
 
 
@@ -218,8 +218,8 @@ def test_means_are_pulled_no_further_than_predicts_units_held_out(
     splits = list(folds(cells, estimator, np.random.default_rng(0)))
     for split in splits:
         split.best[4] = search(split.sample, 4, None, np.random.default_rng(0))
-        split.sample, _ = pulled(split.sample, split.best[4][0])
-    assert spared(splits, 4) == part
+        split.sample, _ = estimate_pseudo_count(split.sample, split.best[4][0])
+    assert least_fraction(splits, 4) == part
 
 
 def test_what_is_under_way_is_told() -> None:

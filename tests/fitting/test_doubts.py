@@ -10,7 +10,7 @@ import pytest
 
 from fpbandits.core.arrays import Floats
 from fpbandits.fitting import doubts as module
-from fpbandits.fitting.doubts import Seen, doubts, told_apart
+from fpbandits.fitting.doubts import Seen, doubts, tell_apart
 
 MEANS = np.array([[0.9, 0.1], [0.4, 0.5], [0.1, 0.8]])
 SEEN = Seen(
@@ -111,7 +111,7 @@ def test_who_is_told_apart_for_free() -> None:
     #  x: a is best. y promises the same of a, and b is better. z: b. w: a, as good as under x.
     means = np.array([[0.9, 0.91, 0.1, 0.9], [0.5, 0.99, 0.7, 0.2]])
     errors = np.full((2, 4), 0.01)
-    x, y, z, w = told_apart(types, arms, means, errors)
+    x, y, z, w = tell_apart(types, arms, means, errors)
     assert (x.best, x.free, x.costly, x.alike) == (("a",), ("z",), ("y",), ("w",))
     assert str(x) == (
         "x: playing 'a' tells 'z' apart for free, and looks the same under 'y', which costs to "
@@ -120,7 +120,7 @@ def test_who_is_told_apart_for_free() -> None:
     assert (y.best, y.free, y.costly) == (("b",), ("x", "w"), ())
     assert (z.free, z.alike) == (("x", "w"), ("y",))
     assert w.costly == ("y",)
-    exact = told_apart(types, arms, means, errors / 100)
+    exact = tell_apart(types, arms, means, errors / 100)
     assert exact[0].costly == (), "with smaller errors they differ"
 
 
@@ -128,8 +128,8 @@ def test_in_contexts_one_difference_is_enough() -> None:
     types, arms = ("x", "y"), ("a", "b")
     # The same in the first context where a is best; in the second a differs.
     means = np.array([[0.9, 0.9], [0.1, 0.1], [0.8, 0.3], [0.2, 0.6]])
-    x, y = told_apart(types, arms, means, np.full((4, 2), 0.01))
+    x, y = tell_apart(types, arms, means, np.full((4, 2), 0.01))
     assert (x.best, x.free) == (("a",), ("y",))
     assert (y.best, y.free) == (("a", "b"), ("x",))
-    same = told_apart(types, arms, means[:, [0, 0]], np.full((4, 2), 0.01))
+    same = tell_apart(types, arms, means[:, [0, 0]], np.full((4, 2), 0.01))
     assert str(same[0]) == "x: 'a' is best for every other type as well"

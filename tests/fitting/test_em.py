@@ -10,7 +10,7 @@ from logs import Truth, added_up, drawn, log_likelihood, matched, shape_of
 
 from fpbandits.core.arrays import Floats
 from fpbandits.families.estimator import Estimator
-from fpbandits.fitting.em import Mixture, Sample, grown, merged, starts, without
+from fpbandits.fitting.em import Mixture, Sample, add_type, merge_pairs, random_starts, remove_type
 
 FAMILIES = ["bernoulli", "gaussian", "beta", "discrete"]
 
@@ -107,7 +107,7 @@ def test_shares_and_types_keep_together() -> None:
     mixture, _ = sample.step(sample.start(3, np.random.default_rng(0)))
     turned = mixture.ordered(np.array([2, 0, 1]))
     assert sample.expect(turned)[0] == pytest.approx(sample.expect(mixture)[0])
-    back = mixture.like(mixture.flat)
+    back = mixture.from_flat(mixture.flat)
     np.testing.assert_allclose(back.log_shares, mixture.log_shares)
     np.testing.assert_array_equal(back.parameters, mixture.parameters)
 
@@ -116,14 +116,14 @@ def test_types_are_put_in_and_taken_out() -> None:
     sample = sample_of(drawn(7, units=40))
     random = np.random.default_rng(0)
     two = sample.start(2, random)
-    three = grown(two, sample, random)
+    three = add_type(two, sample, random)
     assert three.types == 3
     assert np.exp(three.log_shares).sum() == pytest.approx(1)
     np.testing.assert_array_equal(three.parameters[:, :2], two.parameters)
-    fewer = without(three, 1)
+    fewer = remove_type(three, 1)
     np.testing.assert_array_equal(fewer.parameters, three.parameters[:, [0, 2]])
     assert (fewer.types, math.isclose(np.exp(fewer.log_shares).sum(), 1)) == (2, True)
-    assert [start.types for start in starts(sample, 3, two, 4, random)] == [3] * 4
+    assert [start.types for start in random_starts(sample, 3, two, 4, random)] == [3] * 4
 
 
 def test_two_types_that_are_one_are_merged_into_it() -> None:
@@ -131,7 +131,7 @@ def test_two_types_that_are_one_are_merged_into_it() -> None:
     two, _ = sample.climb(sample.start(2, np.random.default_rng(0)), 300, 1e-10)
     twins = two.ordered(np.array([0, 1, 1]))
     twins = Mixture(np.log([0.5, 0.25, 0.25]), twins.parameters, twins.common)
-    (once,) = merged(twins, sample, [(1, 2)])
+    (once,) = merge_pairs(twins, sample, [(1, 2)])
     assert once.types == 2
     again, _ = sample.step(Mixture(np.log([0.5, 0.5]), two.parameters, two.common))
     np.testing.assert_allclose(once.parameters, again.parameters, rtol=1e-9)
@@ -142,7 +142,7 @@ def test_the_truth_is_found_where_it_can_be() -> None:
     truth = drawn(8, units=4000)
     sample = sample_of(truth)
     random = np.random.default_rng(0)
-    rivals = [sample.climb(start, 300) for start in starts(sample, 2, None, 6, random)]
+    rivals = [sample.climb(start, 300) for start in random_starts(sample, 2, None, 6, random)]
     best, _ = max(rivals, key=lambda rival: rival[1])
     found = means_of(sample.estimator, best)
     order = matched(found, truth.means)

@@ -8,7 +8,7 @@ from logs import added_up, drawn
 
 from fpbandits.fitting import search as searching
 from fpbandits.fitting.em import Mixture, Sample
-from fpbandits.fitting.search import part_of, renewed, search, shrunk, some_of
+from fpbandits.fitting.search import renew, restrict, search, shrink, subsample
 
 FOUR = np.random.default_rng(12).uniform(0.05, 0.95, (4, 6))
 
@@ -37,9 +37,9 @@ def test_a_type_too_many_is_taken_out() -> None:
     best = search(sample, 2, None, random)
     one = sample.climb(sample.start(1, random), 60)[0]
     stuck = Mixture(np.log([0.5, 0.5]), np.repeat(one.parameters, 2, axis=1), one.common)
-    _, found = shrunk(sample, sample.climb(stuck, 60), three, random)
+    _, found = shrink(sample, sample.climb(stuck, 60), three, random)
     assert found == pytest.approx(best[1], abs=0.01)
-    assert shrunk(sample, best, three, random)[1] >= best[1], "what is better is kept"
+    assert shrink(sample, best, three, random)[1] >= best[1], "what is better is kept"
 
 
 def test_a_rare_type_is_begun_anew() -> None:
@@ -56,7 +56,7 @@ def test_a_rare_type_is_begun_anew() -> None:
     stuck = sample.climb(Mixture(np.log(shares), odds, np.zeros(0)), 1500, 1e-9)
     assert stuck[1] < wanted - 10
     for seed in range(3):
-        (_, found), _ = renewed(sample, stuck, np.random.default_rng(seed))
+        (_, found), _ = renew(sample, stuck, np.random.default_rng(seed))
         assert found >= wanted - 0.2
 
 
@@ -69,7 +69,7 @@ def test_ends_are_those_of_climbs_on_all_units(few: int, monkeypatch: pytest.Mon
     one = sample.climb(sample.start(1, np.random.default_rng(0)), 60)[0]
     equal = Mixture(np.log([0.5, 0.5]), np.repeat(one.parameters, 2, axis=1), one.common)
     stuck = equal, sample.step(equal)[1]
-    best, ends = renewed(sample, stuck, np.random.default_rng(0))
+    best, ends = renew(sample, stuck, np.random.default_rng(0))
     assert best[1] > stuck[1] + 10
     assert best in ends
     assert ends[0] == stuck
@@ -82,8 +82,8 @@ def test_some_units() -> None:
     truth = drawn(9, "gaussian", units=200)
     cells, estimator = added_up(truth, "gaussian")
     sample = Sample(cells, cells.weights(), estimator, 1.0)
-    assert some_of(sample, 10**6, np.random.default_rng(0)) is sample
-    some = some_of(sample, 100, np.random.default_rng(0))
+    assert subsample(sample, 10**6, np.random.default_rng(0)) is sample
+    some = subsample(sample, 100, np.random.default_rng(0))
     assert 40 <= some.size <= 50, "two cells per unit"
     half = cells.weights(np.arange(100))
-    assert part_of(cells, half, estimator).size == 100
+    assert restrict(cells, half, estimator).size == 100

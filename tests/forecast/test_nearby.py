@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fpbandits as fpb
-from fpbandits.forecast.nearby import likeliest, moved
+from fpbandits.forecast.nearby import likeliest, move_means
 
 PROBLEMS = {
     "bernoulli": fpb.Problem.bernoulli([[0.01, 0.5], [0.99, 0.5]]),
@@ -23,7 +23,7 @@ def test_moved_means_make_a_truth_and_are_near(name: str) -> None:
     problem, random = PROBLEMS[name], np.random.default_rng(1)
     farthest = 0.0
     for _ in range(50):
-        means = moved(problem, 1, 0.05, random)
+        means = move_means(problem, 1, 0.05, random)
         apart = np.abs(np.array(means) - problem.means[1]).max() / problem.rewards.width
         assert apart <= 0.05 + 1e-12
         farthest = max(farthest, apart)

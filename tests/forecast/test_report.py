@@ -50,7 +50,13 @@ def test_words_for_what_may_happen(found: Forecast) -> None:
     some = replace(found, until_sure=Sure(0.05, 12.0, None, 0.75))
     assert answers(some)["Until sure"].endswith("; 75% by play 100.")
     wrong = replace(found, off=Off(0.05, 9.0, 12.0, 3.0, None))
-    assert answers(wrong)["Models off"].endswith("without models loses less, 3.")
+    assert answers(wrong)["Models off"].endswith(
+        "loses 3. Even if means are off by less, frugal loses more than that."
+    )
+    near = replace(found, off=Off(0.05, 9.0, 12.0, 3.0, 0.025))
+    assert answers(near)["Models off"].endswith(
+        "frugal loses less as long as means are off by up to 2.5 % of the range (0.025)."
+    )
     unknown = replace(found, off=None, until_sure=None, floors=None)
     assert {"Models off", "Until sure"}.isdisjoint(answers(unknown))
-    assert "least" not in answers(unknown)["It will cost"]
+    assert "best possible" not in answers(unknown)["It will cost"]

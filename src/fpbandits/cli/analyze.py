@@ -30,7 +30,7 @@ def analyze(
 ) -> None:
     """Show what can be learned for free, and what must cost."""
     from fpbandits.cli.output import print_result
-    from fpbandits.cli.progress import tracked
+    from fpbandits.cli.progress import track_cases
     from fpbandits.core.storage import shown
     from fpbandits.problem.files import load_problem
     from fpbandits.report.figures import check_figure_path, save_figure
@@ -45,7 +45,7 @@ def analyze(
         truth = None
     # Drawn before the analysis, which may be long, and written after it has succeeded.
     figure = structure_figure(loaded) if plot is not None else None
-    analysis = analyze(loaded, truth=truth, progress=tracked)
+    analysis = analyze(loaded, truth=truth, progress=track_cases)
     if plot is not None and figure is not None:
         save_figure(figure, plot)
     print_result(

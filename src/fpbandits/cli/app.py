@@ -67,6 +67,7 @@ for _command in COMMANDS.values():
 
 
 def _show_version(wanted: bool) -> None:
+    """Print the version and exit, if ``--version`` was given."""
     if wanted:
         typer.echo(f"fpbandits {__version__}")
         raise typer.Exit
@@ -119,7 +120,7 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _with_choices(error: Any) -> str:
-    """Return Typer's message; for an unknown option or command, with the known ones."""
+    """Return Typer's message, with the new name or the known ones of an unknown word."""
     said: str = error.message
     if said.startswith("No such command") and "'replay'" in said:
         return "No such command 'replay': it is now verify"
@@ -127,7 +128,8 @@ def _with_choices(error: Any) -> str:
         return f"{said} Known are {', '.join(error.ctx.command.list_commands(error.ctx))}."
     if not said.startswith("No such option") or error.ctx is None:
         return str(error.format_message())
-    options = [option for each in error.ctx.command.get_params(error.ctx) for option in each.opts]
+    parameters = error.ctx.command.get_params(error.ctx)
+    options = [option for parameter in parameters for option in parameter.opts]
     known = [option for option in options if option.startswith("--")]
     new = _RENAMED.get(error.option_name)
     if new in known:
@@ -137,5 +139,6 @@ def _with_choices(error: Any) -> str:
 
 
 def _fail(code: int, message: str) -> NoReturn:
+    """Print an error in one line, and exit."""
     sys.stderr.write(f"error: {' '.join(message.split())}\n")
     sys.exit(code)

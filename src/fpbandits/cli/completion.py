@@ -30,6 +30,7 @@ def problems(incomplete: str) -> list[str]:
 
 
 def _files(typed: str) -> Iterator[str]:
+    """Yield the problem files and folders beside what was typed; hidden ones only after a dot."""
     folder = typed[: typed.rfind("/") + 1]
     with suppress(OSError):
         for path in sorted(Path(folder or ".").iterdir()):

@@ -40,14 +40,16 @@ def fit(
         typer.Option(metavar="A,B,..", help="All possible arms.  [default: those in the log]"),
     ] = None,
     deviation: Annotated[
-        float | None, typer.Option(metavar="SIGMA", help="Of gaussian rewards.  [default: fitted]")
+        float | None,
+        typer.Option(metavar="SIGMA", help="Deviation of gaussian rewards.  [default: fitted]"),
     ] = None,
     concentration: Annotated[
-        float | None, typer.Option(metavar="C", help="Of beta rewards.  [default: fitted]")
+        float | None,
+        typer.Option(metavar="C", help="Concentration of beta rewards.  [default: fitted]"),
     ] = None,
     shape: Annotated[
         float | None,
-        typer.Option(metavar="K", help="Of amounts of revenue.  [default: fitted]"),
+        typer.Option(metavar="K", help="Shape of gamma amounts of revenue.  [default: fitted]"),
     ] = None,
     cost: options.Cost = None,
     missing: options.Missing = "refuse",

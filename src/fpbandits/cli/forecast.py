@@ -35,7 +35,7 @@ def forecast(
         typer.Option(
             metavar="P",
             parser=partial(options.read_real, "--error"),
-            help="With which probability a verdict may be wrong.",
+            help="The probability with which a verdict may be wrong.",
         ),
     ] = 0.05,
     off: Annotated[
@@ -43,7 +43,7 @@ def forecast(
         typer.Option(
             metavar="P",
             parser=partial(options.read_real, "--off"),
-            help="How wrong models are taken to be, in parts of the range.",
+            help="How far the true means may be off, as a fraction of the range.",
         ),
     ] = 0.05,
     report: Annotated[
@@ -54,7 +54,7 @@ def forecast(
 ) -> None:
     """Say what playing will cost, before anyone plays.
 
-    And how long it takes to be sure, and how wrong the models may be.
+    It also says how long it takes to be sure, and how wrong the models may be.
     """
     from fpbandits.cli.output import print_result
     from fpbandits.cli.progress import playing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fpbandits.cli.options import Json, ProblemName
-from fpbandits.cli.verify import StoreName, saying
+from fpbandits.cli.verify import StoreName, show_status
 
 if TYPE_CHECKING:
     from fpbandits.service.migrate import Migration
@@ -42,34 +42,34 @@ def migrate(
     definition: dict[str, object] = {"problem": problem_to_toml(load_problem(problem))}
     if policy is not None:
         definition["policy"] = policy
-    with closing(open_store(store)) as opened, saying() as progress:
-        found = migrate(opened, old, new, definition, retire=retire or (), progress=progress)
+    with closing(open_store(store)) as opened, show_status() as progress:
+        migration = migrate(opened, old, new, definition, retire=retire or (), progress=progress)
     if json:
-        print_json(vars(found))
+        print_json(vars(migration))
     else:
-        sys.stdout.write(_said(found, old, new))
+        sys.stdout.write(_describe(migration, old, new))
 
 
-def _said(found: Migration, old: str, new: str) -> str:
-    """Return what came over, what did not, and what became of the types."""
+def _describe(migration: Migration, old: str, new: str) -> str:
+    """Say what was migrated, what was left out, and how units' likeliest models changed."""
     from fpbandits.errors import counted, quote
 
-    units = f"{new} has the history of {counted(found.units, 'unit')}"
-    lines = [f"{units}, {counted(found.rewards, 'reward')}, and takes requests"]
-    if 0 < found.added < found.rewards:
-        lines.append(f"{counted(found.added, 'reward')} of these came with this run")
-    for arm, rewards in found.retired.items():
+    units = f"{new} has the history of {counted(migration.units, 'unit')}"
+    lines = [f"{units}, {counted(migration.rewards, 'reward')}, and takes requests"]
+    if 0 < migration.added < migration.rewards:
+        lines.append(f"{counted(migration.added, 'reward')} of these came with this run")
+    for arm, rewards in migration.retired.items():
         lines.append(f"{counted(rewards, 'reward')} of {quote(arm)} left out: it is retired")
-    if found.pending:
-        blocked = f", and block {counted(found.blocked, 'reward')}" if found.blocked else ""
+    if migration.pending:
+        blocked = f", and block {counted(migration.blocked, 'reward')}" if migration.blocked else ""
         lines.append(
-            f"{counted(found.pending, 'decision')} of {old} are pending{blocked}: send their "
+            f"{counted(migration.pending, 'decision')} of {old} are pending{blocked}: send their "
             "rewards there, then run this command again"
         )
-    if sum(map(len, found.types.values())) > 1:
+    if sum(map(len, migration.types.values())) > 1:
         lines += ["", f"units by their likeliest model, in {old} and then in {new}:"]
-        width = max(map(len, found.types))
-        for model, after in found.types.items():
+        width = max(map(len, migration.types))
+        for model, after in migration.types.items():
             shares = ", ".join(f"{units:,} {name}" for name, units in after.most_common())
             lines.append(f"  {model:<{width}}  {after.total():>7,}  → {shares}")
     return "\n".join(lines) + "\n"

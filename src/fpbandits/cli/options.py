@@ -37,7 +37,7 @@ def read_whole_number(option: str, given: str | int) -> int:
 
 
 def read_real(option: str, given: str | float) -> float:
-    """Return a number; an option's default comes here too, and is one already."""
+    """Return a number; Typer passes an option's default, a float, as well."""
     return float(read_number(option, str(given)))
 
 
@@ -83,7 +83,7 @@ def column(name: str, help: str) -> Any:
 def chosen_policies(
     words: list[str] | None, problem: Problem, horizon: float | None = None
 ) -> tuple[dict[str, Policy], list[str]]:
-    """Return the policies by name and, for ``all``, notes on those that are left out."""
+    """Return the policies that --policy names and, if one is "all", notes on those left out."""
     from fpbandits.core.checks import checked_name
     from fpbandits.engine.ready import refusal
     from fpbandits.policies import DEFAULT, POLICIES, parse_policy
@@ -154,12 +154,18 @@ Reward = Annotated[str, column("--reward", "The reward.")]
 Context = Annotated[
     str | None, column("--context", "The context that was seen before the decision, if any.")
 ]
-Key = Annotated[str | None, column("--key", "What tells a row from others: none may come twice.")]
+Key = Annotated[
+    str | None, column("--key", "A key of each row, such as an order number: none may come twice.")
+]
 Cost = Annotated[
     Sequence[float] | None,
-    floats("--cost", "C,C,..", "What a sale costs, for all arms or each: rewards less that."),
+    floats(
+        "--cost",
+        "C,C,..",
+        "What a sale costs, one number or one per arm: models are then of profit.",
+    ),
 ]
 Missing = Annotated[
     str,
-    typer.Option(metavar="drop|refuse", help="Rows in which something is missing."),
+    typer.Option(metavar="drop|refuse", help="What to do with rows in which something is missing."),
 ]

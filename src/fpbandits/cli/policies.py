@@ -24,10 +24,11 @@ def policies(
     from fpbandits.policies import DEFAULT, POLICIES, SMALL
     from fpbandits.policies.listing import policy_page, policy_row, policy_table
 
-    every = (POLICIES | SMALL).items()
-    known = dict(sorted(every, key=lambda each: not each[1].knows.startswith("Θ")))
+    # Policies that know the models come first.
+    every = sorted((POLICIES | SMALL).items(), key=lambda item: not item[1].knows.startswith("Θ"))
+    known = dict(every)
     chosen = known if name is None else [known_name("policy", name, known)]
-    kinds = [known[each] for each in chosen]
+    kinds = [known[chosen_name] for chosen_name in chosen]
     rows = [policy_row(kind, default=kind is DEFAULT) for kind in kinds]
     if json:
         print_json(rows)

@@ -36,9 +36,9 @@ def playing(
     titles: Mapping[str, str] | None = None,
     notes: Iterable[str] = (),
 ) -> Iterator[How]:
-    """Provide a progress bar and workers.
+    """Provide a progress bar and workers for a long-running function, as its keyword arguments.
 
-    Warnings are printed as notes. On Ctrl-C, a line says which results are kept.
+    Warnings are printed as notes. On Ctrl-C, a line says that finished runs are kept in ``out``.
     """
     if workers is not None and dask is not None:
         raise InputError("--workers counts threads here, and --dask has workers of its own")
@@ -101,7 +101,7 @@ class Bar(Progress):
         self.console.print(remark, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def tracked(cases: Iterable[int]) -> Iterable[int]:
+def track_cases(cases: Iterable[int]) -> Iterable[int]:
     """Show a progress bar while iterating over the cases of an analysis."""
     console = new_console(stderr=True)
     hidden = not console.is_terminal

@@ -29,41 +29,44 @@ def report(
     from fpbandits.service.store import open_store
 
     with closing(open_store(store)) as opened:
-        found = report(opened, experiment)
-    print_result(json, lambda: found, lambda: _table(found), least_width=70)
+        content = report(opened, experiment)
+    print_result(json, lambda: content, lambda: _table(content), least_width=70)
 
 
-def _table(found: dict[str, Any]) -> RenderableType:
+def _table(content: dict[str, Any]) -> RenderableType:
+    """Show a report as a line of counts and a table for each way to group decisions."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
 
     counts = ("units", "decisions", "rewards", "pending", "blocked", "expired", "late", "misfits")
     parts: list[RenderableType] = [
-        f"{found['experiment']}: " + ", ".join(f"{found[name]:,} {name}" for name in counts)
+        f"{content['experiment']}: " + ", ".join(f"{content[name]:,} {name}" for name in counts)
     ]
-    for title, groups in _groups(found):
+    for title, groups in _groups(content):
         columns = (title, *([] if title == "arm" else ["units"]), "decisions", "mean reward")
         table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False)
         for name, row in groups.items():
             units = [] if title == "arm" else [f"{row['units']:,}"]
             table.add_row(name, *units, f"{row['decisions']:,}", _number(row["mean_reward"]))
         parts.append(table)
-    parts += _against_control(found)
+    parts += _against_control(content)
     return Group(*parts)
 
 
-def _groups(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    groups = [("arm", found["arms"]), ("likeliest model", found["models"])]
-    control = found["control"]
+def _groups(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the ways to group decisions: by arm, by likeliest model, by policy or control."""
+    groups = [("arm", content["arms"]), ("likeliest model", content["models"])]
+    control = content["control"]
     if control is not None:
         always = f"always {control['arm']}"
         groups.append(("group", {"policy": control["policy"], always: control["control"]}))
     return groups
 
 
-def _against_control(found: dict[str, Any]) -> list[str]:
-    control = found["control"]
+def _against_control(content: dict[str, Any]) -> list[str]:
+    """Say how much more the policy earns than control, and whether control has too few units."""
+    control = content["control"]
     if control is None:
         return []
     lines = []

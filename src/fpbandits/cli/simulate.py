@@ -84,8 +84,8 @@ def simulate(
     if no_leap and worst_case:
         raise InputError("--no-leap and --worst-case exclude each other: give one of them")
     loaded = load_problem(problem)
-    each = truth == "all" and "all" not in loaded.models
-    if each and out is not None:
+    every_truth = truth == "all" and "all" not in loaded.models
+    if every_truth and out is not None:
         raise InputError("--out keeps the runs of one truth: for all of them write a study (sweep)")
     if stop is not None and (out is not None or dask is not None):
         given = "--out" if out is not None else "--dask"
@@ -107,12 +107,12 @@ def simulate(
         stop=stop,
     )
     with playing(out, workers, dask, notes=[*left_out, *notes]) as how:
-        if each:
+        if every_truth:
             results = simulate_truths(loaded, chosen, spec, **how)
         else:
             result = simulate_spec(loaded, chosen, spec, out=out, **how)
-    if each:
-        print_result(json, lambda: _each_as_dict(results), lambda: truths_table(results))
+    if every_truth:
+        print_result(json, lambda: _by_truth(results), lambda: truths_table(results))
         return
     if out is not None:
         result.save(out / "result.npz")
@@ -124,7 +124,7 @@ def simulate(
 
 
 def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
-    """Return a list of means as one list per context, if there are contexts."""
+    """Return means as one list per context; without contexts, as they are."""
     if not problem.contexts:
         return means
     if len(means) != problem.pairs:
@@ -137,8 +137,8 @@ def _by_context(problem: Problem, means: Sequence[float]) -> Sequence[Any]:
     return [means[start : start + len(problem.arms)] for start in starts]
 
 
-def _each_as_dict(results: Mapping[str, Result]) -> dict[str, Any]:
-    """Return the fields that are the same for all truths, and the results by truth."""
+def _by_truth(results: Mapping[str, Result]) -> dict[str, Any]:
+    """Return the results as one dict: fields that all truths share, then "truths" by name."""
     by_truth = {truth: result.as_dict() for truth, result in results.items()}
     shared = dict(next(iter(by_truth.values())))
     del shared["truth"], shared["policies"]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fpbandits.cli.verify import StoreName, counting
+from fpbandits.cli.verify import StoreName, show_count
 
 
 def upgrade(store: StoreName) -> None:
@@ -21,7 +21,7 @@ def upgrade(store: StoreName) -> None:
     from fpbandits.service.store import open_store, upgrade
 
     before, now = upgrade(store)
-    with closing(open_store(store)) as opened, counting("units") as progress:
+    with closing(open_store(store)) as opened, show_count("units") as progress:
         renewed = renew_states(opened, progress)
         waiting = [kept.name for kept in opened.experiments() if needs_adopting(kept)]
     done = "had it already" if before == now else f"had {before}"
@@ -36,16 +36,16 @@ def upgrade(store: StoreName) -> None:
 
 def adopt(
     store: StoreName,
-    experiment: Annotated[str, typer.Option(metavar="NAME", help="Which one.")],
+    experiment: Annotated[str, typer.Option(metavar="NAME", help="The experiment.")],
 ) -> None:
     """Let a rule's new revision decide in an experiment.
 
-    Needed after an upgrade that changed the rule: no server decides for the experiment before.
+    Needed after an upgrade that changed the rule: until then no server decides for the experiment.
     """
     from fpbandits.service.adopt import adopt
     from fpbandits.service.experiment import Experiment
     from fpbandits.service.store import open_store
 
-    with closing(open_store(store)) as opened, counting("units") as progress:
+    with closing(open_store(store)) as opened, show_count("units") as progress:
         kept = adopt(opened, experiment, progress)
     sys.stderr.write(f"{kept.name} is decided by {Experiment.from_kept(kept).rule}\n")

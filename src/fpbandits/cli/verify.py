@@ -33,25 +33,24 @@ def verify(
     from fpbandits.service.store import open_store
     from fpbandits.service.verify import verify
 
-    with closing(open_store(store)) as opened, counting("events") as progress:
-        found = verify(opened, experiment, progress)
+    with closing(open_store(store)) as opened, show_count("events") as progress:
+        outcome = verify(opened, experiment, progress)
     if json:
-        print_json({**vars(found), "as_logged": not found.differences})
-    elif found.differences:
-        for line in found.shown:
+        print_json({**vars(outcome), "as_logged": not outcome.differences})
+    elif outcome.differences:
+        for line in outcome.shown:
             sys.stdout.write(f"{line}\n")
-        more = found.differences - len(found.shown)
+        more = outcome.differences - len(outcome.shown)
         sys.stdout.write(f"… and {more:,} more\n" if more else "")
-        sys.stdout.write(
-            f"{counted(found.decisions, 'decision')}, {counted(found.differences, 'difference')}\n"
-        )
-    elif found.unchecked:
-        checked = f"{found.decisions - found.unchecked:,} as logged"
-        other = f"{found.unchecked:,} of other revisions not checked"
-        sys.stdout.write(f"{counted(found.decisions, 'decision')}, {checked}, {other}\n")
+        differences = counted(outcome.differences, "difference")
+        sys.stdout.write(f"{counted(outcome.decisions, 'decision')}, {differences}\n")
+    elif outcome.unchecked:
+        checked = f"{outcome.decisions - outcome.unchecked:,} as logged"
+        other = f"{outcome.unchecked:,} of other revisions not checked"
+        sys.stdout.write(f"{counted(outcome.decisions, 'decision')}, {checked}, {other}\n")
     else:
-        sys.stdout.write(f"{counted(found.decisions, 'decision')}, all as logged\n")
-    if found.differences:
+        sys.stdout.write(f"{counted(outcome.decisions, 'decision')}, all as logged\n")
+    if outcome.differences:
         raise typer.Exit(1)
 
 
@@ -72,27 +71,27 @@ def export(
     from fpbandits.service.export import export
     from fpbandits.service.store import open_store
 
-    with closing(open_store(store)) as opened, counting("rewards") as progress:
-        found = export(opened, experiment, file, progress)
-    inherited = f", {found.inherited:,} of them inherited," if found.inherited else ""
-    sys.stderr.write(f"wrote {counted(found.counted, 'reward')}{inherited} to {shown(file)}\n")
-    if found.blocked:
-        behind = f"behind {counted(found.pending, 'pending decision')} do not count yet"
-        sys.stderr.write(f"{counted(found.blocked, 'reward')} {behind}, and are left out\n")
+    with closing(open_store(store)) as opened, show_count("rewards") as progress:
+        exported = export(opened, experiment, file, progress)
+    inherited = f", {exported.inherited:,} of them inherited," if exported.inherited else ""
+    sys.stderr.write(f"wrote {counted(exported.counted, 'reward')}{inherited} to {shown(file)}\n")
+    if exported.blocked:
+        behind = f"behind {counted(exported.pending, 'pending decision')} do not count yet"
+        sys.stderr.write(f"{counted(exported.blocked, 'reward')} {behind}, and are left out\n")
     if json:
-        print_json(vars(found))
+        print_json(vars(exported))
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """Show a running count on a terminal."""
-    with saying() as say:
-        yield lambda count: say(f"{count:,} {what}")
+def show_count(things: str) -> Iterator[Callable[[int], None]]:
+    """Show on a terminal how many ``things``, as "events", are done so far."""
+    with show_status() as say:
+        yield lambda count: say(f"{count:,} {things}")
 
 
 @contextmanager
-def saying() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what is done so far."""
+def show_status() -> Iterator[Callable[[str], None]]:
+    """Show a line on a terminal that says what is done so far; elsewhere show nothing."""
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from fpbandits.cli.output import new_console

@@ -20,6 +20,7 @@ from fpbandits.families.estimator import Codes, Estimator
 from fpbandits.logs.log import Log
 
 _AT_ONCE = 2**18
+"""Rows whose statistics are computed at a time, to save memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,23 +67,23 @@ class Cells:
         return np.bincount(groups, minlength=self.groups).astype(np.float64)
 
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the plays and sums of each pair, over units so weighted."""
+        """Return the plays and sums of each pair, with ``weights`` units of each group."""
         by_member = np.repeat(weights, np.diff(self.starts))
         times = np.bincount(self.members, by_member, len(self.pair))
         plays = np.bincount(self.pair, times * self.plays, self.pairs)
-        sums = [np.bincount(self.pair, times * each, self.pairs) for each in self.sums.T]
+        sums = [np.bincount(self.pair, times * column, self.pairs) for column in self.sums.T]
         return plays.astype(np.float64), np.stack(sums, axis=1)
 
-    def parts(self, weights: Floats) -> Cells:
-        """Return only the groups with a weight above 0, in order."""
-        kept = np.flatnonzero(weights)
+    def subset(self, weights: Floats) -> Cells:
+        """Return the groups with a weight above 0 alone, in order, each as one unit."""
+        groups = np.flatnonzero(weights)
         lengths = np.diff(self.starts)
         chosen = np.repeat(weights > 0, lengths)
         distinct, members = np.unique(self.members[chosen], return_inverse=True)
         return Cells(
-            np.concatenate([[0], np.cumsum(lengths[kept])]),
+            np.concatenate([[0], np.cumsum(lengths[groups])]),
             members.astype(np.int32),
-            np.arange(len(kept), dtype=np.int32),
+            np.arange(len(groups), dtype=np.int32),
             self.pair[distinct],
             self.plays[distinct],
             self.sums[distinct],
@@ -113,9 +114,9 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
     if not estimator.integer:
         members, group_of = np.arange(len(pair)), np.arange(len(log.units))
     else:
-        first, members = _same([pair, plays.astype(np.int64), *sums.T.astype(np.int64)])
+        first, members = _distinct_rows([pair, plays.astype(np.int64), *sums.T.astype(np.int64)])
         pair, plays, sums = pair[first], plays[first], sums[first]
-        leaders, group_of = _same_units(starts, members)
+        leaders, group_of = _group_units(starts, members)
         lengths = lengths[leaders]
         picks = np.repeat(starts[leaders] - np.cumsum(lengths) + lengths, lengths)
         members = members[picks + np.arange(lengths.sum())]
@@ -132,8 +133,8 @@ def cells_of(log: Log, estimator: Estimator) -> Cells:
     )
 
 
-def _same(columns: list[Counts]) -> tuple[Counts, Counts]:
-    """Return the first of each kind of equal rows, and the kind of every row."""
+def _distinct_rows(columns: list[Counts]) -> tuple[Counts, Counts]:
+    """Return the first row of each kind of equal rows, and the kind of every row."""
     order = np.lexsort(columns[::-1])
     changes = [np.diff(column[order], prepend=-1) != 0 for column in columns]
     new = np.logical_or.reduce(changes)
@@ -142,16 +143,16 @@ def _same(columns: list[Counts]) -> tuple[Counts, Counts]:
     return order[new], kind
 
 
-def _same_units(starts: Counts, members: Counts) -> tuple[Counts, Counts]:
+def _group_units(starts: Counts, members: Counts) -> tuple[Counts, Counts]:
     """Return a unit of each group, and the group of every unit."""
     lengths = np.diff(starts)
     group_of = np.empty(len(lengths), np.int64)
     leaders: list[Counts] = []
-    found = 0
+    groups = 0
     for length in np.unique(lengths):
         units = np.flatnonzero(lengths == length)
-        first, kind = _same([members[starts[units] + place] for place in range(length)])
+        first, kind = _distinct_rows([members[starts[units] + offset] for offset in range(length)])
         leaders.append(units[first])
-        group_of[units] = found + kind
-        found += len(first)
+        group_of[units] = groups + kind
+        groups += len(first)
     return np.concatenate(leaders), group_of

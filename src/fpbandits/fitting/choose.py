@@ -32,31 +32,36 @@ from fpbandits.core.arrays import Counts, Floats
 from fpbandits.errors import counted
 from fpbandits.families.estimator import Estimator
 from fpbandits.fitting.cells import Cells
-from fpbandits.fitting.em import Mixture, Sample, distinct
+from fpbandits.fitting.em import Mixture, Sample, merge_same
 from fpbandits.fitting.search import (
     END,
     FEW,
     PSEUDO_COUNT,
     ROUNDS,
     SMALL,
-    Found,
-    part_of,
-    renewed,
+    Fitted,
+    renew,
+    restrict,
     search,
-    shaken,
-    shrunk,
-    some_of,
+    shake,
+    shrink,
+    subsample,
 )
 from fpbandits.logs.sources import Progress
 
 MOST_TYPES = 40
 """Where the search for more types ends."""
 
-_WEAKEST, _STRONGEST = 0.1, 1e4
+_LEAST_PSEUDO_COUNT = 0.1
+_MOST_PSEUDO_COUNT = 1e4
 _FOLDS = 4
 """The number of folds: one unit in four is held out."""
-_PERHAPS, _CLEARLY, _FAR = 1.0, 2.0, 6.0
-"""Gains, in standard errors, that may be real; that are; that need no second search."""
+_PERHAPS = 1.0
+"""A gain, in standard errors, that may be real."""
+_CLEARLY = 2.0
+"""A gain, in standard errors, that counts as real."""
+_FAR = 6.0
+"""A gain, in standard errors, that no second search would change."""
 _PATIENCE = 2
 """The search for more types ends this many types after the best."""
 _MANY = 330_000
@@ -65,9 +70,9 @@ _WORK = 40_000_000
 """The most cells visited in one climb where scores are close."""
 _AS_LIKELY = 2.0
 """A mixture within this many nats of the best fits as well: 95 % intervals reach 1.96²/2 nats."""
-_PARTS = 0.25, 0.5, 1.0
-"""Which fractions of the pseudo-count are tried."""
-_NOTHING = 1.0
+_FRACTIONS = 0.25, 0.5, 1.0
+"""Fractions of the pseudo-count that are tried."""
+_NEGLIGIBLE = 1.0
 """A difference in the log-likelihood of all units, in nats, that does not count."""
 
 
@@ -105,13 +110,13 @@ class Score:
     ----------
     each, weights
         The log-likelihood of a held-out unit of each group, and how many such units there are.
-    learnt
+    training
         The log-likelihood of the training units, scaled to as many as are held out.
     """
 
     each: Floats
     weights: Floats
-    learnt: float
+    training: float
 
     @property
     def held_out(self) -> float:
@@ -123,27 +128,27 @@ class Split:
     """Training units and held-out units, and the best mixture found for each number of types."""
 
     def __init__(self, cells: Cells, learn: Counts, held: Counts, estimator: Estimator) -> None:
-        self.sample = part_of(cells, cells.weights(learn), estimator)
-        self.held = part_of(cells, cells.weights(held), estimator)
-        self.best: dict[int, Found] = {}
+        self.sample = restrict(cells, cells.weights(learn), estimator)
+        self.held = restrict(cells, cells.weights(held), estimator)
+        self.best: dict[int, Fitted] = {}
 
-    def searched(self, types: int, random: np.random.Generator) -> Found:
+    def search(self, types: int, random: np.random.Generator) -> Fitted:
         """Return the best mixture of a search from many starts."""
         before = self.best.get(types - 1, (None, 0.0))[0]
         return search(self.sample, types, before, random)
 
-    def shrunk(self, types: int, random: np.random.Generator) -> Found:
+    def shrink(self, types: int, random: np.random.Generator) -> Fitted:
         """Try to do better by taking a type out of the best mixture of one more."""
-        return shrunk(self.sample, self.best[types], self.best[types + 1][0], random)
+        return shrink(self.sample, self.best[types], self.best[types + 1][0], random)
 
-    def renewed(self, types: int, random: np.random.Generator) -> Found:
+    def renew(self, types: int, random: np.random.Generator) -> Fitted:
         """Try to do better by starting types anew."""
-        return renewed(self.sample, self.best[types], random)[0]
+        return renew(self.sample, self.best[types], random)[0]
 
-    def learnt(self, types: int) -> float:
+    def training(self, types: int) -> float:
         """Return the log-likelihood of training units, scaled to as many as are held out."""
-        each = self.sample.likelihoods(self.best[types][0])
-        return _total(each, self.sample.weights) * self.held.size / self.sample.size
+        by_group = self.sample.likelihoods(self.best[types][0])
+        return _total(by_group, self.sample.weights) * self.held.size / self.sample.size
 
 
 def choose(
@@ -158,8 +163,8 @@ def choose(
     splits = list(folds(cells, estimator, _stream(seed, 0)))
     scores: dict[int, Score] = {}
 
-    def improve(number: int, again: str, find: Callable[..., Found], *key: int) -> None:
-        """Let ``find`` set each split's best mixture of so many types, and score them."""
+    def improve(number: int, again: str, find: Callable[..., Fitted], *key: int) -> None:
+        """Let ``find`` set the best mixture of ``number`` types of every split; score them."""
         progress(f"fitting {counted(number, 'type')}{again}", 0.0, 0.0)
         for fold, split in enumerate(splits):
             split.best[number] = find(split, number, _stream(seed, number, fold, *key))
@@ -167,16 +172,16 @@ def choose(
 
     most = min(MOST_TYPES, cells.units // 2)
     for number in [types] if types is not None else range(1, most + 1):
-        improve(number, "", Split.searched)
+        improve(number, "", Split.search)
         if number >= _best_of(scores) + _PATIENCE:
             break
     for number in sorted(scores)[-2::-1]:
-        improve(number, " again", Split.shrunk, 1)
+        improve(number, " again", Split.shrink, 1)
     best = _best_of(scores)
-    close = [each for each in scores if gain(scores[best], scores[each]) < _FAR]
-    for number in [each for each in close if each <= best + 1]:
-        improve(number, " once more", Split.renewed, 2)
-    scores = pull(splits, scores)
+    close = [number for number in scores if gain(scores[best], scores[number]) < _FAR]
+    for number in [number for number in close if number <= best + 1]:
+        improve(number, " once more", Split.renew, 2)
+    scores = rescore(splits, scores)
     rewards = sum(float(split.held.cells.totals(split.held.weights)[0].sum()) for split in splits)
     held_out = {number: score.held_out / rewards for number, score in scores.items()}
     bic, fits = {}, {}
@@ -185,27 +190,28 @@ def choose(
         fits[number], value = everyone.climb(splits[0].best[number][0], 90, 1e-6)
         likelihood = value - everyone.penalty(fits[number])
         bic[number] = fits[number].free_parameters * math.log(cells.units) - 2 * likelihood
-    chosen = smallest(scores, _CLEARLY)
-    final, mixture = pulled(everyone, fits[chosen])
-    final = replace(final, pseudo_count=final.pseudo_count * spared(splits, chosen))
+    chosen = fewest_types(scores, _CLEARLY)
+    final, mixture = estimate_pseudo_count(everyone, fits[chosen])
+    final = replace(final, pseudo_count=final.pseudo_count * least_fraction(splits, chosen))
     random = _stream(seed, 0, 1)
     found = final.climb(mixture, 600, 1e-6)
-    ends: list[Found] = []
+    ends: list[Fitted] = []
     if chosen > 1:
-        found = shaken(final, some_of(final, SMALL, random), found, random)
-        found, ends = renewed(final, found, random)
+        found = shake(final, subsample(final, SMALL, random), found, random)
+        found, ends = renew(final, found, random)
     mixture, top = final.climb(found[0], 1500, 1e-9)
-    mixture = distinct(mixture, final, _NOTHING)
+    mixture = merge_same(mixture, final, _NEGLIGIBLE)
     rivals = tuple(
         (end, top - value)
         for end, value in ends
         if value > top - _AS_LIKELY and end.types == mixture.types
     )
-    perhaps = smallest(scores, _PERHAPS)
+    perhaps = fewest_types(scores, _PERHAPS)
     return mixture, Choice(held_out, bic, final.pseudo_count, chosen, perhaps, rivals)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the random stream of one task, which is numbered by ``key``."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
@@ -221,46 +227,47 @@ def folds(cells: Cells, estimator: Estimator, random: np.random.Generator) -> It
         yield Split(cells, np.delete(order, held), order[held], estimator)
 
 
-def pull(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
+def rescore(splits: list[Split], scores: dict[int, Score]) -> dict[int, Score]:
     """Return the scores of mixtures with the pseudo-count estimated for the best number of types.
 
     Shrinkage makes parameters cheaper to learn, so rare types are found sooner. Where scores are
     close, mixtures are climbed to convergence, since a plateau may look like it.
     """
     best = _best_of(scores)
-    pseudo_count = pulled(splits[0].sample, splits[0].best[best][0])[0].pseudo_count
+    pseudo_count = estimate_pseudo_count(splits[0].sample, splits[0].best[best][0])[0].pseudo_count
     for split in splits:
         split.sample = replace(split.sample, pseudo_count=pseudo_count)
         for number, (mixture, _) in split.best.items():
             close = gain(scores[best], scores[number]) < _FAR
-            how = (_WORK // len(split.sample.cells.members), 1e-10) if close else (60, 1e-6)
-            split.best[number] = split.sample.climb(mixture, *how)
+            steps = _WORK // len(split.sample.cells.members) if close else 60
+            split.best[number] = split.sample.climb(mixture, steps, 1e-10 if close else 1e-6)
     return {number: score_of(splits, number) for number in scores}
 
 
-def spared(splits: list[Split], types: int) -> float:
+def least_fraction(splits: list[Split], types: int) -> float:
     """Return the smallest fraction of the pseudo-count that predicts held-out units as well.
 
     Where types overlap, units say little about how far apart the types are, and a pseudo-count that
     is right for each distribution alone moves all of them together.
     """
     totals = {}
-    for part in _PARTS:
+    for fraction in _FRACTIONS:
         total = 0.0
         for split in splits:
-            sample = replace(split.sample, pseudo_count=part * split.sample.pseudo_count)
+            sample = replace(split.sample, pseudo_count=fraction * split.sample.pseudo_count)
             mixture, _ = sample.climb(split.best[types][0], 600, END)
             total += _total(split.held.likelihoods(mixture), split.held.weights)
-        totals[part] = total
-    return next(part for part in _PARTS if totals[part] > max(totals.values()) - _NOTHING)
+        totals[fraction] = total
+    enough = max(totals.values()) - _NEGLIGIBLE
+    return next(fraction for fraction in _FRACTIONS if totals[fraction] > enough)
 
 
 def score_of(splits: list[Split], types: int) -> Score:
     """Return the held-out scores of all splits."""
     each = [split.held.likelihoods(split.best[types][0]) for split in splits]
     weights = [split.held.weights for split in splits]
-    learnt = sum(split.learnt(types) for split in splits)
-    return Score(np.concatenate(each), np.concatenate(weights), learnt)
+    training = sum(split.training(types) for split in splits)
+    return Score(np.concatenate(each), np.concatenate(weights), training)
 
 
 def _total(values: Floats, weights: Floats) -> float:
@@ -273,7 +280,7 @@ def _best_of(scores: dict[int, Score]) -> int:
     return max(scores, key=lambda number: scores[number].held_out)
 
 
-def smallest(scores: dict[int, Score], errors: float) -> int:
+def fewest_types(scores: dict[int, Score], errors: float) -> int:
     """Return the fewest types whose score is within ``errors`` standard errors of the best."""
     best = scores[_best_of(scores)]
     return next(number for number in sorted(scores) if gain(best, scores[number]) <= errors)
@@ -281,14 +288,14 @@ def smallest(scores: dict[int, Score], errors: float) -> int:
 
 def gain(best: Score, other: Score) -> float:
     """Return how much better one number of types is than another, in standard errors."""
-    nats = (best.held_out - other.held_out + best.learnt - other.learnt) / 2
+    nats = (best.held_out - other.held_out + best.training - other.training) / 2
     difference, units = best.each - other.each, best.weights.sum()
     mean = _total(difference, best.weights) / units
     spread = _total((difference - mean) ** 2, best.weights) / max(units - 1, 1)
     return nats / math.sqrt(units * spread) if spread > 0 else 0.0
 
 
-def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
+def estimate_pseudo_count(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
     """Return the sample with its estimated pseudo-count κ (empirical Bayes), and the mixture found.
 
     If distributions scatter around the pooled one with density ∝ κ^{d/2}·e^{−κD}, D their
@@ -300,6 +307,9 @@ def pulled(sample: Sample, mixture: Mixture) -> tuple[Sample, Mixture]:
         _, plays, _, _, _ = sample.expect(mixture)
         noise = depth / (2 * (plays + sample.pseudo_count))
         mean = float((sample.divergences(mixture) + noise).mean())
-        sample = replace(sample, pseudo_count=min(max(depth / (2 * mean), _WEAKEST), _STRONGEST))
+        sample = replace(
+            sample,
+            pseudo_count=min(max(depth / (2 * mean), _LEAST_PSEUDO_COUNT), _MOST_PSEUDO_COUNT),
+        )
         mixture, _ = sample.climb(mixture, 60, 1e-6)
     return sample, mixture

@@ -24,24 +24,30 @@ from fpbandits.errors import counted, listed, quote
 from fpbandits.fitting.choose import MOST_TYPES
 
 _FEW_REWARDS = 2.0
+"""With fewer rewards per unit than this, types cannot be told apart."""
 _RARELY = 0.4
+"""An arm that more than this fraction of units never saw is named."""
 _THIN = 10
+"""A mean that rests on fewer rewards than this is named."""
 _UNSURE = 0.6
+"""If a unit's likeliest type is less probable on average, units cannot be assigned to types."""
 _FEW_UNITS = 20
+"""A type of fewer units than this may be noise."""
 _CLEARLY = 2.0
+"""Means that differ by more standard errors than this count as different."""
 _ELSEWHERE = 3.0
-"""A mean so many standard errors away, in types that are about as likely, is told of.
+"""If another set of types is about as likely, a mean more standard errors away is reported.
 
-Errors take the log-likelihood for a parabola around its top. Were it one, all means would be within
-√(2d) errors where it is d nats lower, however many there are: within 2 for the 2 nats that rivals
-are off at most, climbed to the end or not. The third leaves room for errors being estimates. What
-is further away is another top, or lies on a ridge that is no parabola: errors miss both.
+Standard errors assume that the log-likelihood is a parabola around its top. If it were one, all
+means would be within √(2d) errors where it is d nats lower: within 2, as rivals are at most 2 nats
+lower. The third allows for errors being estimates themselves. A mean further away belongs to
+another top, or to a ridge that is no parabola, and standard errors show neither.
 """
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What doubts are made of.
+    """What a fit found, as far as doubts depend on it.
 
     Attributes
     ----------
@@ -52,17 +58,17 @@ class Seen:
     means, errors
         [pair, type].
     sureness
-        How likely a unit's likeliest type is, in the mean over units.
+        The posterior probability of a unit's likeliest type, averaged over units.
     pairs
-        What the pairs are called.
+        The names of the pairs.
     chosen, by_bic, perhaps
-        How many types were chosen, before those that are the same were merged; are best by BIC; and
-        may be there though that is not clear.
+        Numbers of types: the one chosen, before types that are the same were merged; the best by
+        BIC; and the one that a threshold of one standard error would choose.
     dropped
         How many rows were left out because something was missing.
     rivals
         The means of other sets of types that are about as likely, [pair, type] with types in any
-        order, each with how many nats it is off.
+        order, each with how many nats it is below the best.
     """
 
     types: tuple[str, ...]
@@ -94,6 +100,7 @@ def doubts(seen: Seen) -> list[str]:
 
 
 def _about_units(seen: Seen) -> list[str]:
+    """Say whether units have too few rewards, or cannot be assigned to types."""
     said = []
     if seen.dropped:
         said.append(f"{counted(seen.dropped, 'row')} left out: something is missing")
@@ -102,10 +109,10 @@ def _about_units(seen: Seen) -> list[str]:
             f"there are {counted(len(seen.arms), 'arm')} for {counted(seen.units, 'unit')}: are "
             "the columns of units and arms swapped?"
         )
-    each = seen.events / seen.units
-    if each < _FEW_REWARDS:
+    per_unit = seen.events / seen.units
+    if per_unit < _FEW_REWARDS:
         said.append(
-            f"units have {each:.2g} rewards on average: types cannot be told apart from so few"
+            f"units have {per_unit:.2g} rewards on average: types cannot be told apart from so few"
         )
     if len(seen.types) > 1 and seen.sureness < _UNSURE:
         said.append(
@@ -116,6 +123,7 @@ def _about_units(seen: Seen) -> list[str]:
 
 
 def _about_arms(seen: Seen) -> list[str]:
+    """Name the arms that were rarely or never played, and means that rest on few rewards."""
     said = []
     rare = np.flatnonzero(seen.shown < 1 - _RARELY)
     if len(rare) == 1:
@@ -132,13 +140,13 @@ def _about_arms(seen: Seen) -> list[str]:
             f"{1 - seen.shown[worst]:.0%}): what they would have paid is taken from others of "
             "their type"
         )
-    never = [name for name, own in zip(seen.pairs, seen.plays, strict=True) if own.sum() < 0.5]
+    never = [pair for pair, plays in zip(seen.pairs, seen.plays, strict=True) if plays.sum() < 0.5]
     if never:
         said.append(f"{listed(never, 4)} was never played: its means are those of all arms")
     thin = [
         f"{kind} on {pair}"
-        for pair, own in zip(seen.pairs, seen.plays, strict=True)
-        for kind, plays in zip(seen.types, own, strict=True)
+        for pair, by_type in zip(seen.pairs, seen.plays, strict=True)
+        for kind, plays in zip(seen.types, by_type, strict=True)
         if plays < _THIN and pair not in never
     ]
     if thin:
@@ -150,6 +158,7 @@ def _about_arms(seen: Seen) -> list[str]:
 
 
 def _about_types(seen: Seen) -> list[str]:
+    """Say which types may be one or noise, and whether their number is certain."""
     said = []
     if seen.chosen > len(seen.types):
         said.append(
@@ -242,7 +251,7 @@ class Apart:
         return f"{self.truth}: playing {arms} {', and '.join(words)}"
 
 
-def told_apart(
+def tell_apart(
     types: tuple[str, ...], arms: tuple[str, ...], means: Floats, errors: Floats
 ) -> list[Apart]:
     """Return, for each type, which others its best arms tell apart for free.
@@ -254,9 +263,9 @@ def told_apart(
     starts = len(arms) * np.arange(len(by_context))
     found = []
     for truth, name in enumerate(types):
-        own = starts + best[:, truth]
-        gap = np.abs(means[own] - means[own, truth][:, np.newaxis])
-        noise = np.hypot(errors[own], errors[own, truth][:, np.newaxis])
+        played = starts + best[:, truth]
+        gap = np.abs(means[played] - means[played, truth][:, np.newaxis])
+        noise = np.hypot(errors[played], errors[played, truth][:, np.newaxis])
         clear = (gap > _CLEARLY * noise).any(axis=0)
         other = (best != best[:, truth][:, np.newaxis]).any(axis=0)
         names = np.array(types)
@@ -266,7 +275,7 @@ def told_apart(
                 tuple(dict.fromkeys(arms[arm] for arm in best[:, truth])),
                 tuple(names[other & clear].tolist()),
                 tuple(names[other & ~clear].tolist()),
-                tuple(each for each in names[~other].tolist() if each != name),
+                tuple(same for same in names[~other].tolist() if same != name),
             )
         )
     return found

@@ -35,6 +35,7 @@ _ENOUGH = 5e4
 _WORK = 80_000_000
 """The most cells visited in one climb: with very many units, fewer steps are enough."""
 _LEAST_SHARE = 1e-12
+"""The smallest share of a type, so that its logarithm stays finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Mixture:
 
     @property
     def types(self) -> int:
-        """How many."""
+        """The number of types."""
         return len(self.log_shares)
 
     @property
@@ -60,8 +61,8 @@ class Mixture:
         """All numbers in a row."""
         return np.concatenate([self.log_shares, self.parameters.reshape(-1), self.common])
 
-    def like(self, flat: Floats) -> Mixture:
-        """Return a mixture of these numbers in a row."""
+    def from_flat(self, flat: Floats) -> Mixture:
+        """Return a mixture of the same shape with these numbers; its shares add up to 1."""
         shares = flat[: self.types]
         end = self.types + self.parameters.size
         logs = shares - shares.max()
@@ -70,7 +71,7 @@ class Mixture:
         return Mixture(logs, parameters, flat[end:])
 
     def ordered(self, order: Ints) -> Mixture:
-        """Return the types in another order, or some of them."""
+        """Return the types ``order``, in that order."""
         logs = self.log_shares[order]
         logs = logs - np.log(np.exp(logs).sum())
         return Mixture(logs, np.ascontiguousarray(self.parameters[:, order]), self.common)
@@ -104,7 +105,7 @@ class Sample:
         return float(self.weights.sum())
 
     def _workspace(self, types: int) -> tuple[Floats, ...]:
-        """Return the workspace for so many types; its arrays are large, and used again."""
+        """Return the arrays for this number of types; they are large, so they are kept."""
         if types not in self._arrays:
             self._arrays.clear()
             cells, pairs = len(self.cells.pair), self.cells.pairs
@@ -157,7 +158,7 @@ class Sample:
         return total
 
     def penalty(self, mixture: Mixture) -> float:
-        """Return what the penalised log-likelihood adds."""
+        """Return what the penalised log-likelihood adds to the log-likelihood."""
         total = float(self.pooled_cost(mixture.parameters, mixture.common).sum())
         return float(mixture.log_shares.sum()) - self.pseudo_count * total
 
@@ -199,7 +200,7 @@ class Sample:
             leap = min(max(1.0, leap), 64.0)
             ahead = second
             if leap > 1:
-                ahead = mixture.like(mixture.flat + 2 * leap * away + leap**2 * bend)
+                ahead = mixture.from_flat(mixture.flat + 2 * leap * away + leap**2 * bend)
             after, reached = self.step(ahead)
             if not reached >= next_value:  # too far, or not a number
                 ahead = second
@@ -234,7 +235,7 @@ class Sample:
         return np.split(order, ends[:-1])
 
 
-def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixture:
+def add_type(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixture:
     """Return a mixture with one more type: a random one, or one near an existing type."""
     kind = int(random.integers(mixture.types))
     new = sample.start(1, random)
@@ -247,12 +248,14 @@ def grown(mixture: Mixture, sample: Sample, random: np.random.Generator) -> Mixt
     return Mixture(logs, np.ascontiguousarray(parameters), mixture.common)
 
 
-def without(mixture: Mixture, kind: int) -> Mixture:
+def remove_type(mixture: Mixture, kind: int) -> Mixture:
     """Return a mixture with one type less."""
     return mixture.ordered(np.delete(np.arange(mixture.types), kind))
 
 
-def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -> Iterator[Mixture]:
+def merge_pairs(
+    mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]
+) -> Iterator[Mixture]:
     """Yield, for each pair of types, a mixture in which they are merged.
 
     Where units see few arms, two fitted types may be one true type, each right about some arms.
@@ -268,8 +271,8 @@ def merged(mixture: Mixture, sample: Sample, pairs: Iterable[tuple[int, int]]) -
         yield sample.maximise(plays[:, rest], sums[:, rest], counts[rest], mixture.ordered(rest))
 
 
-def distinct(mixture: Mixture, sample: Sample, nats: float) -> Mixture:
-    """Merge types that are the same: as long as merging two costs less than so many nats.
+def merge_same(mixture: Mixture, sample: Sample, nats: float) -> Mixture:
+    """Merge types that are the same, as long as merging two of them costs at most ``nats``.
 
     With units assigned by their posteriors, the log-likelihood falls by at most what their plays
     cost more under one distribution than under two.
@@ -294,16 +297,16 @@ def distinct(mixture: Mixture, sample: Sample, nats: float) -> Mixture:
         if more[least] > nats:
             break
         pair = int(one[least]), int(two[least])
-        mixture, _ = sample.climb(next(merged(mixture, sample, [pair])), 600)
+        mixture, _ = sample.climb(next(merge_pairs(mixture, sample, [pair])), 600)
     return mixture
 
 
-def starts(
+def random_starts(
     sample: Sample, types: int, before: Mixture | None, count: int, random: np.random.Generator
 ) -> Iterator[Mixture]:
-    """Yield random starts, every second one grown from ``before``, a mixture of one type less."""
+    """Yield random starts, every second one ``before``, of one type less, with a type added."""
     for number in range(count):
         if before is not None and number % 2:
-            yield grown(before, sample, random)
+            yield add_type(before, sample, random)
         else:
             yield sample.start(types, random)

@@ -23,8 +23,11 @@ from fpbandits.fitting import kernels
 from fpbandits.fitting.em import Mixture, Sample
 
 _MOST_PARAMETERS = 2_000
+"""With more free parameters than this, errors are found by a bootstrap."""
 _DRAWS = 50
+"""Replicates of the bootstrap."""
 _STEP = 1e-4
+"""The step of central differences, in natural parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +49,32 @@ class Errors:
 def standard_errors(sample: Sample, mixture: Mixture, random: np.random.Generator) -> Errors:
     """Return how far means and shares may be off."""
     if mixture.free_parameters > _MOST_PARAMETERS:
-        return _bootstrapped(sample, mixture, random)
+        return _bootstrap(sample, mixture, random)
     pairs, types, depth = mixture.parameters.shape
     covariance = _inverse(_information(sample, mixture))
     slopes = _derivatives(
         lambda moved: sample.estimator.means(moved, mixture.common), mixture.parameters
     )
     blocks = covariance[: slopes.size, : slopes.size].reshape(pairs * types, depth, -1, depth)
-    own = np.einsum("idie->ide", blocks)
+    diagonal = np.einsum("idie->ide", blocks)  # each mean has parameters of its own
     flat = slopes.reshape(pairs * types, depth)
-    variances = np.einsum("id,ide,ie->i", flat, own, flat).reshape(pairs, types)
+    variances = np.einsum("id,ide,ie->i", flat, diagonal, flat).reshape(pairs, types)
     shares = np.exp(mixture.log_shares)
     gradient = (np.diag(shares) - np.outer(shares, shares))[:, :-1]
     first = mixture.free_parameters - types + 1
     of_odds = covariance[first:, first:]
     of_shares = np.einsum("td,de,te->t", gradient, of_odds, gradient)
-    return Errors(_rounded(variances), _rounded(of_shares))
+    return Errors(_roots(variances), _roots(of_shares))
 
 
-def _rounded(variances: Floats) -> Floats:
-    """Return errors to six digits: the next ones depend on how many threads solve the equations."""
+def _roots(variances: Floats) -> Floats:
+    """Return standard errors to six digits: the next ones depend on the number of threads."""
     errors = np.sqrt(np.maximum(variances, 0))
     return np.array([float(f"{error:.6g}") for error in errors.flat]).reshape(errors.shape)
 
 
 def _information(sample: Sample, mixture: Mixture) -> Floats:
-    """Return the information about parameters, common ones and odds of shares, in this order."""
+    """Return the information about parameters, common ones and log-shares, in this order."""
     estimator, cells = sample.estimator, sample.cells
     pairs, types, depth = mixture.parameters.shape
     common = len(mixture.common)
@@ -84,7 +87,7 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
     size = pairs * types * depth + common + types
     information = np.zeros((size, size))
     longest = int(np.diff(cells.starts).max())
-    room = longest * types * depth + common + types
+    entries = longest * types * depth + common + types  # the most of one unit's score
     kernels.add_scores(
         cells.starts,
         cells.members,
@@ -96,11 +99,11 @@ def _information(sample: Sample, mixture: Mixture) -> Floats:
         sample.costs(mixture),
         *slopes,
         np.empty(types),
-        np.empty(room, np.int64),
-        np.empty(room),
+        np.empty(entries, np.int64),
+        np.empty(entries),
         information,
     )
-    information += _of_penalty(sample, mixture, size)
+    information += _penalty_curvature(sample, mixture, size)
     return information[:-1, :-1]  # shares add up to 1: the last one follows
 
 
@@ -112,7 +115,7 @@ def _derivatives(function: Callable[[Floats], Floats], at: Floats) -> Floats:
     return slopes
 
 
-def _of_penalty(sample: Sample, mixture: Mixture, size: int) -> Floats:
+def _penalty_curvature(sample: Sample, mixture: Mixture, size: int) -> Floats:
     """Return the curvature that the penalty adds: each pair and type has a block of its own."""
     pairs, types, depth = mixture.parameters.shape
 
@@ -136,7 +139,7 @@ def _of_penalty(sample: Sample, mixture: Mixture, size: int) -> Floats:
 
 
 def _inverse(information: Floats) -> Floats:
-    """Return the inverse; what is not known at all gets a variance that is huge, not infinite."""
+    """Return the inverse; what is not known at all gets a huge variance, not an infinite one."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     inverse = (vectors / np.maximum(values, 1e-9)) @ vectors.T
@@ -144,14 +147,13 @@ def _inverse(information: Floats) -> Floats:
     return covariance
 
 
-def _bootstrapped(sample: Sample, mixture: Mixture, random: np.random.Generator) -> Errors:
+def _bootstrap(sample: Sample, mixture: Mixture, random: np.random.Generator) -> Errors:
     """Return the standard deviation of fits to units drawn with replacement."""
     units = int(sample.size)
     means, shares = [], []
     for _ in range(_DRAWS):
         weights = random.multinomial(units, sample.weights / sample.size).astype(np.float64)
-        drawn = replace(sample, weights=weights)
-        found, _ = drawn.climb(mixture, 30, 1e-6)
-        means.append(sample.estimator.means(found.parameters, found.common))
-        shares.append(np.exp(found.log_shares))
+        replicate, _ = replace(sample, weights=weights).climb(mixture, 30, 1e-6)
+        means.append(sample.estimator.means(replicate.parameters, replicate.common))
+        shares.append(np.exp(replicate.log_shares))
     return Errors(np.std(means, axis=0, ddof=1), np.std(shares, axis=0, ddof=1))

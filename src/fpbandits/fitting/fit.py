@@ -16,7 +16,7 @@ from fpbandits.families import ESTIMATORS
 from fpbandits.families.estimator import Estimator, Rewards
 from fpbandits.fitting.cells import cells_of
 from fpbandits.fitting.choose import MOST_TYPES, Choice, choose
-from fpbandits.fitting.doubts import Seen, doubts, told_apart
+from fpbandits.fitting.doubts import Seen, doubts, tell_apart
 from fpbandits.fitting.em import Mixture, Sample
 from fpbandits.fitting.errors import Errors, standard_errors
 from fpbandits.fitting.naming import names_and_order
@@ -71,7 +71,7 @@ def fit(
     types
         How many types there are; by default as many as predict held-out units best.
     seed
-        What all random choices come from.
+        The seed of all random numbers.
     arms
         The arms that there may be, in order; by default those in the log, sorted.
     cost
@@ -85,10 +85,10 @@ def fit(
     name
         The name of the problem; by default the file's name.
     progress
-        Told what is under way: its name, its share, and the share of all.
+        Called with the name of what is under way, its share, and the share of all.
     **given
-        What is known of the family and need not be found: ``deviation``, ``concentration``,
-        ``shape``, ``support`` or ``value``.
+        Parameters of the family that are known and need not be fitted: ``deviation``,
+        ``concentration``, ``shape``, ``support`` or ``value``.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def fit(
 
 
 def _check_sizes(log: Log, types: int | None) -> None:
-    """Refuse a log in which there is nothing to find."""
+    """Refuse a log that is too small, or whose rewards cannot tell types apart."""
     if len(log.units) == 1:
         raise InputError(
             f"all rewards are of one unit, {log.units[0]!r}: types are told apart by comparing "
@@ -182,17 +182,15 @@ def _result(
     names: tuple[str, ...],
     name: str,
 ) -> Fit:
-    """Put all that was found under names and into the user's units."""
+    """Return what was found, with names and in the user's units."""
     shares = np.exp(mixture.log_shares)
     problem = _problem(log, sample.estimator, mixture, names, shares, name)
     means = problem.rewards.means.T
     _, plays, _, _, _ = sample.expect(mixture)
     sureness = sample.sureness(mixture)
-    shown = np.bincount(
-        np.unique(log.unit.astype(np.int64) * len(log.arms) + log.pair % len(log.arms))
-        % len(log.arms),
-        minlength=len(log.arms),
-    ) / len(log.units)
+    arms = len(log.arms)
+    seen_by_unit = np.unique(log.unit.astype(np.int64) * arms + log.pair % arms)
+    shown = np.bincount(seen_by_unit % arms, minlength=arms) / len(log.units)
     seen = Seen(
         names,
         log.arms,
@@ -216,7 +214,7 @@ def _result(
         problem,
         dict(zip(names, shares.tolist(), strict=True)),
         dict(zip(names, errors.shares.tolist(), strict=True)),
-        {kind: own.reshape(shape) for kind, own in zip(names, errors.means.T, strict=True)},
+        {kind: row.reshape(shape) for kind, row in zip(names, errors.means.T, strict=True)},
         len(log.units),
         len(log.reward),
         choice.held_out,
@@ -224,7 +222,7 @@ def _result(
         choice.pseudo_count,
         sureness,
         tuple(doubts(seen)),
-        tuple(told_apart(names, log.arms, means, errors.means)),
+        tuple(tell_apart(names, log.arms, means, errors.means)),
     )
 
 

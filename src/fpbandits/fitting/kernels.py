@@ -1,4 +1,9 @@
-"""The loops of expectation-maximisation, compiled. They fill arrays, and check nothing."""
+"""The loops of expectation-maximisation, compiled. They fill arrays, and check nothing.
+
+Group g has the cells ``members[starts[g] : starts[g + 1]]``, and ``weights[g]`` units. A cell has a
+pair, plays and summed statistics [cell, k]. ``table[cell, type]`` is −ℓ of a cell under a type:
+its plays times ``base`` and its sums times ``cost`` of its pair, see `Estimator.laws`.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +22,17 @@ def tabulate(
     cost: Any,
     table: Any,
 ) -> None:
-    """Set table[cell, type] to what each type costs each distinct cell; cost is [pair, k, type]."""
+    """Fill ``table``; ``cost`` is [pair, k, type]."""
     types, statistics = base.shape[1], sums.shape[1]
     for cell in range(pair.size):
-        own = pair[cell]
-        number = plays[cell]
+        its_pair = pair[cell]
         for kind in range(types):
-            table[cell, kind] = number * base[own, kind]
+            table[cell, kind] = plays[cell] * base[its_pair, kind]
         for k in range(statistics):
-            number = sums[cell, k]
-            if number != 0.0:
+            total = sums[cell, k]
+            if total != 0.0:
                 for kind in range(types):
-                    table[cell, kind] += number * cost[own, k, kind]
+                    table[cell, kind] += total * cost[its_pair, k, kind]
 
 
 @compiled
@@ -38,14 +42,15 @@ def expect(
     weights: Any,
     log_shares: Any,
     table: Any,
-    row: Any,
+    posterior: Any,
     mass: Any,
     counts: Any,
     each: Any,
 ) -> float:
-    """Add up how much of each cell (mass) and each group (counts) belongs to each type.
+    """Add up how many units of each cell (mass) and in all (counts) belong to each type.
 
     ``each`` becomes the log-likelihood of one unit of each group; return that of all units.
+    ``posterior`` is a workspace, by type.
     """
     types = log_shares.size
     mass[:] = 0.0
@@ -57,28 +62,28 @@ def expect(
             each[group] = 0.0
             continue
         for kind in range(types):
-            row[kind] = log_shares[kind]
-        for place in range(starts[group], starts[group + 1]):
-            cell = members[place]
+            posterior[kind] = log_shares[kind]
+        for member in range(starts[group], starts[group + 1]):
+            cell = members[member]
             for kind in range(types):
-                row[kind] -= table[cell, kind]
-        top = row[0]
+                posterior[kind] -= table[cell, kind]
+        top = posterior[0]
         for kind in range(1, types):
-            top = max(top, row[kind])
+            top = max(top, posterior[kind])
         scale = 0.0
         for kind in range(types):
-            row[kind] = math.exp(row[kind] - top)
-            scale += row[kind]
+            posterior[kind] = math.exp(posterior[kind] - top)
+            scale += posterior[kind]
         each[group] = top + math.log(scale)
         total += weight * each[group]
         scale = weight / scale
         for kind in range(types):
-            row[kind] *= scale
-            counts[kind] += row[kind]
-        for place in range(starts[group], starts[group + 1]):
-            cell = members[place]
+            posterior[kind] *= scale
+            counts[kind] += posterior[kind]
+        for member in range(starts[group], starts[group + 1]):
+            cell = members[member]
             for kind in range(types):
-                mass[cell, kind] += row[kind]
+                mass[cell, kind] += posterior[kind]
     return float(total)
 
 
@@ -96,15 +101,14 @@ def gather(
     all_plays[:] = 0.0
     all_sums[:] = 0.0
     for cell in range(pair.size):
-        own = pair[cell]
-        number = plays[cell]
+        its_pair = pair[cell]
         for kind in range(types):
-            all_plays[own, kind] += mass[cell, kind] * number
+            all_plays[its_pair, kind] += mass[cell, kind] * plays[cell]
         for k in range(statistics):
-            number = sums[cell, k]
-            if number != 0.0:
+            total = sums[cell, k]
+            if total != 0.0:
                 for kind in range(types):
-                    all_sums[own, k, kind] += mass[cell, kind] * number
+                    all_sums[its_pair, k, kind] += mass[cell, kind] * total
 
 
 @compiled
@@ -121,14 +125,14 @@ def assign(
         top = -math.inf
         scale = 0.0
         for kind in range(types):
-            own = log_shares[kind]
-            for place in range(starts[group], starts[group + 1]):
-                own -= table[members[place], kind]
-            if own > top:
-                scale = scale * math.exp(top - own) + 1.0 if scale > 0 else 1.0
-                top = own
+            log_weight = log_shares[kind]
+            for index in range(starts[group], starts[group + 1]):
+                log_weight -= table[members[index], kind]
+            if log_weight > top:
+                scale = scale * math.exp(top - log_weight) + 1.0 if scale > 0 else 1.0
+                top = log_weight
             else:
-                scale += math.exp(own - top)
+                scale += math.exp(log_weight - top)
         surest[group] = 1 / scale
 
 
@@ -146,61 +150,62 @@ def add_scores(
     slope_cost: Any,
     common_base: Any,
     common_cost: Any,
-    row: Any,
-    places: Any,
+    posterior: Any,
+    indices: Any,
     score: Any,
     information: Any,
 ) -> None:
     """Add up the outer products of the scores of units.
 
-    A unit's score is that of its cells, each type's by the probability that the unit is of it. The
-    numbers stand in this order: by pair, type and parameter; the common ones; log-shares.
+    A unit's score is the sum of its cells' scores under each type, weighted by the probability that
+    the unit is of that type. Its entries are in this order: by pair, type and parameter; those of
+    common parameters; log-shares. ``posterior``, ``indices`` and ``score`` are workspaces.
     """
     types, depth = log_shares.size, slope_base.shape[2]
     statistics, common = sums.shape[1], common_base.shape[2]
     pairs = slope_base.shape[0]
-    after = pairs * types * depth
+    first_common = pairs * types * depth
     for group in range(weights.size):
         weight = weights[group]
         if weight == 0.0:
             continue
         top = -math.inf
         for kind in range(types):
-            row[kind] = log_shares[kind]
-            for place in range(starts[group], starts[group + 1]):
-                row[kind] -= table[members[place], kind]
-            top = max(top, row[kind])
+            posterior[kind] = log_shares[kind]
+            for member in range(starts[group], starts[group + 1]):
+                posterior[kind] -= table[members[member], kind]
+            top = max(top, posterior[kind])
         scale = 0.0
         for kind in range(types):
-            row[kind] = math.exp(row[kind] - top)
-            scale += row[kind]
+            posterior[kind] = math.exp(posterior[kind] - top)
+            scale += posterior[kind]
         for kind in range(types):
-            row[kind] /= scale
+            posterior[kind] /= scale
         filled = 0
         for q in range(common):
-            places[filled] = after + q
+            indices[filled] = first_common + q
             score[filled] = 0.0
             filled += 1
         for kind in range(types):
-            places[filled] = after + common + kind
-            score[filled] = row[kind] - math.exp(log_shares[kind])
+            indices[filled] = first_common + common + kind
+            score[filled] = posterior[kind] - math.exp(log_shares[kind])
             filled += 1
-        for place in range(starts[group], starts[group + 1]):
-            cell = members[place]
-            own = pair[cell]
+        for member in range(starts[group], starts[group + 1]):
+            cell = members[member]
+            its_pair = pair[cell]
             for kind in range(types):
                 for d in range(depth):
-                    value = -plays[cell] * slope_base[own, kind, d]
+                    value = -plays[cell] * slope_base[its_pair, kind, d]
                     for k in range(statistics):
-                        value -= sums[cell, k] * slope_cost[own, kind, k, d]
-                    places[filled] = (own * types + kind) * depth + d
-                    score[filled] = row[kind] * value
+                        value -= sums[cell, k] * slope_cost[its_pair, kind, k, d]
+                    indices[filled] = (its_pair * types + kind) * depth + d
+                    score[filled] = posterior[kind] * value
                     filled += 1
                 for q in range(common):
-                    value = -plays[cell] * common_base[own, kind, q]
+                    value = -plays[cell] * common_base[its_pair, kind, q]
                     for k in range(statistics):
-                        value -= sums[cell, k] * common_cost[own, kind, k, q]
-                    score[q] += row[kind] * value
+                        value -= sums[cell, k] * common_cost[its_pair, kind, k, q]
+                    score[q] += posterior[kind] * value
         for i in range(filled):
             for j in range(filled):
-                information[places[i], places[j]] += weight * score[i] * score[j]
+                information[indices[i], indices[j]] += weight * score[i] * score[j]

@@ -21,31 +21,34 @@ from fpbandits.problem.problem import Problem
 def names_and_order(
     shares: Floats, means: Floats, pairs: Sequence[str], like: Problem | None
 ) -> tuple[tuple[str, ...], Ints]:
-    """Return the names of types and which type each is; means are [pair, type]."""
+    """Return the names of the types, and the index of the type that each names.
+
+    ``means`` are [pair, type], ``pairs`` the names of the pairs, ``like`` the earlier models.
+    """
     by_share = np.argsort(-shares, kind="stable")
-    kept = {} if like is None else _matched(means, pairs, like)
-    old = [name for name in (() if like is None else like.models) if name in kept]
-    new = [int(kind) for kind in by_share if kind not in kept.values()]
-    taken = set() if like is None else set(like.models)
-    free = (name for name in map("type{}".format, count(1)) if name not in taken)
+    earlier = () if like is None else like.models
+    type_of = {} if like is None else _match(means, pairs, like)
+    old = [name for name in earlier if name in type_of]
+    new = [int(kind) for kind in by_share if kind not in type_of.values()]
+    free = (name for name in map("type{}".format, count(1)) if name not in earlier)
     names = (*old, *(next(free) for _ in new))
-    return names, np.array([*(kept[name] for name in old), *new])
+    return names, np.array([*(type_of[name] for name in old), *new])
 
 
-def _matched(means: Floats, pairs: Sequence[str], like: Problem) -> dict[str, int]:
-    """Return which type each earlier model is matched with."""
+def _match(means: Floats, pairs: Sequence[str], like: Problem) -> dict[str, int]:
+    """Return the type that each earlier model is matched with, if it is."""
     from scipy.optimize import linear_sum_assignment
 
     earlier = {name: column for column, name in enumerate(like.pair_names)}
     common = [pair for pair, name in enumerate(pairs) if name in earlier]
     if not common:
         raise InputError(f"{like.name} has no arm in common with the log", about=("like",))
-    own = means[common].T
+    after = means[common].T
     before = like.rewards.means[:, [earlier[pairs[pair]] for pair in common]]
-    away = ((own[:, np.newaxis] - before) ** 2).sum(axis=2)
+    away = ((after[:, np.newaxis] - before) ** 2).sum(axis=2)
     weights = np.ones(len(before)) if like.prior is None else np.array(like.prior)
     average = weights @ before / weights.sum()
-    from_average = ((own - average) ** 2).sum(axis=1)
+    from_average = ((after - average) ** 2).sum(axis=1)
     return {
         like.models[model]: int(kind)
         for kind, model in zip(*linear_sum_assignment(away), strict=True)

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 _MOST_WRITTEN = 24
 """Columns in which numbers can still be read."""
 _LONGEST = 26
+"""Characters of a name below a figure's column."""
 _MOST_SHOWN = 12
 """Columns of a table on a terminal, if no more are best for some type."""
 _WIDTH = 80
+"""Characters in a line of the table."""
 
 
 def _setting(fit: Fit) -> str:
+    """Return how many rewards and units the log has, in words."""
     return f"{counted(fit.events, 'reward')} of {counted(fit.units, 'unit')}"
 
 
@@ -63,8 +66,8 @@ def types_figure(fit: Fit) -> Figure:
             axes.plot([column, column], [row - half, row + half], color=colour, linewidth=1.5)
     best = means.reshape(rows, -1, len(problem.arms)).argmax(axis=2)
     starts = len(problem.arms) * np.arange(best.shape[1])
-    for row, own in enumerate(best + starts):
-        for column in own:
+    for row, best_columns in enumerate(best + starts):
+        for column in best_columns:
             corner = column - 0.46, row - 0.46
             axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=ORANGE, linewidth=2))
     axes.set_xticks(
@@ -88,11 +91,12 @@ def types_figure(fit: Fit) -> Figure:
 
 
 def _draw_shares(axes: Axes, fit: Fit) -> None:
+    """Draw the share of each type with its 95 % interval."""
     shares, errors = list(fit.shares.values()), list(fit.share_errors.values())
-    places = range(fit.types)
-    axes.barh(places, shares, color=BLUE, height=0.6)
-    axes.errorbar(shares, places, xerr=1.96 * np.array(errors), fmt="none", ecolor="0.25")
-    axes.set_yticks(places, fit.problem.models, fontsize=9)
+    rows = range(fit.types)
+    axes.barh(rows, shares, color=BLUE, height=0.6)
+    axes.errorbar(shares, rows, xerr=1.96 * np.array(errors), fmt="none", ecolor="0.25")
+    axes.set_yticks(rows, fit.problem.models, fontsize=9)
     axes.set_xlim(0, 1.25 * max(s + 1.96 * e for s, e in zip(shares, errors, strict=True)))
     axes.set_title("share of units", fontsize=10)
     axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -141,7 +145,7 @@ def _cells(fit: Fit) -> list[list[str]]:
     """Return the means with their errors as text: a row per type, a column per pair."""
     means, errors = fit.problem.rewards.means, fit.error_table
     return [
-        [" ±".join(with_error(*each)) for each in zip(*row, strict=True)]
+        [" ±".join(with_error(mean, error)) for mean, error in zip(*row, strict=True)]
         for row in zip(means, errors, strict=True)
     ]
 
@@ -189,6 +193,7 @@ def _lines(fit: Fit) -> list[str]:
 
 
 def _width(columns: list[list[str]]) -> int:
+    """Return how many characters wide these columns are, side by side."""
     return sum(max(map(cell_len, column)) + 2 for column in columns) - 2
 
 

@@ -30,7 +30,7 @@ class Fit:
     problem
         The types as the models of a problem, by falling share, which is their prior.
     shares, share_errors
-        How many of the units are of each type, by name, and the standard error of that.
+        The fraction of units of each type, by name, and its standard error.
     errors
         The standard errors of the means, by name: one per arm, or a row per context.
     units, events
@@ -39,7 +39,7 @@ class Fit:
         By the number of types: the log-likelihood per reward by cross-validation over units, the
         higher the better; the Bayesian information criterion of all units, the lower the better.
     pseudo_count
-        The pseudo-count: how many rewards of its arm's pooled distribution are added to those of
+        How many rewards of its arm's pooled distribution are added to those of
         each type, which shrinks means that rest on few rewards.
     sureness
         The posterior probability of a unit's likeliest type, averaged over units.

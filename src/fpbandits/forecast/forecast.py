@@ -44,12 +44,13 @@ _FLOORS = 12
 """Times for which a floor is computed, evenly spaced in log t."""
 
 _SIZES = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Times ``off``: how wrong models are, to find out how wrong they may be."""
+"""Multiples of ``off`` that are tried, to find out how wrong models may be."""
 
 _RUNS_OF_OTHERS = 200
 """Runs of Thompson sampling, which is slower, and near each model."""
 
 _RUNS_UNTIL_SURE = 500
+"""The most runs that are played step by step until their verdict."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,12 +69,12 @@ class Sure:
 
 @dataclass(frozen=True, repr=False)
 class Off:
-    """What is lost if every mean of the truth is ``by`` away from its model, at most, at random.
+    """What is lost if every mean of the truth is off by up to ``by``, at random.
 
-    ``by`` is a part of the rewards' range (of two deviations, if they have none). ``worst`` is the
-    regret near the model where it is largest, ``thompson`` that of Thompson sampling without
-    models; up to ``until`` the policy loses no more than that, of the sizes tried, None if it
-    always does.
+    ``by`` is a fraction of the rewards' range (of two deviations, if they have none). ``worst`` is
+    the regret near the model where it is largest, ``thompson`` that of Thompson sampling without
+    models. ``until`` is the largest size tried up to which the policy loses no more than Thompson
+    sampling; None if it loses more at every size.
     """
 
     by: float
@@ -197,13 +198,14 @@ def forecast(
         The true model, by name; by default it is drawn for each run from the problem's prior, of
         equal weights if it has none.
     policy
-        Who plays; by default the default policy.
+        The policy that plays; by default the default one.
     runs, seed
         How many runs, and what their random streams are spawned from.
     error
         With which probability a verdict may ever be wrong.
     off
-        How wrong models are taken to be: means are moved by up to this part of the rewards' range.
+        How wrong models are taken to be: means are moved by up to this fraction of the rewards'
+        range.
     workers, executor, progress
         As in `simulate`.
 
@@ -216,7 +218,7 @@ def forecast(
     """
     problem = the_problem(problem)
     refuse_moving(problem, "forecast")
-    error, off = _part("error", error), _part("off", off)
+    error, off = _checked_fraction("error", error), _checked_fraction("off", off)
     if truth is not None:
         problem.index(truth)
     spec = RunSpec(horizon=horizon, runs=runs, seed=seed, truth=PRIOR if truth is None else truth)
@@ -250,8 +252,8 @@ def forecast(
             error,
             progress=lambda share: until_sure("until sure", share, share),
         ).plays
-        found = Stops.of(plays, np.zeros(1, np.int64))
-        sure = Sure(error, found.median, found.q95, found.share)
+        stops = Stops.of(plays, np.zeros(1, np.int64))
+        sure = Sure(error, stops.median, stops.q95, stops.share)
     return Forecast(
         problem=problem,
         horizon=spec.horizon,
@@ -269,33 +271,37 @@ def forecast(
     )
 
 
-def _part(what: str, given: object) -> float:
-    value = number(given, what)
+def _checked_fraction(name: str, given: object) -> float:
+    """Return a number above 0 and below 1, or refuse it."""
+    value = number(given, name)
     if not is_real(value) or not 0 < value < 1:
-        raise InputError(f"{what} is {quote(given)}: it must be above 0 and below 1, as 0.05")
+        raise InputError(f"{name} is {quote(given)}: it must be above 0 and below 1, as 0.05")
     return value
 
 
 def _first_arm(problem: Problem, policy: Policy) -> str | dict[str, str]:
+    """Return the arm that an agent plays first, by context if there are any."""
     if not problem.contexts:
         return Agent(problem, policy).ask().arm
     return {context: Agent(problem, policy).ask(context).arm for context in problem.contexts}
 
 
 def _per_truth(result: Result, truth: str | None) -> dict[str, float]:
+    """Return the mean regret by truth, of the truths that were drawn."""
     regret = result.final_regret(result.policy)
     if truth is not None:
         return {truth: float(regret.mean())}
     drawn = truths(result.problem, PRIOR, result.seed, range(len(regret)))
     assert drawn is not None
     return {
-        model: float(regret[drawn == place].mean())
-        for place, model in enumerate(result.problem.models)
-        if (drawn == place).any()
+        model: float(regret[drawn == index].mean())
+        for index, model in enumerate(result.problem.models)
+        if (drawn == index).any()
     }
 
 
 def _floors(problem: Problem, horizon: int) -> dict[int, Floor] | None:
+    """Return the floor at several times up to the horizon, or None where it would take too long."""
     if horizon > LONGEST or len(problem.models) > MOST_MODELS:
         return None
     times = sorted({*np.rint(np.geomspace(1, horizon, _FLOORS)).astype(int).tolist(), horizon})
@@ -305,41 +311,43 @@ def _floors(problem: Problem, horizon: int) -> dict[int, Floor] | None:
 def _baselines(
     problem: Problem, horizon: int, truth: str | None, others: Result | None
 ) -> dict[str, float]:
+    """Return what the best single arm loses, and Thompson sampling if it was played."""
     gaps = gaps_by_pair(problem).reshape(len(problem.models), -1, len(problem.arms))
     lost = np.einsum("c,mca->ma", np.array(problem.shares or (1.0,)), gaps)
     prior = np.array(problem.prior or [1 / len(problem.models)] * len(problem.models))
     arm = int((prior @ lost).argmin())
-    each = prior @ lost if truth is None else lost[problem.index(truth)]
-    found = {f"always {problem.arms[arm]}": float(horizon * each[arm])}
+    per_play = prior @ lost if truth is None else lost[problem.index(truth)]
+    baselines = {f"always {problem.arms[arm]}": float(horizon * per_play[arm])}
     if others is not None:
-        found[THOMPSON] = float(others.final_regret(THOMPSON).mean())
-    return found
+        baselines[THOMPSON] = float(others.final_regret(THOMPSON).mean())
+    return baselines
 
 
 def _off(
     problem: Problem, policy: Policy, spec: RunSpec, by: float, truth: str | None, **how: Any
 ) -> Off | None:
+    """Return what the policy loses near the models, or None where that cannot be played."""
     if isinstance(problem.rewards, Discrete) or isinstance(policy, PlainPolicy):
         return None
     chosen = likeliest(problem, truth)
     weights = np.array(problem.prior or [1.0] * len(problem.models))[chosen]
     sizes = [by * size for size in _SIZES if by * size <= 0.5] or [by]
-    policies: dict[str, tuple[Policy, int]] = {"own": (policy, _RUNS_OF_OTHERS // len(chosen))}
+    policies: dict[str, tuple[Policy, int]] = {"chosen": (policy, _RUNS_OF_OTHERS // len(chosen))}
     if refusal(Thompson(), problem) is None:
         policies[THOMPSON] = Thompson(), _RUNS_OF_OTHERS // (4 * len(chosen))
-    found = regret_nearby(problem, policies, spec, sizes, chosen, **how)
+    nearby = regret_nearby(problem, policies, spec, sizes, chosen, **how)
     at, shares = sizes.index(by), weights / weights.sum()
-    own = found["own"] @ shares
-    blind = found[THOMPSON] @ shares if THOMPSON in found else None
+    regret = nearby["chosen"] @ shares
+    thompson = nearby[THOMPSON] @ shares if THOMPSON in nearby else None
     until = None
-    if blind is not None:
-        worse = np.flatnonzero(own > blind)
+    if thompson is not None:
+        worse = np.flatnonzero(regret > thompson)
         within = int(worse[0]) if len(worse) else len(sizes)
         until = sizes[within - 1] if within else None
     return Off(
         by,
-        float(own[at]),
-        float(found["own"][at].max()),
-        None if blind is None else float(blind[at]),
+        float(regret[at]),
+        float(nearby["chosen"][at].max()),
+        None if thompson is None else float(thompson[at]),
         until,
     )

@@ -1,7 +1,7 @@
 """Truths near the models: what a policy loses if the models are somewhat wrong.
 
-Every mean of a model is moved by up to some part of the rewards' range, evenly at random. With
-normal rewards, which have no range, a part is of two deviations.
+Every mean of a model is moved by up to some fraction of the rewards' range, uniformly at random.
+Normal rewards have no range; there it is a fraction of two deviations.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from fpbandits.simulation.cell import make_cell
 from fpbandits.simulation.runner import play_cells
 from fpbandits.simulation.spec import RunSpec
 
-_DRAWS, _MOST_MODELS = 4, 8
-"""Truths drawn near each model, and models near which they are drawn: the likeliest."""
+_DRAWS = 4
+"""Truths that are drawn near each model."""
+_MOST_MODELS = 8
+"""Models near which truths are drawn: the likeliest."""
 
 
 def regret_nearby(
@@ -35,17 +37,18 @@ def regret_nearby(
     chosen: list[int],
     **how: Any,
 ) -> dict[str, Floats]:
-    """Return the mean regret of policies, [size, model], near each of the chosen models.
+    """Return the mean regret of each policy, [size, model], near each of the chosen models.
 
-    ``policies`` are given with how many runs each plays near a model.
+    ``policies`` holds each policy with how many runs it plays near a model.
     """
     shape = len(sizes), len(chosen), _DRAWS
     cells = {}
-    for number, place in enumerate(np.ndindex(shape)):
-        means = moved(problem, chosen[place[1]], sizes[place[0]], truth_stream(spec.seed, number))
+    for number, (size, model, _) in enumerate(np.ndindex(shape)):
+        random = truth_stream(spec.seed, number)
+        means = move_means(problem, chosen[model], sizes[size], random)
         for name, (policy, runs) in policies.items():
-            own = replace(spec, truth=means, runs=max(1, runs // _DRAWS), times=(spec.horizon,))
-            cells[f"{name} {number}"] = make_cell(problem, policy, own)
+            near = replace(spec, truth=means, runs=max(1, runs // _DRAWS), times=(spec.horizon,))
+            cells[f"{name} {number}"] = make_cell(problem, policy, near)
     played = play_cells(cells, **how)
     return {
         name: np.array(
@@ -68,7 +71,7 @@ def likeliest(problem: Problem, truth: str | None) -> list[int]:
     return sorted(np.argsort(-prior, kind="stable")[:_MOST_MODELS].tolist())
 
 
-def moved(problem: Problem, model: int, by: float, random: np.random.Generator) -> list[Any]:
+def move_means(problem: Problem, model: int, by: float, random: np.random.Generator) -> list[Any]:
     """Return the means of a model, each moved by up to ``by`` on [0, 1], in the user's units."""
     rewards = problem.rewards
     means = rewards.means[model] + rewards.width * random.uniform(-by, by, problem.pairs)

@@ -34,8 +34,13 @@ if TYPE_CHECKING:
 
     from fpbandits.forecast.forecast import Forecast
 
-_WIDTH, _HEAD = 80, 15
-_MOST_TRUTHS = 6
+_WIDTH = 80
+"""Characters in a line."""
+_HEAD = 15
+"""Characters of a line that its heading takes."""
+_MOST_NAMES = 6
+"""Contexts or truths that are named; the others are counted."""
+_THOMPSON = "Thompson sampling without models"
 
 
 def forecast_text(forecast: Forecast) -> str:
@@ -63,8 +68,8 @@ def setting(forecast: Forecast) -> str:
 
 
 def answers(forecast: Forecast) -> dict[str, str]:
-    """Return what there is to say, by what it is about."""
-    found = {
+    """Return the sentences of a forecast by their headings; what is not known is left out."""
+    sections = {
         "Start with": _first(forecast),
         "It will cost": _cost(forecast),
         "By truth": _by_truth(forecast),
@@ -72,19 +77,21 @@ def answers(forecast: Forecast) -> dict[str, str]:
         "Others lose": _others(forecast),
         "Models off": _off(forecast),
     }
-    return {head: printable(words) for head, words in found.items() if words}
+    return {head: printable(words) for head, words in sections.items() if words}
 
 
 def _first(forecast: Forecast) -> str:
+    """Name the first arm, or that of each context."""
     first = forecast.first_arm
     if isinstance(first, str):
         return first
-    some = [f"{arm} ({context})" for context, arm in list(first.items())[:_MOST_TRUTHS]]
-    more = len(first) - len(some)
-    return ", ".join(some) + (f", and {more} contexts more" if more > 0 else "")
+    named = [f"{arm} ({context})" for context, arm in list(first.items())[:_MOST_NAMES]]
+    more = len(first) - len(named)
+    return ", ".join(named) + (f", and {more} contexts more" if more > 0 else "")
 
 
 def _cost(forecast: Forecast) -> str:
+    """Say what the policy loses, and what no policy can avoid."""
     regret = forecast.as_dict()["regret"]
     low, high = regret["interval"]
     interval = "" if low is None else f" (95 % interval {amount(low)} … {amount(high)})"
@@ -96,27 +103,30 @@ def _cost(forecast: Forecast) -> str:
     if floor is None:
         return words
     if floor.upper is None:
-        return f"{words} Nobody who knows these models can lose less than {amount(floor.value)}."
+        return f"{words} No policy can lose less than {amount(floor.value)} on average."
     least = amount(floor.upper)
     times = regret["mean"] / floor.upper if floor.upper > 0 else None
     how_near = f": {forecast.policy} loses {times:.2f} times that" if times else ""
-    return f"{words} The least that is possible is {least}{how_near}."
+    return f"{words} The best possible policy loses {least} on average{how_near}."
 
 
 def _by_truth(forecast: Forecast) -> str:
+    """Say what is lost under each truth, the dearest first."""
     if forecast.truth is not None or len(forecast.per_truth) < 2:
         return ""
-    dearest = sorted(forecast.per_truth.items(), key=lambda each: -each[1])[:_MOST_TRUTHS]
-    some = [f"{amount(mean)} if it is {model}" for model, mean in dearest]
-    more = len(forecast.per_truth) - len(some)
-    return ", ".join(some) + (f", less if it is one of {more} others" if more > 0 else "") + "."
+    dearest = sorted(forecast.per_truth.items(), key=lambda item: -item[1])[:_MOST_NAMES]
+    named = [f"{amount(mean)} if it is {model}" for model, mean in dearest]
+    more = len(forecast.per_truth) - len(named)
+    others = f", less if it is one of {more} others" if more > 0 else ""
+    return f"on average {', '.join(named)}{others}."
 
 
 def _until_sure(forecast: Forecast) -> str:
+    """Say after how many plays the best arm is known."""
     sure = forecast.until_sure
     if sure is None:
         return ""
-    risk = f"with a risk of {sure.error:.3g} of being wrong"
+    risk = f"with a risk of {100 * sure.error:.3g} % of being wrong"
     if sure.median is None:
         return (
             f"{sure.share:.0%} of runs know the best arm by play {forecast.horizon:,}, {risk}; the "
@@ -129,16 +139,16 @@ def _until_sure(forecast: Forecast) -> str:
 
 
 def _others(forecast: Forecast) -> str:
-    names = {"thompson": "Thompson sampling without models"}
-    return (
-        ", ".join(
-            f"{names.get(name, name)}: {amount(lost)}" for name, lost in forecast.baselines.items()
-        )
-        + "."
-    )
+    """Say what the baselines lose."""
+    names = {"thompson": _THOMPSON}
+    losses = [
+        f"{amount(lost)}: {names.get(name, name)}" for name, lost in forecast.baselines.items()
+    ]
+    return "; ".join(losses) + "."
 
 
 def _off(forecast: Forecast) -> str:
+    """Say what is lost if the models are somewhat wrong, and how wrong they may be."""
     off = forecast.off
     if off is None:
         return ""
@@ -148,18 +158,19 @@ def _off(forecast: Forecast) -> str:
     def size(by: float) -> str:
         return f"{100 * by:.3g} % {whole} ({amount(by * forecast.problem.rewards.width)})"
 
-    worst = f", {amount(off.worst)} near the worst model" if len(forecast.per_truth) > 1 else ""
+    several = len(forecast.per_truth) > 1
+    worst = f" ({amount(off.worst)} near the model where this costs most)" if several else ""
     words = (
-        f"if every true mean is up to {size(off.by)} away from its model, at random, "
-        f"{forecast.policy} loses {amount(off.regret)}{worst}."
+        f"if every true mean is off by up to {size(off.by)}, at random, {forecast.policy} loses "
+        f"{amount(off.regret)} on average{worst}"
     )
     if off.thompson is None:
-        return words
+        return f"{words}."
+    words += f"; {_THOMPSON} loses {amount(off.thompson)}."
     if off.until is None:
-        return f"{words} Thompson sampling without models loses less, {amount(off.thompson)}."
+        return f"{words} Even if means are off by less, {forecast.policy} loses more than that."
     return (
-        f"{words} Up to {size(off.until)} it loses less than Thompson sampling without models "
-        f"({amount(off.thompson)})."
+        f"{words} {forecast.policy} loses less as long as means are off by up to {size(off.until)}."
     )
 
 
@@ -177,13 +188,12 @@ def forecast_figure(forecast: Forecast, path: Path | None = None) -> Figure:
     axes.fill_between(times, low, high, color=BLUE, alpha=0.18, linewidth=0)
     if forecast.floors is not None:
         moments = np.array(list(forecast.floors))
-        values = np.array([each.value for each in forecast.floors.values()])
+        values = np.array([floor.value for floor in forecast.floors.values()])
         label = "floor: no policy loses less"
         axes.plot(moments, values, color="0.2", linestyle="--", linewidth=1.4, label=label)
     if forecast.others is not None:
         others = forecast.others
-        label = "Thompson sampling without models"
-        axes.plot(others.times, others.mean_regret("thompson"), color=ORANGE, label=label)
+        axes.plot(others.times, others.mean_regret("thompson"), color=ORANGE, label=_THOMPSON)
     always = next(iter(forecast.baselines))
     line = times * forecast.baselines[always] / forecast.horizon
     axes.plot(times, line, color=GREEN, linestyle="-.", label=short(printable(always), 40))

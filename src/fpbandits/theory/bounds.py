@@ -142,7 +142,9 @@ def default_bound(structure: Structure, truth: int, lower: Theorem2) -> float | 
     [0.0, 0.5722]
     """
     best = np.flatnonzero(structure.best_arms[truth])
-    same_law = np.stack([structure.problem.rewards.same_law(truth, arm) for arm in best], axis=1)
+    same_law = np.stack(
+        [structure.problem.rewards.same_law(truth, arm) for arm in best.tolist()], axis=1
+    )
     rivals = same_law & ~structure.best_arms[:, best]
     if not rivals.any():
         return 0.0
