@@ -21,6 +21,9 @@ from fpbandits.problem.problem import Problem
 MOST_MARKS = 100
 """The search for bad cells ends after this many."""
 
+_NUMBERS = ("deviation", "concentration", "shape")
+"""Fields of families that are one number; all others are lists."""
+
 Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
 """Parts of a sheet that can have a mistake; "table" is the whole."""
 
@@ -117,9 +120,9 @@ def _make_problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None
 
 
 def _parse_field(name: str, text: str) -> Any:
-    """Return the value of a field: a number for two of them, for all others a list."""
+    """Return the value of a field: a number for some of them, for all others a list."""
     value = _parse(text)
-    return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
+    return value if name in _NUMBERS or isinstance(value, list) else [value]
 
 
 def _parse(text: str) -> Any:
