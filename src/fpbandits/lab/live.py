@@ -184,7 +184,10 @@ def arms_table(follower: Follower) -> str:
 
 def unit_table(follower: Follower, name: str) -> str:
     """Return what the agent of a unit has seen and believes."""
-    agent = follower.agent(name)
+    try:
+        agent = follower.agent(name)
+    except Error as error:
+        return html_table(name, [], [], above=[str(error)])
     if agent is None:
         latest = follower.latest_units
         others = f"the latest are {listed(latest)}" if latest else "there are none"
