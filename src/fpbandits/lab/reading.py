@@ -36,11 +36,12 @@ class Mark(NamedTuple):
     part, message
         What has the mistake, and what is wrong.
     row
-        The index of the model, of a cell, a model or a weight of the prior.
+        The index of the model whose cell, name or weight is wrong.
     column
-        The index of the pair of a context and an arm, of a cell; or of the arm or the context.
+        The index of the pair of a context and an arm whose cell is wrong; or that of the arm or the
+        context whose name is wrong.
     name
-        The name of a field.
+        The name of the field that is wrong.
     """
 
     part: Part
