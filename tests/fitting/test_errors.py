@@ -77,7 +77,9 @@ def test_information_adds_up_the_squares_of_units_gradients(family: str) -> None
     here = np.concatenate([mixture.parameters.ravel(), mixture.common, mixture.log_shares])
     steps = 1e-4 * np.eye(len(here))
     slopes = np.array([log_likelihoods(here + s) - log_likelihoods(here - s) for s in steps]) / 2e-4
-    wanted = (slopes * sample.weights) @ slopes.T + module._of_penalty(sample, mixture, len(here))
+    wanted = (slopes * sample.weights) @ slopes.T + module._penalty_curvature(
+        sample, mixture, len(here)
+    )
     found = module._information(sample, mixture)
     np.testing.assert_allclose(found, wanted[:-1, :-1], rtol=1e-4, atol=1e-4 * wanted.max())
 

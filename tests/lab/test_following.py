@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ from stores import ahead, one, put
 
 from fpbandits.lab import following
 from fpbandits.lab.following import Follower
+from fpbandits.lab.live import unit_table
 from fpbandits.service.experiment import Experiment
 from fpbandits.service.messages import Ask, Forget, Tell
 from fpbandits.service.migrate import migrate
@@ -85,6 +88,18 @@ def test_the_log_is_read_some_at_a_time_and_the_latest_units_looked_at(
     assert not follow.read()
     assert follow.events == Counter(decision=12)
     assert follow.summary().units == 5
+
+
+def test_a_unit_that_cannot_be_read_concerns_no_other(store: Store, tmp_path: Path) -> None:
+    experiment = put(store)
+    for unit in ("good", "bad"):
+        one(store, experiment, Ask(unit))
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
+        connection.execute("UPDATE units SET state = '{}' WHERE name = 'bad'")
+    follow = follower(store, experiment)
+    follow.read()
+    assert follow.summary().units == 1
+    assert "not the whole state of an agent" in unit_table(follow, "bad")
 
 
 def test_spans_grow_with_time_and_lose_nothing(store: Store) -> None:

@@ -164,3 +164,11 @@ def test_lists_in_cells_are_probabilities() -> None:
     assert problem is not None
     assert problem.means.tolist() == [[0.75, 0.75], [0.75, 0.75]]
     assert the_mark(with_text(sheet, 1, 1, "0.5, 0.6")).row == 1
+
+
+def test_revenue_is_a_chance_and_an_amount_in_each_cell() -> None:
+    problem = Problem.revenue([[0.1, 0.2], [0.3, 0.05]], [[20, 15], [10, 40]], shape=2)
+    sheet = sheet_of(problem)
+    assert sheet.cells == (("0.1, 20", "0.2, 15"), ("0.3, 10", "0.05, 40"))
+    assert read(sheet) == (problem, ())
+    assert the_mark(with_field(sheet, "shape", "-1")).name == "shape"

@@ -26,7 +26,7 @@ def chart(marks: str, *, title: str, top: str, ends: tuple[str, str], line: floa
     marks
         Shapes as SVG, from x = 0 to `WIDTH` and from y = 0, the top, to `HEIGHT`.
     title
-        What the chart shows, for readers of screens.
+        What the chart shows, for screen readers.
     top
         The label of the top.
     ends

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fpbandits.agent.agent import Agent
-from fpbandits.errors import ConflictError
+from fpbandits.errors import ConflictError, Error
 from fpbandits.service.experiment import Experiment, Kept
 from fpbandits.service.step import (
     DECISION,
@@ -176,8 +176,12 @@ class Follower:
 
     def agent(self, unit: str) -> Agent | None:
         """Return the agent of a unit, if there is one."""
+        state = self._state_of(unit)
+        return None if state is None else unpack_unit(self.experiment, unit, state)[0]
+
+    def _state_of(self, unit: str) -> str | None:
         row = self._store.unit((self.experiment.id, unit))
-        return None if row is None else unpack_unit(self.experiment, unit, row.state)[0]
+        return None if row is None else row.state
 
     @property
     def pending(self) -> int:
@@ -203,9 +207,13 @@ class Follower:
         return summary
 
     def _load(self, unit: str) -> UnitState | None:
-        """Return the state of a unit's agent, if there is one."""
-        agent = self.agent(unit)
-        if agent is None:
+        """Return the state of a unit's agent, if there is one that can be read."""
+        state = self._state_of(unit)
+        if state is None:
+            return None
+        try:
+            agent, _ = unpack_unit(self.experiment, unit, state)
+        except Error:  # a state that is spoiled concerns no other unit
             return None
         blocked = sum(arm.rewards for arm in agent.blocked.values())
         return UnitState(tuple(agent.plausible()), agent.misfits > 0, blocked, _has_verdict(agent))

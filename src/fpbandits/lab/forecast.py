@@ -35,6 +35,7 @@ class ForecastPart:
         session.listen(self._show_change)
 
     async def _start(self) -> None:
+        """Compute a forecast for the present problem, and show it."""
         with self._notice.refusals():
             plays = whole_number(
                 "the number of plays", number_of(self._plays.value), least=1, most=LONGEST
@@ -49,6 +50,7 @@ class ForecastPart:
                 self._show(work.forecast, work.picture)
 
     def _show(self, forecast: Forecast, picture: bytes) -> None:
+        """Show a forecast and its figure, an SVG."""
         self._shown = forecast
         self._words.content = forecast_table(forecast)
         words = "regret over time, with the floor and what others lose"
@@ -57,6 +59,7 @@ class ForecastPart:
         self._show_change()
 
     def _show_progress(self) -> None:
+        """Show how far the work is, and what it is doing."""
         work = self._work
         if work is None:
             return

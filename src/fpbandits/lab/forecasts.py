@@ -44,9 +44,9 @@ class ForecastWork:
                 while compiler.is_alive():
                     self.stop.check()
                     compiler.join(0.1)
-            found = forecast(self.problem, horizon=self.horizon, progress=self._note)
-        self.picture = draw(found.plot, "svg")
-        self.forecast = found
+            result = forecast(self.problem, horizon=self.horizon, progress=self._note)
+        self.picture = draw(result.plot, "svg")
+        self.forecast = result
 
     def _count_compilations(self, more: int) -> None:
         self.compiling += more

@@ -25,7 +25,7 @@ from fpbandits.service.report import report
 from fpbandits.service.step import DECISION, EXPIRED, LATE, OBSERVED, REWARD
 from fpbandits.service.store import Store
 
-_EVERY = 2.0
+_READ_EVERY = 2.0
 """Seconds between two reads of the store."""
 
 _REPORT_EVERY = 30.0
@@ -43,9 +43,9 @@ class LivePart:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, Kept] = {}  # the experiments in the store, by name
         self._follower: Follower | None = None
-        self._busy = False
+        self._busy = False  # whether the store is being read
         self._choice = ui.select([], label="experiment", with_input=True)
         self._choice.classes("field").on_value_change(self._choose)
         self._notice = Notice()
@@ -54,22 +54,22 @@ class LivePart:
             with ui.element("div"):
                 self._counts = table()
             with ui.element("div"):
-                self._rewards, self._mean = _picture()
-                self._events, self._span = _picture()
+                self._rewards, self._rewards_words = _picture()
+                self._events, self._events_words = _picture()
         with ui.element("div").classes("beside"):
-            self._arms, self._units = table().classes("named"), table().classes("named")
+            self._arms, self._models = table().classes("named"), table().classes("named")
         with ui.element("div").classes("stacked") as self._report:
             with ui.element("div").classes("beside"):
                 self._control = table().classes("named")
                 with ui.element("div"):
-                    self._differences, self._looks = _picture()
+                    self._differences, self._differences_words = _picture()
             with ui.element("div").classes("beside"):
                 self._by_arm, self._by_model = table().classes("named"), table().classes("named")
         self._report.set_visibility(False)
-        self._report_due = 0.0
+        self._report_due = 0.0  # by the monotonic clock, in seconds
         self._name = ui.input("look up a unit", on_change=self._show_unit).classes("field")
         self._unit = table().classes("named unit")
-        ui.timer(_EVERY, self._look)
+        ui.timer(_READ_EVERY, self._look)
 
     def _choose(self) -> None:
         """Follow the chosen experiment from the beginning of its log."""
@@ -102,7 +102,7 @@ class LivePart:
             if follower.experiment.control is not None and time.monotonic() >= self._report_due:
                 await self._show_report(follower)
         except Error as error:
-            self._notice.warn(f"{error}; looking again in {_EVERY:g} s")
+            self._notice.warn(f"{error}; looking again in {_READ_EVERY:g} s")
         finally:
             self._busy = False
 
@@ -116,29 +116,30 @@ class LivePart:
             f"{counted(len(experiment.problem.models), 'model')}; {progress} at {now}"
         )
         self._counts.content = counts_table(follower, summary)
-        self._rewards.content, self._mean.text = rewards_picture(follower)
+        self._rewards.content, self._rewards_words.text = rewards_picture(follower)
         self._events.content = events_picture(follower)
         words = f"Decisions (blue) and rewards (orange) per {_duration(follower.seconds)}."
-        self._span.text = words if follower.spans else ""
+        self._events_words.text = words if follower.spans else ""
         self._arms.content = arms_table(follower)
-        self._units.content = models_table(summary)
+        self._models.content = models_table(summary)
         self._name.set_autocomplete(follower.latest_units[:_MOST_ROWS])
         self._show_unit()
 
     async def _show_report(self, follower: Follower) -> None:
         """Compare the policy with the control group, and show it."""
         name = follower.experiment.name
-        made = await run.io_bound(report, self._store, name, most_units=MOST_UNITS)
-        if made is None or follower is not self._follower:  # shutting down, or another is chosen
+        latest = await run.io_bound(report, self._store, name, most_units=MOST_UNITS)
+        if latest is None or follower is not self._follower:  # shutting down, or another is chosen
             return
         self._report_due = time.monotonic() + _REPORT_EVERY
-        self._control.content = control_table(made)
-        self._differences.content, self._looks.text = difference_picture(made)
-        self._by_arm.content = rewards_by_arm_table(made)
-        self._by_model.content = rewards_by_model_table(made)
+        self._control.content = control_table(latest)
+        self._differences.content, self._differences_words.text = difference_picture(latest)
+        self._by_arm.content = rewards_by_arm_table(latest)
+        self._by_model.content = rewards_by_model_table(latest)
         self._report.set_visibility(True)
 
     def _show_unit(self) -> None:
+        """Show the unit whose name was typed, if there is one."""
         name, follower = str(self._name.value or "").strip(), self._follower
         self._unit.content = "" if follower is None or not name else unit_table(follower, name)
 
@@ -184,7 +185,10 @@ def arms_table(follower: Follower) -> str:
 
 def unit_table(follower: Follower, name: str) -> str:
     """Return what the agent of a unit has seen and believes."""
-    agent = follower.agent(name)
+    try:
+        agent = follower.agent(name)
+    except Error as error:
+        return html_table(name, [], [], above=[str(error)])
     if agent is None:
         latest = follower.latest_units
         others = f"the latest are {listed(latest)}" if latest else "there are none"

@@ -47,7 +47,7 @@ def button(words: str, action: Callable[[], object], *, main: bool = False) -> u
 
 
 def section(title: str) -> ui.element:
-    """Return a section of the page, below its heading."""
+    """Return a section of the page, which begins with its heading."""
     element = ui.element("section").props(f'aria-label="{title}"')
     with element:
         ui.html(title, tag="h2", sanitize=True)
@@ -64,23 +64,23 @@ class StartAndStop:
 
     Parameters
     ----------
-    words
+    label
         The text of the button that starts the work.
     start
         What that button does: it does the work within `running`.
-    look
+    show_progress
         Shows the progress of the work; called several times per second.
     bar
-        What the bar shows, for readers of screens.
+        What the bar shows, for screen readers.
     """
 
     def __init__(
-        self, words: str, start: Callable[[], object], look: Callable[[], None], bar: str
+        self, label: str, start: Callable[[], object], show_progress: Callable[[], None], bar: str
     ) -> None:
         self._event: Stop | None = None
-        self._look = look
+        self._show_progress = show_progress
         with tools():
-            self._start = button(words, start, main=True)
+            self._start = button(label, start, main=True)
             self._stop = button("Stop", self.stop)
         self._stop.set_enabled(False)
         self._bar = ui.linear_progress(0, show_value=False)
@@ -90,7 +90,7 @@ class StartAndStop:
 
     @contextmanager
     def running(self, event: Stop) -> Iterator[None]:
-        """Have progress shown while work runs, and set the event if it is to stop."""
+        """Show progress while the block runs; the button *Stop* sets the event."""
         self._event = event
         self._start.set_enabled(False)
         self._stop.set_enabled(True)
@@ -104,7 +104,7 @@ class StartAndStop:
 
     def _tick(self) -> None:
         if self.is_running:  # a tick may come after the timer was deactivated
-            self._look()
+            self._show_progress()
 
     @property
     def is_running(self) -> bool:

@@ -21,6 +21,9 @@ from fpbandits.problem.problem import Problem
 MOST_MARKS = 100
 """The search for bad cells ends after this many."""
 
+_NUMBERS = ("deviation", "concentration", "shape")
+"""Fields of families that are one number; all others are lists."""
+
 Part = Literal["cell", "arm", "model", "context", "prior", "field", "table"]
 """Parts of a sheet that can have a mistake; "table" is the whole."""
 
@@ -33,11 +36,12 @@ class Mark(NamedTuple):
     part, message
         What has the mistake, and what is wrong.
     row
-        The index of the model, of a cell, a model or a weight of the prior.
+        The index of the model whose cell, name or weight is wrong.
     column
-        The index of the pair of a context and an arm, of a cell; or of the arm or the context.
+        The index of the pair of a context and an arm whose cell is wrong; or that of the arm or the
+        context whose name is wrong.
     name
-        The name of a field.
+        The name of the field that is wrong.
     """
 
     part: Part
@@ -117,9 +121,9 @@ def _make_problem(sheet: Sheet, rows: Sequence[Sequence[Any]], prior: Any = None
 
 
 def _parse_field(name: str, text: str) -> Any:
-    """Return the value of a field: a number for two of them, for all others a list."""
+    """Return the value of a field: a number for some of them, for all others a list."""
     value = _parse(text)
-    return value if name in ("deviation", "concentration") or isinstance(value, list) else [value]
+    return value if name in _NUMBERS or isinstance(value, list) else [value]
 
 
 def _parse(text: str) -> Any:
