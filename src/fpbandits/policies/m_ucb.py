@@ -32,7 +32,7 @@ class MUCBData(Box):
 
 
 class MUCB(ThetaPolicy):
-    """mUCB: optimism over the models that fit arm by arm, with a radius that grows with |Θ|.
+    """mUCB: optimism over the models that fit arm by arm, with a radius that grows with their number.
 
     References
     ----------
@@ -45,7 +45,7 @@ class MUCB(ThetaPolicy):
     guarantee = "E[R(T)] ≤ 2 ln(|Θ|T³) Σ Δ_i/Γ_i² + a constant, Γ_i ≥ Δ_i"
 
     def prepare(self, problem: Problem) -> MUCBData:
-        """Sort Θ into levels, and write ln(|Θ|t³)/2 as scale·ln t + offset."""
+        """Sort Θ into levels, and write ln(mt³)/2, for m models, as scale·ln t + offset."""
         return MUCBData(theta(problem), 1.5, math.log(len(problem.models)) / 2)
 
     workspace = UCBS.workspace
