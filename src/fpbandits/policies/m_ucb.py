@@ -32,7 +32,7 @@ class MUCBData(Box):
 
 
 class MUCB(ThetaPolicy):
-    """mUCB: optimism over the models that fit arm by arm, with a radius that grows with their number.
+    """mUCB: optimism over the models that fit arm by arm; the radius grows with their number.
 
     References
     ----------
