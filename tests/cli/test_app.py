@@ -30,7 +30,7 @@ def test_output_that_cannot_be_written_makes_one_line(words: list[str]) -> None:
 
 def test_a_terminal_without_greek_gets_question_marks() -> None:
     process = subprocess.run(
-        [*COMMAND, "analyze", "paper:two", "--truth", "theta2"],
+        [*COMMAND, "analyze", "paper:two", "--truth", "theta2", "--bounds"],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         text=True,
@@ -247,7 +247,7 @@ def test_tables_are_printed_whatever_the_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    for words in (["policies"], ["analyze", "paper:two"]):
+    for words in (["policies"], ["analyze", "paper:two", "--bounds"]):
         code, out, _ = run(capsys, *words)
         assert code == 0
         assert "ucb" in out.lower()
