@@ -161,7 +161,7 @@ def packed_from_json(state: Mapping[str, Any], ready: Ready) -> Counts:
 
 
 def _extra_of(state: Mapping[str, Any], ready: Ready) -> Sequence[Any]:
-    """Return a policy's extra numbers; before 0.7.0 `frugal` wrote one more, the last."""
+    """Return a policy's extra numbers; before 0.9.0 `frugal` wrote one more, the last."""
     written, count = state.get("beliefs", []), ready.upto_extra - ready.upto_statistics
     try:
         return from_json(written, count, REAL)

@@ -1,4 +1,4 @@
--- 0.7.0: revisions of rules, and experiments that change their status. A server of an earlier
+-- 0.9.0: revisions of rules, and experiments that change their status. A server of an earlier
 -- version cannot write to these tables. The rules of 0.6.0 are revision 1; revision 0 stands for
 -- those of earlier versions, which nothing can check.
 ALTER TABLE fpbandits.events

@@ -1,4 +1,4 @@
--- 0.7.0: revisions of rules, experiments that change their status, numbers that are never reused.
+-- 0.9.0: revisions of rules, experiments that change their status, numbers that are never reused.
 -- A server of an earlier version cannot write to these tables. The rules of 0.6.0 are revision 1;
 -- revision 0 stands for those of earlier versions, which nothing can check.
 CREATE TABLE experiments_2 (

@@ -1,2 +1,2 @@
--- 0.7.0: the arms that were eligible for a decision, a JSON list of names; NULL: all.
+-- 0.9.0: the arms that were eligible for a decision, a JSON list of names; NULL: all.
 ALTER TABLE events ADD COLUMN among TEXT;
