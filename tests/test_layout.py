@@ -25,6 +25,7 @@ ELSEWHERE = {
     "fitting/kernels.py": "by hand and reward by reward: fitting/test_em, test_errors",
     "logs/columns.py": "each kind of column, from every source: logs/test_log",
     "lab/analysis.py": _PAGE,
+    "lab/forecast.py": _PAGE,
     "lab/live.py": _PAGE,
     "lab/models.py": _PAGE,
     "lab/parts.py": _PAGE,
