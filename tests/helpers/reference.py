@@ -275,8 +275,21 @@ def frugal(
             yield from imed_from(arms, n, S)
         t = sum(n) + 1
         h = max(horizon - t + 1, 1) if horizon else lifetime or kappa * t ** (1 + delta)
-        weights = [w if cost <= limit else 0.0 for w, cost in zip(prior, own, strict=True)]
-        p, hat = posterior(known.misfits(n, S), weights, h)
+        costs = [
+            c - math.log(w) if w else math.inf
+            for c, w in zip(known.misfits(n, S), prior, strict=True)
+        ]
+        least = min(c for c, misfit in zip(costs, own, strict=True) if misfit <= limit)
+        weights = [
+            w if misfit <= limit or c > least else 0.0
+            for w, c, misfit in zip(prior, costs, own, strict=True)
+        ]
+        p, _ = posterior(known.misfits(n, S), weights, h)
+        hat = next(
+            i
+            for i, (c, misfit) in enumerate(zip(costs, own, strict=True))
+            if misfit <= limit and c <= least + EQUAL
+        )
         units = np.array(means)[:, np.newaxis]
         (arm,), (leader,) = frugal_arms(units, [1.0], p, hat, h, apart[:, :, np.newaxis])
         if false_alarm and arm == leader:

@@ -19,12 +19,13 @@ The leader costs next to nothing, so what it tells by itself is free. What only 
 bought where a nat costs least. With contexts an arm is chosen for each, and c and V are averages
 over contexts. ``docs/default.md`` has what is proven and how well it does.
 
-When models may be wrong, with ``false_alarm``: models whose own misfit is too large are left out,
-the policy goes on blind if none is left (`fpbandits.policies.shared.giving_up`), and claims about
-arms that are not played are doubted (`fpbandits.policies.shared.doubt`). When the truth changes
-with probability ``change_rate`` before each play, the posterior leaks to the prior at that rate,
-and h is at most change_rate^{−(1+δ)/2}. If the problem has transitions, p follows them, and the
-rate is that at which the chain forgets (`fpbandits.problem.chain`).
+When models may be wrong, with ``false_alarm``: θ̂ is the likeliest of the models that fit by their
+own means, likelier ones that do not fit are left out, the policy goes on blind if no model fits
+(`fpbandits.policies.shared.giving_up`), and claims about arms that are not played are doubted
+(`fpbandits.policies.shared.doubt`). When the truth changes with probability ``change_rate`` before
+each play, the posterior leaks to the prior at that rate, and h is at most change_rate^{−(1+δ)/2}.
+If the problem has transitions, p follows them, and the rate is that at which the chain forgets
+(`fpbandits.problem.chain`).
 """
 
 from __future__ import annotations

@@ -162,10 +162,11 @@ def fill_posterior(prepared: FrugalData, work: FrugalWork, h: float) -> int:
     total, hat = 0.0, -1
     for model in range(deficit.size):
         above = deficit[model] + weight * prior[model] - least
-        counts = above <= negligible(h) and not work.ruled_out[model]
+        # A misfit that is likelier than all models that fit would lead; others may still be tested.
+        counts = above <= negligible(h) and (above > 0 or not work.ruled_out[model])
         posterior[model] = math.exp(-above) if counts else 0.0
         total += posterior[model]
-        if hat < 0 and counts and above <= EQUAL:
+        if hat < 0 and above <= EQUAL and not work.ruled_out[model]:
             hat = model
     for model in range(deficit.size):
         posterior[model] /= total
