@@ -136,7 +136,8 @@ def run(arguments: list[str] | None = None) -> None:
     except Error as error:
         _fail(2, str(error))
     except OSError as error:
-        # The output's alone: where a file fails, commands raise a StorageError. The rest of the buffer would raise again at the exit of Python.
+        # Only writing the output gets here: where a file fails, commands raise a StorageError.
+        # The rest of the buffer would raise again at the exit of Python.
         sys.stdout = StringIO()
         _fail(1, f"the output could not be written ({error.strerror})")
     sys.exit(code if isinstance(code, int) else 0)

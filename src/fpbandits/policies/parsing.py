@@ -15,8 +15,8 @@ from fpbandits.policies.own import load_class
 Policies = Policy | str | Sequence[Policy | str] | Mapping[str, Policy | str]
 """One policy or several, each an object or its name; or a mapping from names of one's own."""
 
-# A file's path may contain colons; it ends with .py, and the name of a class follows. "=" would mean
-# that an option follows instead. For an empty name `load_class` raises an error.
+# A file's path may contain colons; it ends with .py, and the name of a class follows. "=" would
+# mean that an option follows instead. For an empty name `load_class` raises an error.
 _FILE = re.compile(r"(?P<file>.*\.py):(?P<name>[^:=]*)(?::(?P<options>.*))?", re.DOTALL)
 
 
