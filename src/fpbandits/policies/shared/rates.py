@@ -28,8 +28,8 @@ class Rates(NamedTuple):
     """For every model: its rivals, and plays of each arm per unit of ln t.
 
     ``rivals[first[θ] : first[θ + 1]]`` are the indices of the models with a better arm that look
-    like θ while a*(θ) is played. ``over_a`` and ``over_all``, both [θ, arm], are the minimisers over
-    A, the arms that are best under some model, and over all arms; they are 0 for a*(θ).
+    like θ while a*(θ) is played. ``over_a`` and ``over_all``, both [θ, arm], are the minimisers
+    over A, the arms that are best under some model, and over all arms; they are 0 for a*(θ).
     """
 
     first: Counts
