@@ -2,9 +2,9 @@
 
 With s_u the gradient of a unit's log-likelihood, Σ_u s_u s_uᵀ estimates the information about all
 parameters of a mixture at once, although the units' types are not observed; the penalty (pooled
-rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. The inverse is the
-covariance, and a mean's error follows by the delta method.
-Gradients are central differences of `Estimator.laws`.
+rewards, and one more unit of each type: see `fitting.em`) adds its own curvature. The inverse is
+the covariance, and a mean's error follows by the delta method. Gradients are central differences of
+`Estimator.laws`.
 
 Where that matrix would be too large, units are drawn with replacement (a bootstrap), and each
 replicate is fitted from the mixture found: 50 replicates give an error's first digit.
