@@ -110,7 +110,8 @@ class Analysis:
             return None
         return (
             f"{counted(len(self.ties), 'model')} ({first_of(self.ties)}) with tied best arms: "
-            "the first of them counts as best, so the order of the arms decides what is confused."
+            "the first of them counts as best, so the order of the arms decides which "
+            "models count as confused."
         )
 
     def __repr__(self) -> str:

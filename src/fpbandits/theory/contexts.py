@@ -58,8 +58,8 @@ class PairStructure(BestArms):
         same = [self.problem.rewards.same_law(truth, pair) for pair in self.best_pairs(truth)]
         return ~np.stack(same, axis=1)
 
-    def plays_worse(self, truth: int) -> Bools:
-        """Return for each θ whether a*(x) is not a best arm under θ in some context x."""
+    def would_lose(self, truth: int) -> Bools:
+        """Return for each θ whether always playing a*(x) would lose: in some x it is not best."""
         contexts = np.arange(self.means.shape[1])
         still_best = self.best_arms[:, contexts, self.best_arm[truth]]
         worse: Bools = np.logical_not(still_best.all(axis=1))
@@ -67,7 +67,7 @@ class PairStructure(BestArms):
 
     def confusion_set(self, truth: int) -> Ints:
         """B(θ°), as defined above."""
-        return np.flatnonzero(self.plays_worse(truth) & ~self.told_by(truth).any(axis=1))
+        return np.flatnonzero(self.would_lose(truth) & ~self.told_by(truth).any(axis=1))
 
     def cheapest(self, truth: int) -> Cheapest:
         """Return the lower bound, for rewards scaled to [0, 1], and the plays that attain it."""
@@ -147,10 +147,10 @@ def context_case(structure: PairStructure, truth: int) -> ContextCase:
     pulls = np.zeros(problem.pairs)
     pulls[list(lower.pulls)] = list(lower.pulls.values())
     ucb1 = [ucb1_bound(row) for row in gaps.reshape(structure.means.shape[1:])]
-    told, worse = structure.told_by(truth), structure.plays_worse(truth)
+    told, loses = structure.told_by(truth), structure.would_lose(truth)
     told_by = {
         problem.models[other]: pick(problem.contexts, np.flatnonzero(told[other]))
-        for other in np.flatnonzero(worse)
+        for other in np.flatnonzero(loses)
     }
     # The bound is 0 if there is nothing to tell apart, or if doing so costs nothing.
     regime: Literal["bounded", "logarithmic"] = "logarithmic" if lower.coefficient else "bounded"
