@@ -83,7 +83,8 @@ class OptimistWork(NamedTuple):
     Attributes
     ----------
     mass
-        By arm, the posterior mass of those models under which it is best; −1 if there are none.
+        By arm, the posterior mass of those models under which it is best; −1, which
+        counts as 0, if there are none.
     told_apart
         By arm, 1 if under some model that is sure to stay plausible it is not best, else 0;
         `holds_for` fills it for the arms before the one that is played.
